@@ -1,0 +1,146 @@
+//! OAuth 2.1 with PKCE: sections 2.1, 2.2, 4.1 and 5.1.
+
+use super::{Answer, Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record};
+
+/// The OAuth endpoints, in the order of the service document. Logging in calls them; they are no
+/// methods of the client.
+pub const OAUTH_ENDPOINTS: &[&Endpoint] = &[&REGISTER, &AUTHORIZE, &TOKEN];
+
+/// The scopes on offer, with what each allows.
+pub const SCOPES: &[(&str, &str)] = &[
+    ("quote:read", "Read quotes"),
+    ("quote:write", "Change quote settings"),
+    ("trade:read", "Read orders, positions and deals"),
+    ("trade:write", "Place and change orders"),
+    ("accid:*", "All accounts"),
+];
+
+const NO_EXAMPLE: Example = Example { call: "", shown: "", result: "" };
+
+pub const REGISTER: Endpoint = Endpoint {
+    name: "register",
+    method: Method::Post,
+    path: "/oauth2/register",
+    section: "4.1",
+    summary: "Registers an OAuth client.",
+    notes: "",
+    parameters: &[
+        Parameter::body("redirect_uris", ParameterKind::TextList, "Callback URLs.").required(),
+        Parameter::body(
+            "token_endpoint_auth_method",
+            ParameterKind::OneOf(&["none", "client_secret_post"]),
+            "`none` (public client) or `client_secret_post` (confidential client).",
+        )
+        .required(),
+        Parameter::body(
+            "grant_types",
+            ParameterKind::TextList,
+            "`authorization_code`, `refresh_token`.",
+        )
+        .required(),
+        Parameter::body("response_types", ParameterKind::TextList, "`code`.").required(),
+        Parameter::body("client_name", ParameterKind::Text, "Display name.").required(),
+    ],
+    envelope: Envelope::Field("client_id"),
+    answer: Answer::Object(&CLIENT_RECORD),
+    paging: None,
+    failures: &[],
+    repeatable: false,
+    example: NO_EXAMPLE,
+};
+
+pub const AUTHORIZE: Endpoint = Endpoint {
+    name: "authorize",
+    method: Method::Get,
+    path: "/oauth2/authorize/confirm",
+    section: "4.1",
+    summary: "The page for login, choice of scopes and consent.",
+    notes: "",
+    parameters: &[
+        Parameter::query("client_id", ParameterKind::Text, "From registration.").required(),
+        Parameter::query(
+            "code_challenge",
+            ParameterKind::Text,
+            "BASE64URL(SHA256(code_verifier)).",
+        )
+        .required(),
+        Parameter::query("code_challenge_method", ParameterKind::OneOf(&["S256"]), "`S256`.")
+            .required(),
+        Parameter::query(
+            "redirect_uri",
+            ParameterKind::Text,
+            "One of the registered ones, exactly.",
+        )
+        .required(),
+        Parameter::query("response_type", ParameterKind::OneOf(&["code"]), "`code`.").required(),
+        Parameter::query("state", ParameterKind::Text, "Random, returned unchanged.").required(),
+    ],
+    envelope: Envelope::NotShown,
+    answer: Answer::Page,
+    paging: None,
+    failures: &[],
+    repeatable: true,
+    example: NO_EXAMPLE,
+};
+
+pub const TOKEN: Endpoint = Endpoint {
+    name: "token",
+    method: Method::Post,
+    path: "/oauth2/token",
+    section: "4.1",
+    summary: "Exchanges a code, or refreshes a token.",
+    notes: "`code`, `redirect_uri` and `code_verifier` belong to the grant `authorization_code`; \
+            `refresh_token` and `client_secret` to `refresh_token`.",
+    parameters: &[
+        Parameter::form(
+            "grant_type",
+            ParameterKind::OneOf(&["authorization_code", "refresh_token"]),
+            "The grant.",
+        )
+        .required(),
+        Parameter::form("client_id", ParameterKind::Text, "From registration.").required(),
+        Parameter::form("code", ParameterKind::Text, "The authorization code."),
+        Parameter::form("redirect_uri", ParameterKind::Text, "Exactly as in authorization."),
+        Parameter::form("code_verifier", ParameterKind::Text, "The original verifier."),
+        Parameter::form("refresh_token", ParameterKind::Text, "From the code exchange."),
+        Parameter::form("client_secret", ParameterKind::Text, "Of a confidential client."),
+    ],
+    envelope: Envelope::Field("access_token"),
+    answer: Answer::Object(&ACCESS_TOKEN),
+    paging: None,
+    failures: &[],
+    repeatable: false,
+    example: NO_EXAMPLE,
+};
+
+pub const CLIENT_RECORD: Record = Record {
+    name: "OAuthClient",
+    section: "2.1",
+    doc: "A registered OAuth client.",
+    groups: &[&[
+        Field::text("client_id", "Identifier of the client"),
+        Field::seconds("client_id_issued_at", "When it was registered"),
+        Field::text("client_name", "Display name"),
+        Field::text("redirect_uris", "Callback URLs, a list"),
+        Field::text("grant_types", "Grants, a list"),
+        Field::text("token_endpoint_auth_method", "`none` or `client_secret_post`"),
+        Field::text("response_types", "Response types, a list"),
+        Field::text("registration_access_token", "Secret; its use is not shown"),
+        Field::text("registration_client_uri", "`{base_url}/oauth2/register/<client_id>`"),
+        Field::text("scope", "Offered scopes, separated by spaces"),
+        Field::flag("pkce_required", "True"),
+    ]],
+};
+
+pub const ACCESS_TOKEN: Record = Record {
+    name: "AccessToken",
+    section: "2.2",
+    doc: "The answer of the token endpoint.",
+    groups: &[&[
+        Field::text("access_token", "Bearer credential for REST calls"),
+        Field::text("token_type", "Fixed `Bearer`"),
+        Field::integer("expires_in", "Validity of the access token").unit("s"),
+        Field::text("refresh_token", "On code exchange only"),
+        Field::text("scope", "Granted scopes; `accid:<acc_id>` for one account"),
+    ]],
+};

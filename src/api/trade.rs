@@ -1,0 +1,218 @@
+//! Trading endpoints: sections 2.5 to 2.8 and 4.3.
+
+use super::{
+    Answer, Endpoint, Envelope, Example, Field, FirstPage, Method, Paging, Parameter,
+    ParameterKind, Record, RowsPlace, Schema, TimeSpan,
+    values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
+};
+
+pub const CRYPTO_ORDERS: Endpoint = Endpoint {
+    name: "crypto_orders",
+    method: Method::Get,
+    path: "/api/v1/crypto/accounts/{acc_id}/orders",
+    section: "4.3",
+    summary: "The open crypto orders of an account, newest first.",
+    notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown \
+            in the service document, so they stay whole numbers.",
+    parameters: &[
+        Parameter::path("acc_id", ParameterKind::AccountNumber, "Account id (uint64)."),
+        Parameter::query(
+            "page_size",
+            ParameterKind::Integer { min: 1, max: 50 },
+            "Orders a page, at most 50, which is the service's default.",
+        ),
+    ],
+    envelope: Envelope::Code,
+    answer: Answer::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&CRYPTO_ORDER)),
+    paging: Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }),
+    failures: &[],
+    repeatable: true,
+    example: Example {
+        call: "client.crypto_orders(sandbox.accounts[\"crypto\"][0])",
+        shown: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
+        result: "True",
+    },
+};
+
+const CRYPTO_ORDER: Record = Record {
+    name: "CryptoOrder",
+    section: "2.5",
+    doc: "An open crypto order.",
+    groups: &[&[
+        Field::text("order_id", "Order identifier"),
+        Field::integer("version", "Record version"),
+        Field::object(
+            "symbol_pair",
+            &[
+                Field::text("symbol", "Pair"),
+                Field::text("base", "Base currency"),
+                Field::text("quote", "Quote currency"),
+            ],
+            "Traded pair",
+        ),
+        Field::text("side", "Order side (values such as BUY)"),
+        Field::decimal("order_qty", "Order quantity"),
+        Field::decimal("price", "Order price"),
+        Field::decimal("order_amount", "Order amount"),
+        Field::decimal("cum_qty", "Filled quantity"),
+        Field::decimal("avg_px", "Average fill price"),
+        Field::decimal("fill_amount", "Filled amount"),
+        Field::text("ord_type", "Order type (values such as LIMIT)"),
+        Field::text("time_in_force", "Validity (values such as TIF_GTC)"),
+        Field::integer("create_time", "Creation timestamp").unit("not shown"),
+        Field::integer("update_time", "Update timestamp").unit("not shown"),
+        Field::text("ord_status", "Status").one_of(&CRYPTO_ORDER_STATUS),
+        Field::text("order_show_id", "Display identifier"),
+        Field::flag("is_close", "Close flag"),
+        Field::decimal("trigger_price", "Trigger price; empty when none"),
+        Field::integer("trigger_time", "Trigger time; 0 when none").unit("not shown"),
+        Field::decimal("cash_order_qty", "Cash quantity; empty when none"),
+    ]],
+};
+
+pub const SIM_ORDERS: Endpoint = Endpoint {
+    name: "sim_orders",
+    method: Method::Get,
+    path: "/api/v1.0/sim-trade/{acc_id}/orders",
+    section: "4.3",
+    summary: "Today's simulated-trading orders.",
+    notes: "",
+    parameters: &[Parameter::path("acc_id", ParameterKind::AccountId, "Business account id.")],
+    envelope: Envelope::RetCode,
+    answer: Answer::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&SIM_ORDER)),
+    paging: None,
+    failures: &[],
+    repeatable: true,
+    example: Example {
+        call: "client.sim_orders(sandbox.accounts[\"sim\"][0])",
+        shown: "{}[0][\"side\"] in list(bl.SimSide)",
+        result: "True",
+    },
+};
+
+const SIM_ORDER: Record = Record {
+    name: "SimOrder",
+    section: "2.6",
+    doc: "A simulated-trading order.",
+    groups: &[&[
+        Field::text("order_id", "Order id"),
+        Field::integer("side", "Order side").one_of(&SIM_SIDE),
+        Field::text("symbol", "Symbol code (without market prefix in examples)"),
+        Field::text("stock_name", "Name"),
+        Field::integer("order_type", "Order type").one_of(&SIM_ORDER_TYPE),
+        Field::integer("status", "Status").one_of(&SIM_ORDER_STATUS),
+        Field::decimal("qty", "Order quantity"),
+        Field::decimal("cum_qty", "Filled quantity"),
+        Field::decimal("price", "Order price"),
+        Field::decimal("avg_fill_price", "Average fill price"),
+        Field::decimal("aux_price", "Stop-loss price; null when none"),
+        Field::micros_text("create_time", "Created time"),
+        Field::micros_text("update_time", "Updated time"),
+        Field::text("text", "Remark"),
+    ]],
+};
+
+pub const SIM_POSITIONS: Endpoint = Endpoint {
+    name: "sim_positions",
+    method: Method::Get,
+    path: "/api/v1.0/sim-trade/{acc_id}/positions",
+    section: "4.3",
+    summary: "Simulated-trading positions.",
+    notes: "The allowed values of `market` are not shown in the service document.",
+    parameters: &[
+        Parameter::path("acc_id", ParameterKind::AccountId, "Business account id."),
+        Parameter::query(
+            "market",
+            ParameterKind::Integer { min: i32::MIN as i64, max: i32::MAX as i64 },
+            "Market filter.",
+        ),
+    ],
+    envelope: Envelope::RetCode,
+    answer: Answer::Rows(RowsPlace::At(&["data", "positions"]), Schema::One(&SIM_POSITION)),
+    paging: None,
+    failures: &[],
+    repeatable: true,
+    example: Example {
+        call: "client.sim_positions(sandbox.accounts[\"sim\"][0])",
+        shown: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
+        result: "True",
+    },
+};
+
+const SIM_POSITION: Record = Record {
+    name: "SimPosition",
+    section: "2.7",
+    doc: "A simulated-trading position.",
+    groups: &[&[
+        Field::text("pstn_id", "Position id"),
+        Field::integer("pstn_type", "Direction").one_of(&POSITION_TYPE),
+        Field::integer("market", "Market; its values are not shown"),
+        Field::text("symbol", "Symbol"),
+        Field::text("stock_name", "Name"),
+        Field::decimal("qty", "Quantity"),
+        Field::decimal("qty_avbl", "Available quantity"),
+        Field::decimal("cost_price", "Cost price"),
+        Field::decimal("buy_avg_price", "Average buy price"),
+        Field::decimal("cur_price", "Current price"),
+        Field::decimal("mv", "Market value"),
+        Field::decimal("profit", "P&L amount"),
+        Field::decimal("profit_ratio", "P&L ratio").unit("%"),
+    ]],
+};
+
+pub const FILLS_HISTORY: Endpoint = Endpoint {
+    name: "fills_history",
+    method: Method::Get,
+    path: "/api/v1.0/accounts/{acc_id}/fills_history",
+    section: "4.3",
+    summary: "The historical deals of a trading account, latest first.",
+    notes: "An open end of the time range is fixed before the first page: without `start` 90 days \
+            before `end`, without `end` 90 days after `start`, without both the last 90 days. \
+            Times are update times. The allowed values of `trd_market` are not shown in the \
+            service document.",
+    parameters: &[
+        Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
+        Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),
+        Parameter::query("code", ParameterKind::Symbol, "Only this code; all when omitted."),
+        Parameter::query("start", ParameterKind::Micros, "Start of the update time."),
+        Parameter::query("end", ParameterKind::Micros, "End of the update time, after `start`."),
+        Parameter::query(
+            "page_size",
+            ParameterKind::Integer { min: 10, max: 50 },
+            "Deals a page, 10 to 50; the service's default is 50.",
+        ),
+    ],
+    envelope: Envelope::Status,
+    answer: Answer::Rows(RowsPlace::At(&["d", "order_fills"]), Schema::One(&FILL)),
+    paging: Some(Paging::PageFlag {
+        first: FirstPage::Empty,
+        span: TimeSpan::StartEnd { default_days: 90 },
+    }),
+    failures: &[],
+    repeatable: true,
+    example: Example {
+        call: "client.fills_history(sandbox.accounts[\"trade\"][0], \"HK\")",
+        shown: "len({}.all(max_items=75))",
+        result: "75",
+    },
+};
+
+const FILL: Record = Record {
+    name: "Fill",
+    section: "2.8",
+    doc: "A historical deal.",
+    groups: &[&[
+        Field::text("trd_side", "Side, such as BUY"),
+        Field::text("deal_id", "Deal id"),
+        Field::text("order_id", "Order id"),
+        Field::text("code", "`{market}.{code}`"),
+        Field::text("stock_name", "Name"),
+        Field::decimal("qty", "Quantity"),
+        Field::decimal("price", "Price"),
+        Field::micros("create_time", "Created time"),
+        Field::micros("updated_time", "Updated time"),
+        Field::integer("counter_broker_id", "Counter broker id"),
+        Field::text("counter_broker_name", "Counter broker name"),
+        Field::text("status", "Status, such as OK"),
+    ]],
+};

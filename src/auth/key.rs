@@ -1,0 +1,232 @@
+//! Private keys: read from PEM or DER, PKCS#8 (also encrypted) and PKCS#1; made; used for signing.
+
+use std::fmt;
+
+use aws_lc_rs::{
+    encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der},
+    rand::SystemRandom,
+    rsa::{KeyPair as RsaKeyPair, KeySize},
+    signature::{KeyPair as _, RSA_PKCS1_SHA256},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use ed25519_dalek::{Signer, SigningKey};
+use pkcs8::{
+    DecodePrivateKey, Document, EncodePrivateKey, EncodePublicKey, EncryptedPrivateKeyInfoRef,
+    LineEnding, ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
+};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+
+/// RSA keys below this are refused.
+pub const RSA_MIN_BITS: usize = 2048;
+
+const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+
+/// A private key that signs requests. Its memory is wiped when it is dropped.
+pub struct KeyPair(Private);
+
+enum Private {
+    Ed25519(Box<SigningKey>),
+    /// aws-lc-rs signs in constant time; see RUSTSEC-2023-0071 for why the `rsa` crate does not.
+    Rsa(RsaKeyPair),
+}
+
+/// The signing algorithms of section 5.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    Ed25519,
+    RsaSha256,
+}
+
+impl Algorithm {
+    pub const ALL: [Algorithm; 2] = [Algorithm::Ed25519, Algorithm::RsaSha256];
+
+    /// The service's own name for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Algorithm::Ed25519 => "Ed25519",
+            Algorithm::RsaSha256 => "RSA-SHA256",
+        }
+    }
+
+    pub fn parse(name: &str) -> Result<Self> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == name).ok_or_else(|| {
+            Error::argument(
+                "algorithm",
+                &format!("'{}'", name.escape_debug()),
+                "Ed25519, RSA-SHA256",
+            )
+        })
+    }
+}
+
+impl KeyPair {
+    /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
+    pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
+        let (label, document) = read_document(bytes)?;
+        match label.as_str() {
+            "PRIVATE KEY" => Self::from_pkcs8(&document),
+            "RSA PRIVATE KEY" => Self::from_rsa(RsaKeyPair::from_der(document.as_bytes())),
+            "ENCRYPTED PRIVATE KEY" => Self::from_encrypted(&document, password),
+            "PUBLIC KEY" | "RSA PUBLIC KEY" => Err(Error::config(
+                "private_key is a public key; signing needs the private key beside it",
+            )),
+            other => Err(Error::config(format!(
+                "private_key is of the kind '{other}'; allowed are PKCS#8 and PKCS#1 keys for \
+                 Ed25519 or RSA (convert with `openssl pkcs8 -topk8 -nocrypt`)"
+            ))),
+        }
+    }
+
+    fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
+        let password = password.ok_or_else(|| {
+            Error::config("private_key is encrypted; give its password by `password=`")
+        })?;
+        let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
+            .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
+        let opened = info.decrypt(password).map_err(|_| {
+            Error::config(
+                "private_key cannot be decrypted: the password is wrong, or the encryption is \
+                 none of PBES2 with AES",
+            )
+        })?;
+        Self::from_pkcs8(&opened)
+    }
+
+    fn from_pkcs8(document: &SecretDocument) -> Result<Self> {
+        let info = PrivateKeyInfoRef::try_from(document.as_bytes())
+            .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
+        match info.algorithm.oid {
+            ED25519_OID => SigningKey::from_pkcs8_der(document.as_bytes())
+                .map(|key| KeyPair(Private::Ed25519(Box::new(key))))
+                .map_err(|error| Error::config(format!("private_key cannot be read: {error}"))),
+            RSA_OID => Self::from_rsa(RsaKeyPair::from_pkcs8(document.as_bytes())),
+            other => Err(Error::config(format!(
+                "private_key is of the kind {other}; allowed are Ed25519 and RSA"
+            ))),
+        }
+    }
+
+    fn from_rsa(read: Result<RsaKeyPair, aws_lc_rs::error::KeyRejected>) -> Result<Self> {
+        match read {
+            Ok(key) if key.public_modulus_len() * 8 >= RSA_MIN_BITS => {
+                Ok(KeyPair(Private::Rsa(key)))
+            }
+            Ok(_) => Err(too_small()),
+            Err(error) if error.to_string() == "TooSmall" => Err(too_small()),
+            Err(error) => Err(Error::config(format!("private_key is no usable RSA key: {error}"))),
+        }
+    }
+
+    pub fn algorithm(&self) -> Algorithm {
+        match self.0 {
+            Private::Ed25519(_) => Algorithm::Ed25519,
+            Private::Rsa(_) => Algorithm::RsaSha256,
+        }
+    }
+
+    /// The Base64 signature of the payload: the value of the Authorization header.
+    pub fn sign(&self, payload: &[u8]) -> Result<String> {
+        match &self.0 {
+            Private::Ed25519(key) => Ok(STANDARD.encode(key.sign(payload).to_bytes())),
+            Private::Rsa(key) => {
+                let mut signature = vec![0; key.public_modulus_len()];
+                // PKCS#1 v1.5 uses no randomness; the argument is there for PSS.
+                key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), payload, &mut signature)
+                    .map_err(|_| Error::config("the RSA key refused to sign"))?;
+                Ok(STANDARD.encode(signature))
+            }
+        }
+    }
+
+    /// The public key as PEM (SubjectPublicKeyInfo): what is uploaded to the dashboard.
+    pub fn public_key_pem(&self) -> Result<String> {
+        let document = match &self.0 {
+            Private::Ed25519(key) => {
+                key.verifying_key().to_public_key_der().map_err(|error| unwritable(&error))?
+            }
+            Private::Rsa(key) => {
+                let der: PublicKeyX509Der =
+                    key.public_key().as_der().map_err(|error| unwritable(&error))?;
+                Document::try_from(der.as_ref()).map_err(|error| unwritable(&error))?
+            }
+        };
+        document.to_pem("PUBLIC KEY", LineEnding::LF).map_err(|error| unwritable(&error))
+    }
+}
+
+impl fmt::Debug for KeyPair {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "KeyPair({})", self.algorithm().as_str())
+    }
+}
+
+/// A new key pair as PEM: the private key (PKCS#8) and the public key. `bits` is for RSA.
+pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>, String)> {
+    let private = match algorithm {
+        Algorithm::Ed25519 => {
+            let mut seed = Zeroizing::new([0u8; 32]);
+            getrandom::fill(seed.as_mut()).map_err(|error| unwritable(&error))?;
+            SigningKey::from_bytes(&seed).to_pkcs8_der().map_err(|error| unwritable(&error))?
+        }
+        Algorithm::RsaSha256 => {
+            let size = match bits {
+                2048 => KeySize::Rsa2048,
+                3072 => KeySize::Rsa3072,
+                4096 => KeySize::Rsa4096,
+                8192 => KeySize::Rsa8192,
+                other => {
+                    return Err(Error::argument(
+                        "bits",
+                        &other.to_string(),
+                        "2048, 3072, 4096 or 8192",
+                    ));
+                }
+            };
+            let key = RsaKeyPair::generate(size).map_err(|error| unwritable(&error))?;
+            let der: Pkcs8V1Der = key.as_der().map_err(|error| unwritable(&error))?;
+            SecretDocument::try_from(der.as_ref()).map_err(|error| unwritable(&error))?
+        }
+    };
+    let public = KeyPair::from_pkcs8(&private)?.public_key_pem()?;
+    let private =
+        private.to_pem("PRIVATE KEY", LineEnding::LF).map_err(|error| unwritable(&error))?;
+    Ok((private, public))
+}
+
+/// The PEM label and the DER within; DER without PEM is labelled by what it parses as.
+fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
+    if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains("-----BEGIN")) {
+        if text.contains("Proc-Type:") {
+            return Err(Error::config(
+                "private_key is encrypted in the old OpenSSL form; convert it with \
+                 `openssl pkcs8 -topk8`",
+            ));
+        }
+        let start = text.find("-----BEGIN").unwrap_or_default();
+        let block = text.get(start..).unwrap_or_default().trim_end();
+        return SecretDocument::from_pem(block)
+            .map(|(label, document)| (label.to_owned(), document))
+            .map_err(|error| Error::config(format!("private_key is no readable PEM: {error}")));
+    }
+    let label = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
+        "PRIVATE KEY"
+    } else if EncryptedPrivateKeyInfoRef::try_from(bytes).is_ok() {
+        "ENCRYPTED PRIVATE KEY"
+    } else {
+        "RSA PRIVATE KEY"
+    };
+    SecretDocument::try_from(bytes).map(|document| (label.to_owned(), document)).map_err(|_| {
+        Error::config("private_key is neither PEM nor DER: give a path, PEM text or key bytes")
+    })
+}
+
+fn too_small() -> Error {
+    Error::config(format!("private_key is an RSA key under {RSA_MIN_BITS} bits; make a larger one"))
+}
+
+fn unwritable(error: &dyn fmt::Display) -> Error {
+    Error::config(format!("the key could not be made: {error}"))
+}

@@ -1,0 +1,211 @@
+//! One error type: what happened, where, and what to do about it.
+
+use std::{fmt, time::Duration};
+
+use crate::api::FailureClass;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, with the endpoint and the place in the iteration where it did.
+#[derive(Debug, Clone)]
+pub struct Error {
+    pub kind: Box<ErrorKind>,
+    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    pub endpoint: Option<String>,
+    /// Where a broken iteration can go on.
+    pub checkpoint: Option<String>,
+}
+
+/// The kinds of error: one exception each in Python, by one exhaustive conversion.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ErrorKind {
+    /// Refused before anything was sent.
+    #[error("{0}")]
+    Config(String),
+    /// No answer. `sent` tells whether the service may have seen the request.
+    #[error("{message}")]
+    Transport { message: String, sent: bool },
+    #[error("{0}")]
+    Timeout(String),
+    /// An answer of no documented form.
+    #[error("{message}{}", shown_body(body))]
+    Protocol { message: String, body: String },
+    #[error("{0}")]
+    Pagination(String),
+    #[error("{0}")]
+    Api(Refusal),
+    #[error("{error}: {description}")]
+    OAuth { error: String, description: String },
+    #[error("{0}")]
+    LoginRequired(String),
+    #[error("{0}")]
+    Store(String),
+}
+
+/// The service said no.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    pub class: FailureClass,
+    pub http_status: u16,
+    pub code: Option<i64>,
+    pub error_code: Option<String>,
+    pub message: String,
+    pub headers: Vec<(String, String)>,
+    /// The first 2 KiB of the answer.
+    pub body: String,
+    pub retry_after: Option<Duration>,
+}
+
+/// How much of an answer an error keeps.
+pub const BODY_SHOWN_BYTES: usize = 2048;
+
+impl Error {
+    pub fn config(message: impl Into<String>) -> Self {
+        ErrorKind::Config(message.into()).into()
+    }
+
+    /// An argument that is refused: its name, its value, and what is allowed.
+    pub fn argument(name: &str, value: &str, allowed: &str) -> Self {
+        Self::config(format!("{name} is {value}; allowed is {allowed}"))
+    }
+
+    /// An answer that has no documented form, with the first of its body.
+    pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
+        ErrorKind::Protocol { message: message.into(), body: first_of(body) }.into()
+    }
+
+    pub fn pagination(message: impl Into<String>) -> Self {
+        ErrorKind::Pagination(message.into()).into()
+    }
+
+    /// The same error, telling where it happened.
+    #[must_use]
+    pub fn at(mut self, endpoint: &str) -> Self {
+        self.endpoint.get_or_insert_with(|| endpoint.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn with_checkpoint(mut self, checkpoint: String) -> Self {
+        self.checkpoint = Some(checkpoint);
+        self
+    }
+
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self.kind.as_ref() {
+            ErrorKind::Api(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may well succeed later.
+    pub fn retryable(&self) -> bool {
+        match self.kind.as_ref() {
+            ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
+            ErrorKind::Api(refusal) => refusal.class.retryable(),
+            ErrorKind::Config(_)
+            | ErrorKind::Protocol { .. }
+            | ErrorKind::Pagination(_)
+            | ErrorKind::OAuth { .. }
+            | ErrorKind::LoginRequired(_)
+            | ErrorKind::Store(_) => false,
+        }
+    }
+
+    /// What to do about it, in a sentence.
+    pub fn hint(&self) -> String {
+        match self.kind.as_ref() {
+            ErrorKind::Config(_) => "Correct the argument; nothing was sent.".into(),
+            ErrorKind::Transport { .. } => {
+                "Check the base URL, the network and the proxy, then call again.".into()
+            }
+            ErrorKind::Timeout(_) => "Call again, or give the client a larger `timeout`.".into(),
+            ErrorKind::Protocol { .. } => {
+                "Check that the base URL is the API's own and that no proxy or login page stands \
+                 in between."
+                    .into()
+            }
+            ErrorKind::Pagination(_) => {
+                "The service repeated itself; go on from `.checkpoint` later, or report it.".into()
+            }
+            ErrorKind::Api(refusal) => refusal.hint(),
+            ErrorKind::OAuth { .. } => "Start the login again.".into(),
+            ErrorKind::LoginRequired(_) => "Log in again with `boardlot.login`.".into(),
+            ErrorKind::Store(_) => "Check the token store; it was left as it is.".into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.endpoint {
+            Some(endpoint) => write!(out, "{endpoint}: {}", self.kind),
+            None => self.kind.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind: Box::new(kind), endpoint: None, checkpoint: None }
+    }
+}
+
+impl Refusal {
+    fn hint(&self) -> String {
+        match self.class {
+            FailureClass::InvalidParameter => "Correct the argument that the message names.".into(),
+            FailureClass::InvalidSymbol => {
+                "Verify that the code exists and is written as {market}.{code}.".into()
+            }
+            FailureClass::Service => "Call again later; report it if it persists.".into(),
+            FailureClass::Authentication => {
+                "Check the key id, that the public key was uploaded, or the token.".into()
+            }
+            FailureClass::ClockSkew => {
+                "One clock correction and a fresh signature did not help. Three causes are known: \
+                 a clock that is still off by more than 5 seconds, a signature made with another \
+                 private key than the one uploaded, and too many requests."
+                    .into()
+            }
+            FailureClass::PermissionDenied => {
+                "The key or the granted scope does not cover this endpoint or account.".into()
+            }
+            FailureClass::RateLimited => match self.retry_after {
+                Some(wait) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
+                None => "Send fewer requests: set `rate_limit`.".into(),
+            },
+            FailureClass::Other => "See the service's message.".into(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = if self.message.is_empty() { "no message" } else { &self.message };
+        write!(out, "{message} (")?;
+        if let Some(code) = self.code {
+            write!(out, "code {code}, ")?;
+        }
+        if let Some(error_code) = &self.error_code {
+            write!(out, "{error_code}, ")?;
+        }
+        write!(out, "HTTP {})", self.http_status)
+    }
+}
+
+/// The first of a body as text that is safe to show.
+pub fn first_of(body: &[u8]) -> String {
+    let cut = body.get(..BODY_SHOWN_BYTES).unwrap_or(body);
+    String::from_utf8_lossy(cut).into_owned()
+}
+
+fn shown_body(body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    let cut: String = body.chars().take(200).collect();
+    format!("; it begins with '{}'", cut.escape_debug())
+}
