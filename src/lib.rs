@@ -2,4 +2,12 @@
 
 pub mod api;
 pub mod auth;
+pub mod client;
+pub mod decode;
 pub mod error;
+pub mod http;
+pub mod pages;
+pub mod process;
+pub mod profile;
+#[cfg(feature = "python")]
+mod py;

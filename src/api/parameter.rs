@@ -82,6 +82,18 @@ impl Sent {
     }
 }
 
+impl From<Argument> for Sent {
+    /// As the caller gave it.
+    fn from(argument: Argument) -> Self {
+        match argument {
+            Argument::Text(text) => Sent::Text(text),
+            Argument::Integer(number) => Sent::Integer(number),
+            Argument::Date(date) => Sent::Text(date.to_string()),
+            Argument::Instant(instant) => Sent::Text(instant.to_string()),
+        }
+    }
+}
+
 /// Section 8 names this limit for reference-future; it is kept for every symbol.
 pub const SYMBOL_MAX_CHARACTERS: usize = 32;
 const ACCOUNT_ID_MAX_CHARACTERS: usize = 64;
