@@ -22,8 +22,9 @@ GAP = "  "
 # As wide as a point and as a digit in a proportional font.
 PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
 NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
-# Widest cells that are tried, in this order, until all columns fit; numbers keep the widest.
-TEXT_CAPS = (40, 28, 18)
+# Cells are at most this wide; text goes down to the second while not all columns fit, and back to
+# the third where even that is not enough and columns are left out.
+WIDEST, NARROWEST, COMFORTABLE = 40, 16, 24
 HTML_CAP = 60
 TITLE_CAP = 500
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
@@ -178,12 +179,14 @@ class _TextColumn:
         self.name = _clean(column.name) if column else ELLIPSIS
         self.units = column.units if column else ""
         self.numeric = bool(column and column.numeric)
+        # Half a number, a time or a date would mislead: only text is narrowed.
+        self.whole = bool(column and column.kind not in ("text", "object"))
         self.cells = _cells(column, grid.rows) if column else [ELLIPSIS] * len(grid.rows)
         self.natural = max(map(_width, [self.name, self.units, *self.cells]))
         self.width = self.natural
 
     def cap(self, width: int) -> None:
-        self.width = min(self.natural, max(width, TEXT_CAPS[0]) if self.numeric else width)
+        self.width = min(self.natural, WIDEST if self.whole else width)
 
     def heading(self) -> str:
         return self.pad(self.name)
@@ -203,7 +206,7 @@ def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], 
     def total(some: Iterable[_TextColumn]) -> int:
         return sum(column.width + len(GAP) for column in some) - len(GAP)
 
-    for cap in TEXT_CAPS:
+    for cap in (*range(WIDEST, NARROWEST - 1, -1), COMFORTABLE):
         for column in columns:
             column.cap(cap)
         if total(columns) <= width:
@@ -265,7 +268,7 @@ def _cells(
         for cell, own in zip(cells, places, strict=True)
     ]
     # Cells that would be cut must not lose digits to the padding.
-    return padded if max(map(len, padded), default=0) <= TEXT_CAPS[0] else cells
+    return padded if max(map(len, padded), default=0) <= WIDEST else cells
 
 
 def _times(values: Sequence[object], unit: str) -> list[str]:

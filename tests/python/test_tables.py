@@ -132,7 +132,7 @@ def test_decimals_longer_than_a_cell_keep_their_digits() -> None:
 
 def test_long_text_is_cut_with_an_ellipsis() -> None:
     line = tables.text([{"name": "長" * 1000}], width=30).splitlines()[2]
-    assert line == "長" * 13 + "…"
+    assert line == "長" * 14 + "…"
     assert tables.text([{"name": "x" * 1000}], width=80).splitlines()[2] == "x" * 39 + "…"
 
 
