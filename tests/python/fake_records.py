@@ -33,7 +33,8 @@ class FakeRecords(list):  # type: ignore[type-arg]
         import pyarrow as pa
 
         self.asked.append((decimals, invalid, strings))
-        text = {"utf8": pa.string(), "large": pa.large_string(), "view": pa.string_view()}[strings]
+        view = getattr(pa, "string_view", pa.large_string)  # New in pyarrow 16.
+        text = {"utf8": pa.string(), "large": pa.large_string(), "view": view()}[strings]
         decimal = {"float64": pa.float64(), "decimal": pa.decimal128(38, 10), "string": text}
         columns = {}
         for field in self.schema:

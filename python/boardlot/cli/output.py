@@ -36,12 +36,13 @@ def emit(settings: Settings, records: Any) -> None:
         records = records.all()
     if settings.out is None and settings.format == "parquet" and sys.stdout.isatty():
         raise click.UsageError("parquet is no text: add --out FILE")
-    write = WRITERS[settings.format]
+    write: Callable[[Any, BinaryIO], None] = WRITERS[settings.format]
     if settings.format == "table" and settings.out is None:
         write = _table_to_terminal
     if settings.out is None:
         sys.stdout.flush()
-        write(records, click.get_binary_stream("stdout"))
+        write(records, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
         return
 
     def fill(path: Path) -> None:
