@@ -9,5 +9,7 @@ pub mod http;
 pub mod pages;
 pub mod process;
 pub mod profile;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;
 #[cfg(feature = "python")]
 mod py;
