@@ -4,6 +4,7 @@ It knows nothing of the service: it records the raw bytes of every request and p
 that what goes over the wire can be compared with the service document and with nothing else.
 """
 
+import contextlib
 import gzip
 import json
 import socket
@@ -108,17 +109,13 @@ class Scripted:
         self._closing.set()
         # Closing alone would leave the accepting thread waiting on some systems.
         for shut in (lambda: self._listener.shutdown(socket.SHUT_RDWR), self._listener.close):
-            try:
+            with contextlib.suppress(OSError):
                 shut()
-            except OSError:
-                pass
         with self._lock:
             still_open = list(self._open)
         for connection in still_open:
-            try:
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
     def _accept(self):
         while not self._closing.is_set():
