@@ -11,7 +11,7 @@ import pytest
 
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 from .scripted import Scripted
-from .support import FACES, PAGERS, run, same, scripted_answers, vector_case
+from .support import FACES, PAGERS, run, same, scripted_answers, settled, vector_case
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -314,8 +314,7 @@ def test_a_pager_makes_one_frame_of_all_its_pages(face):
         frames = []
         for method in ("to_arrow", "to_pandas", "to_polars"):
             pager = client.pager("fills_history", *args, **kwargs)
-            made = getattr(pager, method)()
-            frames.append(await made if hasattr(made, "__await__") else made)
+            frames.append(await settled(getattr(pager, method)()))
         return frames
 
     with Scripted(scripted_answers(case) * 3) as server:
