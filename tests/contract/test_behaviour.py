@@ -64,7 +64,9 @@ def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, face):
 
 
 @faces
-@pytest.mark.parametrize("failing", [unavailable, lambda: answer(drop=True)])
+@pytest.mark.parametrize(
+    "failing", [unavailable, lambda: answer(drop=True)], ids=["503", "a reset"]
+)
 def test_a_post_of_the_users_own_is_sent_once(failing, face):
     with Scripted(lambda _: failing()) as server:
         try:

@@ -1,6 +1,7 @@
 """Section 2 as `Records`, and what a client shows of itself: no secret anywhere."""
 
 import copy
+import operator
 import pickle
 import threading
 import traceback
@@ -57,9 +58,9 @@ def test_a_place_outside_is_an_index_error(records):
 
 def test_records_equal_a_list_of_the_same_dicts(records):
     assert records == ROWS
-    assert ROWS == records
+    assert operator.eq(ROWS, records)
     assert records == records[:]
-    assert not (records != ROWS)
+    assert operator.ne(records, ROWS) is False
     assert records != ROWS[:4]
     assert records != [*ROWS[:4], {**ROWS[4], "qty": "101"}]
     assert records != "rows" and records != 5 and records is not None
