@@ -118,6 +118,7 @@ SHAPES = [
     ("dividends", "Hong Kong", DIVIDENDS),
     ("dividends", "A-shares, the totals after the list", DIVIDENDS),
     ("dividends", "US, with unknown fields", DIVIDENDS),
+    ("dividends", "a data-vendor market", DIVIDENDS),
     ("crypto_orders", "one page, every field", CRYPTO_ORDERS),
     ("sim_orders", "every field and every side and status", SIM_ORDERS),
     ("sim_positions", "every field", SIM_POSITIONS),
