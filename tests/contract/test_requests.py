@@ -213,7 +213,7 @@ def test_explain_shows_what_would_be_sent_and_no_key(face):
     assert len(signatures) == 1
     (stamp,) = set(re.findall(r"\b\d{13}\b", text))
     assert abs(int(stamp) - time.time() * 1000) < 60_000
-    payload = "\n".join([stamp, "POST", "/api/v1.0/x", sent_query, digest])
+    payload = f"{stamp}\nPOST\n/api/v1.0/x\n{sent_query}\n{digest}"
     verify(signatures.pop(), payload.encode())
     assert PRIVATE_PEM.split("\n")[1] not in text and "PRIVATE KEY" not in text
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.types as types
 import pytest
+from pyarrow import types
 
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 from .scripted import Scripted
@@ -279,7 +279,7 @@ def test_a_declared_field_that_was_left_out_is_null():
 
 
 def test_unknown_fields_are_columns_after_the_declared_ones():
-    result, rows = records("fills_history", "one page, every field")
+    result, _ = records("fills_history", "one page, every field")
     table = result.to_arrow()
     assert set(table.column_names[-2:]) == {"fee", "tags"}
     assert table["fee"].to_pylist() == [None, "1.20"]
