@@ -225,8 +225,8 @@ def dividends_service(received):
         return answer({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
     # The first ones answer last.
     time.sleep(max(0, 5 - int(symbol.split(".")[1])) * 0.03)
-    one = {"statement": symbol, "dividend_per_share": 0.5}
-    lists = [one] * (int(symbol.split(".")[1]) % 3)
+    many = int(symbol.split(".")[1]) % 3
+    lists = [{"statement": symbol, "dividend_per_share": n} for n in range(many)]
     meta = {"total_dividend_count": len(lists), "total_dividend_money": 1}
     return answer({"ret_code": 0, "ret_msg": "success", "data": {**meta, "dividend_list": lists}})
 
@@ -242,6 +242,8 @@ def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(face)
     assert isinstance(records, bl.Records)
     assert [next(iter(row.values())) for row in records] == wanted
     assert [row["statement"] for row in records] == wanted
+    shares = [n for symbol in range(len(SYMBOLS)) for n in range(symbol % 3)]
+    assert [row["dividend_per_share"] for row in records] == shares
     table = records.to_arrow()
     assert table.column(0).to_pylist() == wanted
     assert len(server.received) == len(SYMBOLS)
