@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Endpoint, Envelope, Paging, RowsPlace, SERVER_TIME, Schema, Sent,
+        Answer, Argument, Endpoint, Envelope, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
@@ -94,7 +94,7 @@ impl Client {
         resume: Option<&str>,
     ) -> Result<Pages> {
         let plan = Plan::new(endpoint, arguments)?;
-        let place = endpoint.cursor_place();
+        let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
         let (style, span) = match endpoint.paging {
             Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
             Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
@@ -285,7 +285,7 @@ impl Plan {
 
 /// The one required argument of an endpoint that can be asked for many keys.
 fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
-    let mut required = endpoint.parameters.iter().filter(|parameter| parameter.required);
+    let mut required = endpoint.arguments().filter(|parameter| parameter.required);
     match (endpoint.answer, required.next(), required.next()) {
         (Answer::Rows(..), Some(parameter), None) => Ok(parameter.name),
         _ => Err(Error::argument(

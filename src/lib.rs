@@ -9,7 +9,7 @@ pub mod http;
 pub mod pages;
 pub mod process;
 pub mod profile;
-#[cfg(feature = "sandbox")]
-pub mod sandbox;
 #[cfg(feature = "python")]
 mod py;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;

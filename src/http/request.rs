@@ -24,6 +24,8 @@ pub struct Draft {
     pub headers: HeaderMap,
     /// Whether sending it twice does the same as sending it once.
     pub repeatable: bool,
+    /// The endpoint's parameters, in whose order the query goes out; empty for the caller's own.
+    pub order: &'static [Parameter],
 }
 
 #[derive(Debug, Clone)]
@@ -69,8 +71,9 @@ impl Draft {
             body: Body::None,
             headers: HeaderMap::new(),
             repeatable: endpoint.repeatable,
+            order: endpoint.parameters,
         };
-        for parameter in endpoint.parameters {
+        for parameter in endpoint.arguments() {
             match given(parameter.name) {
                 Some(argument) => draft.put(parameter, parameter.check(argument, text)?)?,
                 None if parameter.required => {
@@ -153,7 +156,10 @@ impl Draft {
     pub fn prepare(&self, base: &BaseUrl, extra: &HeaderMap) -> Result<Prepared> {
         let mut url = base.join(&self.path)?;
         if !self.query.is_empty() {
-            url.query_pairs_mut().extend_pairs(&self.query);
+            let mut query: Vec<&(String, String)> = self.query.iter().collect();
+            // Stable: pairs that are not the table's stay in the order given.
+            query.sort_by_key(|(name, _)| self.order.iter().position(|p| p.name == *name));
+            url.query_pairs_mut().extend_pairs(query.into_iter().map(|(n, v)| (n, v)));
         }
         let mut headers = extra.clone();
         headers.extend(self.headers.clone());

@@ -132,7 +132,7 @@ impl Sender {
             };
             let error = match outcome {
                 Ok(value) => return Ok(value),
-                Err(error) => error.at(&prepared.label),
+                Err(error) => self.without_secret(error).at(&prepared.label),
             };
             if !clock_corrected && self.is_clock_refusal(&error) {
                 clock_corrected = true;
@@ -201,6 +201,13 @@ impl Sender {
                 self.options.timeout.as_secs_f64()
             ))
             .into()),
+        }
+    }
+
+    fn without_secret(&self, error: Error) -> Error {
+        match &self.credentials {
+            Some(Credentials::Bearer(token)) => error.without(token),
+            Some(Credentials::ApiKey { .. }) | None => error,
         }
     }
 

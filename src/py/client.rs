@@ -286,6 +286,7 @@ fn draft(
         query: arguments::query(query)?,
         body,
         headers: ::http::HeaderMap::new(),
+        order: &[],
     })
 }
 

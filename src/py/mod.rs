@@ -27,7 +27,7 @@ mod _core {
         bridge::{Ready, shut_down},
         client::{ClientBase, Explanation, Response},
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
-        pager::{AsyncPager, PageIterator, Pager, PagerBase},
+        pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
         records::{ArrowStream, Records, RecordsIterator, SchemaField},
     };

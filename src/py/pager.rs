@@ -7,16 +7,10 @@ use tokio::sync::Mutex;
 
 use super::{
     bridge::{Face, Finish, Ready, block},
-    errors::raise,
     progress::Progress,
     records::{Records, frame, records, row},
 };
-use crate::{
-    api::Field,
-    decode::Rows,
-    error::{Error, Result},
-    pages::Pages,
-};
+use crate::{api::Field, decode::Rows, error::Result, pages::Pages};
 
 /// What both pagers share: where the iteration stands, and everything from there on.
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
@@ -112,8 +106,12 @@ impl PagerBase {
     }
 
     /// Iterates `Records`, one a page.
-    fn pages(&self) -> PageIterator {
-        PageIterator { pages: self.pages.clone(), fields: self.fields.clone(), face: self.face }
+    fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let source = PageSource { pages: self.pages.clone(), fields: self.fields.clone() };
+        match self.face {
+            Face::Sync => Ok(Bound::new(py, PageIterator(source))?.into_any()),
+            Face::Async => Ok(Bound::new(py, AsyncPageIterator(source))?.into_any()),
+        }
     }
 
     /// Everything from here on, or as much as the limits allow, as `Records`. A failure midway
@@ -231,49 +229,47 @@ fn end_of_iteration() -> PyErr {
 
 /// Iterates the pages of a pager, from where it stands.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct PageIterator {
+pub struct PageIterator(PageSource);
+
+/// The same for `async for`.
+#[pyclass(frozen, generic, module = "boardlot._core")]
+pub struct AsyncPageIterator(PageSource);
+
+#[derive(Clone)]
+struct PageSource {
     pages: Arc<Mutex<Pages>>,
     fields: Arc<[&'static Field]>,
-    face: Face,
 }
 
-impl PageIterator {
-    async fn next(pages: Arc<Mutex<Pages>>, fields: Arc<[&'static Field]>) -> Result<Option<Rows>> {
-        let piece = pages.lock().await.next_page().await?;
-        Ok(piece.map(|piece| Rows::new(vec![piece], fields)))
-    }
-
-    fn check(&self, py: Python<'_>, wanted: Face, instead: &str) -> PyResult<()> {
-        if self.face == wanted {
-            return Ok(());
-        }
-        Err(raise(py, Error::config(format!("walk over these pages with `{instead}`"))))
+impl PageSource {
+    async fn next(self) -> Result<Option<Rows>> {
+        let piece = self.pages.lock().await.next_page().await?;
+        Ok(piece.map(|piece| Rows::new(vec![piece], self.fields)))
     }
 }
 
 #[pymethods]
 impl PageIterator {
-    fn __iter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
-        this.get().check(py, Face::Sync, "async for")?;
-        Ok(this)
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let future = PageIterator::next(self.pages.clone(), self.fields.clone());
-        block(py, future, |_| Ok(()))?.map(|rows| records(py, rows)).transpose()
+        block(py, self.0.clone().next(), |_| Ok(()))?.map(|rows| records(py, rows)).transpose()
     }
+}
 
-    fn __aiter__(this: Py<Self>, py: Python<'_>) -> PyResult<Py<Self>> {
-        this.get().check(py, Face::Async, "for")?;
-        Ok(this)
+#[pymethods]
+impl AsyncPageIterator {
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
     }
 
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let future = PageIterator::next(self.pages.clone(), self.fields.clone());
         let finish = |py: Python<'_>, rows: Option<Rows>| match rows {
             Some(rows) => records(py, rows),
             None => Err(end_of_iteration()),
         };
-        Face::Async.run(py, future, Box::new(finish))
+        Face::Async.run(py, self.0.clone().next(), Box::new(finish))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use pyo3::{
     basic::CompareOp,
-    exceptions::PyIndexError,
+    exceptions::{PyIndexError, PyOverflowError},
     intern,
     prelude::*,
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
@@ -41,7 +41,7 @@ impl Records {
     fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         match self.rows.get(index) {
             Some(row) => objects::dict(py, &self.rows, row),
-            None => Err(PyIndexError::new_err("record index out of range")),
+            None => Err(out_of_range()),
         }
     }
 
@@ -82,12 +82,14 @@ impl Records {
             };
             return Ok(Records::new(rows).into_pyobject(py)?.into_any());
         }
-        let index: isize = index.extract()?;
+        let index: isize = index.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) { out_of_range() } else { error }
+        })?;
         let length = isize::try_from(self.rows.len())?;
         let index = if index < 0 { index + length } else { index };
         match usize::try_from(index) {
             Ok(index) => self.dict(py, index).map(Bound::into_any),
-            Err(_) => Err(PyIndexError::new_err("record index out of range")),
+            Err(_) => Err(out_of_range()),
         }
     }
 
@@ -240,6 +242,10 @@ impl Records {
         let batch = py.detach(|| self.rows.columns(options)).map_err(|error| raise(py, error))?;
         Ok(ArrowStream(Mutex::new(Some(batch))))
     }
+}
+
+fn out_of_range() -> PyErr {
+    PyIndexError::new_err("record index out of range")
 }
 
 /// Hands the records to `boardlot.frames`, which knows the libraries.

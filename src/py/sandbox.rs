@@ -222,8 +222,8 @@ impl Faults {
     fn __repr__(&self) -> String {
         let Self(faults) = self;
         format!(
-            "Faults(latency={}, error_rate={}, drop_rate={}, truncate_rate={}, throttle_rate={}, \
-             html_rate={}, seed={})",
+            "Faults(latency={:?}, error_rate={:?}, drop_rate={:?}, truncate_rate={:?}, \
+             throttle_rate={:?}, html_rate={:?}, seed={})",
             faults.latency,
             faults.error_rate,
             faults.drop_rate,

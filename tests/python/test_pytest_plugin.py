@@ -19,7 +19,7 @@ def test_the_sandbox_is_one_server_and_fresh_for_each_test(pytester: pytest.Pyte
         @pytest.mark.parametrize("number", range(3))
         def test_fresh(boardlot_sandbox, number):
             assert not boardlot_sandbox.requests
-            assert boardlot_sandbox.faults is None
+            assert boardlot_sandbox.faults == bl.Faults()
             boardlot_sandbox.client().server_time()
             assert len(boardlot_sandbox.requests) >= 1
             boardlot_sandbox.faults = bl.Faults(error_rate=1.0)

@@ -149,5 +149,6 @@ fn allowed(parameter: &Parameter) -> String {
         ParameterKind::Micros => "microseconds; 0 is open".into(),
         ParameterKind::Text => "text".into(),
         ParameterKind::TextList => "list of texts".into(),
+        ParameterKind::Cursor => "opaque".into(),
     }
 }

@@ -293,7 +293,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         (_, false, _) => format!("Records[{record}]"),
     };
     let (required, optional): (Vec<&Parameter>, Vec<&Parameter>) =
-        endpoint.parameters.iter().partition(|parameter| parameter.required);
+        endpoint.arguments().partition(|parameter| parameter.required);
     let mut signature = vec!["self".to_owned()];
     signature.extend(required.iter().map(|p| format!("{}: {}", p.name, annotation(p))));
     if !optional.is_empty() || paged {
@@ -305,7 +305,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         signature.push("resume: str | None = None".to_owned());
     }
     let pairs: Vec<String> =
-        endpoint.parameters.iter().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
+        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
     let passed = match pairs.join(", ") {
         line if line.len() <= 60 => format!("[{line}]"),
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
@@ -381,7 +381,7 @@ fn annotation(parameter: &Parameter) -> String {
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
         ParameterKind::Date => "Day".to_owned(),
         ParameterKind::Micros => "Time".to_owned(),
-        ParameterKind::TextList => "list[str]".to_owned(),
+        ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }
 
@@ -391,7 +391,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         parts.push(wrapped(endpoint.notes, 90, ""));
     }
     let mut arguments = Vec::new();
-    for parameter in endpoint.parameters {
+    for parameter in endpoint.arguments() {
         let form = match parameter.kind {
             ParameterKind::Micros => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
