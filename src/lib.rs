@@ -3,3 +3,5 @@
 pub mod api;
 pub mod auth;
 pub mod error;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;
