@@ -18,8 +18,9 @@ const DAY_MICROS: i64 = 86_400_000_000;
 const DEFAULT_DAYS: i64 = 90;
 /// Section 8.
 const PAGE_SIZE: usize = 50;
-/// Trading days over which the deals are spread: within the last 90 days.
-const TRADING_DAYS: usize = 58;
+/// Trading days over which the deals are spread: within the last 90 days, also where many holidays
+/// lie in between.
+const TRADING_DAYS: usize = 50;
 /// How many deals the accounts have besides those of the first in Hong Kong, at most.
 const UNITED_STATES_DEALS: usize = 300;
 const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;

@@ -25,6 +25,11 @@ pub const WINDOW_MS: u64 = 5_000;
 pub const UNAUTHENTICATED: i64 = -1;
 /// Nonces of one key within the window. More than this is throttled.
 const NONCES_MAX: usize = 1 << 20;
+// Written a second time on purpose, so that a slip in the client's names is found.
+const AUTHORIZATION: &str = "authorization";
+const X_API_KEY: &str = "x-api-key";
+const X_TIMESTAMP: &str = "x-timestamp";
+const X_NONCE: &str = "x-nonce";
 const NONCE_MAX_CHARACTERS: usize = 64;
 const SWEEP_MS: i64 = 1_000;
 
@@ -82,7 +87,7 @@ impl Credentials {
         request: Signed<'_>,
         now_ms: i64,
     ) -> Result<(), Refusal> {
-        let authorization = header(headers, crate::auth::AUTHORIZATION)?;
+        let authorization = header(headers, AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
             return if self.tokens.is_valid(token) {
                 Ok(())
@@ -100,9 +105,9 @@ impl Credentials {
         request: Signed<'_>,
         now_ms: i64,
     ) -> Result<(), Refusal> {
-        let key_id = header(headers, crate::auth::X_API_KEY)?;
-        let timestamp_ms = timestamp(header(headers, crate::auth::X_TIMESTAMP)?)?;
-        let nonce = header(headers, crate::auth::X_NONCE)?;
+        let key_id = header(headers, X_API_KEY)?;
+        let timestamp_ms = timestamp(header(headers, X_TIMESTAMP)?)?;
+        let nonce = header(headers, X_NONCE)?;
         if !is_nonce(nonce) {
             return Err(unauthenticated(
                 "X-Nonce is not 1 to 64 letters, digits, underscores or hyphens",

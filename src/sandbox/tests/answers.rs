@@ -90,7 +90,8 @@ fn assert_key_order(got: &Got, name: &str) {
     let mut from = text.find("[{").expect("a row");
     for field in record(name).fields() {
         let key = format!("\"{}\":", field.name);
-        let Some(place) = text[from..].find(&key) else { continue };
+        let rest = text.get(from..).expect("the rest");
+        let Some(place) = rest.find(&key) else { continue };
         assert!(place < 1500, "{} is out of order", field.name);
         from += place;
     }
@@ -240,7 +241,7 @@ fn dividends_vary_by_market() {
         let answer = rig.get(&target(symbol)).json();
         assert_rows(&answer, "/data/dividend_list", "Dividend", left_out);
         let list = rows(&answer, "/data/dividend_list");
-        assert!(list.len() <= 100, "{symbol}");
+        assert!((1..=100).contains(&list.len()), "{symbol}");
         let count = answer["data"]["total_dividend_count"].as_u64().expect("a count") as usize;
         assert!(count >= list.len() && answer["data"]["total_dividend_money"].is_number());
         let dates: Vec<&str> = list.iter().filter_map(|row| row["ex_date"].as_str()).collect();
