@@ -70,7 +70,7 @@ impl Crypto {
                 let mut draw = Draw::new(seed, &format!("crypto {account}"));
                 let mut orders: Vec<Order> =
                     (0..count).map(|number| order(number as u64, anchor_ms, &mut draw)).collect();
-                orders.sort_by(|a, b| b.create_time.cmp(&a.create_time));
+                orders.sort_by_key(|order| std::cmp::Reverse(order.create_time));
                 (*account, orders)
             })
             .collect();

@@ -1,6 +1,9 @@
 //! Dividend histories (section 2.11), made when they are asked for, from the symbol's own draw.
 
-use jiff::{ToSpan, civil::Date};
+use jiff::{
+    ToSpan,
+    civil::{Date, Weekday},
+};
 use serde::Serialize;
 
 use super::{
@@ -114,7 +117,7 @@ fn history(world: &World, security: &Security, custom: &Custom) -> History {
         let paid = number(per_share);
         total += paid * shares;
         if records.len() < RECORDS_MAX {
-            records.push(record(custom, paid, ex_date, world.anchor, &mut draw));
+            records.push(record(custom, paid, weekday(ex_date), world.anchor, &mut draw));
         }
         // Backward in time: mostly a little less than the year after.
         per_share = (per_share * draw.between(930, 1_010) / 1_000).max(UNIT / 1_000);
@@ -131,7 +134,7 @@ fn history(world: &World, security: &Security, custom: &Custom) -> History {
 }
 
 fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, draw: &mut Draw) -> Dividend {
-    let near = |days: i64| ex_date.checked_add(days.days()).unwrap_or(ex_date);
+    let near = |days: i64| weekday(ex_date.checked_add(days.days()).unwrap_or(ex_date));
     let planned = ex_date > today;
     let slashes = |date: Date| date.strftime("%Y/%m/%d").to_string();
     let currency = custom.reporting;
@@ -160,4 +163,14 @@ fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, draw: &mut Dra
         },
         pub_date: slashes(near(-draw.between(20, 60))),
     }
+}
+
+/// The date, or the Monday after it.
+fn weekday(date: Date) -> Date {
+    let ahead = match date.weekday() {
+        Weekday::Saturday => 2,
+        Weekday::Sunday => 1,
+        _ => 0,
+    };
+    date.checked_add(ahead.days()).unwrap_or(date)
 }

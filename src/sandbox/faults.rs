@@ -107,7 +107,7 @@ mod tests {
         for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
             let faults = Faults { drop_rate: rate, ..Faults::default() };
             assert!(faults.validate().expect_err("refused").to_string().contains("drop_rate"));
-            assert!(Faults { latency: rate.abs() * -1.0, ..Faults::default() }.validate().is_err());
+            assert!(Faults { latency: -rate.abs(), ..Faults::default() }.validate().is_err());
         }
         assert!(Faults { error_rate: 1.0, ..Faults::default() }.validate().is_ok());
     }

@@ -133,8 +133,8 @@ fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<C
         contracts.push(Contract {
             code: format!("{market}.{root_code}{label}"),
             stock_name: format!("{name} {label}"),
-            sc_name: format!("{sc_name}{label}"),
-            tc_name: format!("{tc_name}{label}"),
+            sc_name: format!("{sc_name} {label}"),
+            tc_name: format!("{tc_name} {label}"),
             future_main_contract: false,
             future_last_trade_time: last_trade.to_string(),
             list_time: if draw.chance(0.1) { 0 } else { midnight_seconds(listed) * 1_000 },

@@ -143,30 +143,40 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
     let part = Part::of(world, asked)?;
     let security = part.security;
     let market = security.market;
-    let rows = part.days.iter().map(|day| {
-        let mut draw = Draw::new(world.seed, &format!("kline {} {day}", security.code));
-        let open = security.price + security.price * draw.between(-800, 800) / 10_000;
-        let close = open + open * draw.between(-250, 250) / 10_000;
+    // From the latest close backward, each opening near the close before.
+    let mut draw = Draw::new(world.seed, &format!("klines {}", security.code));
+    let mut rows = Vec::with_capacity(part.days.len());
+    let mut close = security.price;
+    for day in part.all.iter().rev() {
+        let earlier = (close + close * draw.between(-220, 220) / 10_000).max(100);
+        let open = earlier + earlier * draw.between(-60, 60) / 10_000;
         let high = open.max(close) + open * draw.between(0, 120) / 10_000;
         let low = open.min(close) - open * draw.between(0, 120) / 10_000;
-        let [open, close, high, low] =
-            [open, close, high, low].map(|price| prices::on_ladder(market, price));
         let volume = draw.between(1_000, 90_000) * i64::from(security.lot_size);
-        Row {
-            data_date: day.to_string(),
-            open: prices::shown(market, open),
-            close: prices::shown(market, close),
-            high: prices::shown(market, high),
-            low: prices::shown(market, low),
-            volume: volume.to_string(),
-            turnover: prices::decimal(volume * ((high + low) / 2), 2),
+        let prices = [open, close, high, low].map(|price| prices::on_ladder(market, price));
+        close = earlier;
+        if part.days.first().is_none_or(|first| day < first) {
+            break;
         }
-    });
+        if part.days.last().is_some_and(|last| day <= last) {
+            let [open, close, high, low] = prices;
+            rows.push(Row {
+                data_date: day.to_string(),
+                open: prices::shown(market, open),
+                close: prices::shown(market, close),
+                high: prices::shown(market, high),
+                low: prices::shown(market, low),
+                volume: volume.to_string(),
+                turnover: prices::decimal(volume * ((high + low) / 2), 2),
+            });
+        }
+    }
+    rows.reverse();
     let next_time = part.earlier.map(|day| day.to_string()).unwrap_or_default();
     Ok(json(&Page {
         ret_code: 0,
         ret_msg: "success",
-        data: Data { kline_list: rows.collect() },
+        data: Data { kline_list: rows },
         pagination: Pagination { has_more: part.earlier.is_some() },
         extra: Some(Extra { next_time }),
     }))
@@ -175,6 +185,8 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
 /// The days of a page, and the trading day before them where there is one in the range.
 struct Part<'a> {
     security: &'a Security,
+    /// All days of the history.
+    all: Vec<Date>,
     days: Vec<Date>,
     earlier: Option<Date>,
 }
@@ -191,12 +203,13 @@ impl<'a> Part<'a> {
             return Err(Refusal::invalid(format!("start {start} is after end {end}")));
         }
         let limit = asked.integer("limit").map_or(LIMIT, |limit| limit as usize);
-        let mut days = world.calendar.days_before(security.market, world.anchor, DEPTH);
+        let all = world.calendar.days_before(security.market, world.anchor, DEPTH);
+        let mut days = all.clone();
         days.retain(|day| {
             start.as_ref().map_or(true, |start| day >= start)
                 && end.as_ref().map_or(true, |end| day <= end)
         });
         let page = days.split_off(days.len().saturating_sub(limit));
-        Ok(Part { security, days: page, earlier: days.last().copied() })
+        Ok(Part { security, all, days: page, earlier: days.last().copied() })
     }
 }

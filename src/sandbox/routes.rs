@@ -3,7 +3,7 @@
 
 use super::{
     arguments::{Arguments, percent_decoded},
-    history,
+    dividends, history,
     reply::{INVALID, Refusal, Reply},
     world::World,
 };
@@ -27,15 +27,15 @@ pub const ROUTES: &[Route] = &[
     route(&api::TRADING_DAYS, INVALID, |world, asked| world.calendar.trading_days(asked)),
     route(&api::REFERENCE_FUTURES, INVALID, |world, asked| world.futures.related(world, asked)),
     route(&api::IPO_LIST, INVALID, |world, asked| world.ipos.list(asked)),
-    route(&api::DIVIDENDS, INVALID, |world, asked| super::dividends::dividends(world, asked)),
+    route(&api::DIVIDENDS, INVALID, dividends::dividends),
     route(&api::PLATE_STOCKS, INVALID, |world, asked| world.plates.stocks(world, asked)),
     // Seen in the document's error examples: 1 here, -1200 for the deals.
     route(&api::CRYPTO_ORDERS, 1, |world, asked| world.crypto.orders(world.seed, asked)),
     route(&api::SIM_ORDERS, INVALID, |world, asked| world.sim.orders(asked)),
     route(&api::SIM_POSITIONS, INVALID, |world, asked| world.sim.positions(asked)),
     route(&api::FILLS_HISTORY, -1200, |world, asked| world.fills.history(world.seed, asked)),
-    route(&history::CAPITAL_FLOW, INVALID, |world, asked| history::capital_flow(world, asked)),
-    route(&history::KLINES, INVALID, |world, asked| history::klines(world, asked)),
+    route(&history::CAPITAL_FLOW, INVALID, history::capital_flow),
+    route(&history::KLINES, INVALID, history::klines),
 ];
 
 const fn route(endpoint: &'static Endpoint, invalid_code: i64, handler: Handler) -> Route {
