@@ -1,0 +1,220 @@
+//! The arguments of a request, read and checked by the endpoint's row in the table.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::reply::Refusal;
+use crate::api::{Argument, Endpoint, FirstPage, Paging, Parameter, ParameterKind, Place, Sent};
+
+/// The checked arguments of one request.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    values: Vec<(&'static str, Sent)>,
+    /// The cursor of a page after the first.
+    pub cursor: Option<String>,
+    pub now_ms: i64,
+}
+
+impl Arguments {
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            Some(Sent::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        match self.get(name) {
+            Some(Sent::Integer(number)) => i64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Sent> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, sent)| sent)
+    }
+
+    /// Reads what came in; `path` holds the values of the path parameters, already decoded.
+    pub fn read(
+        endpoint: &'static Endpoint,
+        path: &[(&'static str, String)],
+        query: &str,
+        body: &[u8],
+        now_ms: i64,
+    ) -> Result<Self, Refusal> {
+        let query: Vec<(Cow<'_, str>, Cow<'_, str>)> =
+            form_urlencoded::parse(query.as_bytes()).collect();
+        let body = read_body(endpoint, body)?;
+        let raw = |name: &str, place: Place| -> Result<Option<Argument>, Refusal> {
+            match place {
+                Place::Path => {
+                    let found = path.iter().find(|(known, _)| *known == name);
+                    Ok(found.map(|(_, text)| Argument::Text(text.clone())))
+                }
+                Place::Query => {
+                    let mut found = query.iter().filter(|(known, _)| known == name);
+                    let first = found.next();
+                    if found.next().is_some() {
+                        return Err(Refusal::invalid(format!("{name} is given twice")));
+                    }
+                    Ok(first.map(|(_, text)| Argument::Text(text.clone().into_owned())))
+                }
+                Place::Body | Place::Form => body.get(name).map(json_argument).transpose(),
+            }
+        };
+        let mut arguments = Arguments { now_ms, ..Arguments::default() };
+        for parameter in endpoint.arguments() {
+            let Some(argument) = raw(parameter.name, parameter.place)? else {
+                if parameter.required {
+                    return Err(Refusal::invalid(format!("{} is missing", parameter.name)));
+                }
+                continue;
+            };
+            if let Some(sent) = check(parameter, argument, path)? {
+                arguments.values.push((parameter.name, sent));
+            }
+        }
+        let Some(Parameter { name, place, .. }) = endpoint.cursor() else { return Ok(arguments) };
+        let required =
+            matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
+        match raw(name, *place)? {
+            None if required => return Err(Refusal::invalid(format!("{name} is missing"))),
+            Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
+            None | Some(Argument::Text(_)) => {}
+            Some(_) => return Err(Refusal::invalid(format!("{name} is no string"))),
+        }
+        Ok(arguments)
+    }
+}
+
+fn check(
+    parameter: &Parameter,
+    argument: Argument,
+    path: &[(&'static str, String)],
+) -> Result<Option<Sent>, Refusal> {
+    let argument = match (parameter.kind, argument) {
+        (
+            ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Micros,
+            Argument::Text(text),
+        ) if parameter.place != Place::Body => match integer(&text) {
+            Some(number) => Argument::Integer(number),
+            None => {
+                let shown: String = text.chars().take(40).collect();
+                return Err(Refusal::invalid(format!(
+                    "{} is '{}', which is no integer",
+                    parameter.name,
+                    shown.escape_debug()
+                )));
+            }
+        },
+        // An optional text that is empty is the same as none.
+        (ParameterKind::Symbol | ParameterKind::Text, Argument::Text(text))
+            if text.is_empty() && !parameter.required =>
+        {
+            return Ok(None);
+        }
+        (_, argument) => argument,
+    };
+    let other =
+        |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
+    parameter.check(&argument, other).map(Some).map_err(|error| Refusal::invalid(error.to_string()))
+}
+
+fn integer(text: &str) -> Option<i128> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
+    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != Place::Body) {
+        return Ok(serde_json::Map::new());
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::invalid(format!("the body is no JSON object: {error}")))
+}
+
+fn json_argument(value: &Value) -> Result<Argument, Refusal> {
+    match value {
+        Value::String(text) => Ok(Argument::Text(text.clone())),
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            Ok(Argument::Integer(integer(&number.to_string()).unwrap_or_default()))
+        }
+        other => Err(Refusal::invalid(format!("{other} is neither a string nor an integer"))),
+    }
+}
+
+/// The text of a path segment; `None` where its percent signs make no UTF-8.
+pub fn percent_decoded(segment: &str) -> Option<String> {
+    if !segment.contains('%') {
+        return Some(segment.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let high = char::from(rest.next()?).to_digit(16)?;
+            let low = char::from(rest.next()?).to_digit(16)?;
+            bytes.push((high * 16 + low) as u8);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{CRYPTO_ORDERS, FILLS_HISTORY, IPO_LIST, PLATE_STOCKS};
+
+    fn refused(endpoint: &'static Endpoint, path: &str, query: &str, body: &str) -> String {
+        let name = endpoint.parameters[0].name;
+        let path = [(name, path.to_owned())];
+        Arguments::read(endpoint, &path, query, body.as_bytes(), 0).expect_err("refused").message
+    }
+
+    #[test]
+    fn arguments_are_read_from_path_query_and_body() {
+        let path = [("acc_id", "7".to_owned())];
+        let query = "trd_market=HK&page_flag=a%2Bb+c%3D&page_size=10&code=&start=5&unknown=1";
+        let read = Arguments::read(&FILLS_HISTORY, &path, query, b"", 9).expect("read");
+        assert_eq!(read.text("acc_id"), "7");
+        assert_eq!(read.text("trd_market"), "HK");
+        assert_eq!(read.integer("page_size"), Some(10));
+        assert_eq!(read.integer("start"), Some(5));
+        assert_eq!((read.integer("end"), read.text("code")), (None, ""));
+        assert_eq!(read.cursor.as_deref(), Some("a+b c="));
+
+        let path = [("plate_code", "HK.BK1001".to_owned())];
+        let body = br#"{"next_key":"","limit":20}"#;
+        let read = Arguments::read(&PLATE_STOCKS, &path, "", body, 9).expect("read");
+        assert_eq!((read.integer("limit"), read.cursor), (Some(20), None));
+    }
+
+    #[test]
+    fn what_is_missing_doubled_or_of_another_kind_is_named() {
+        assert!(refused(&FILLS_HISTORY, "7", "page_flag=", "").contains("trd_market is missing"));
+        assert!(refused(&FILLS_HISTORY, "7", "trd_market=HK", "").contains("page_flag is missing"));
+        let doubled = "trd_market=HK&trd_market=US&page_flag=";
+        assert!(refused(&FILLS_HISTORY, "7", doubled, "").contains("twice"));
+        assert!(refused(&CRYPTO_ORDERS, "7", "page_size=51", "").contains("page_size"));
+        assert!(refused(&CRYPTO_ORDERS, "-7", "", "").contains("acc_id"));
+        assert!(refused(&IPO_LIST, "hk", "request_type=x", "").contains("no integer"));
+        assert!(refused(&IPO_LIST, "hk", "request_type=4", "").contains("request_type"));
+        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", "[]").contains("JSON object"));
+        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
+        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
+    }
+
+    #[test]
+    fn path_segments_are_decoded_once() {
+        assert_eq!(percent_decoded("HK%2E00700").as_deref(), Some("HK.00700"));
+        assert_eq!(percent_decoded("a+b%252F").as_deref(), Some("a+b%2F"));
+        for broken in ["%", "%4", "%zz", "%ff"] {
+            assert_eq!(percent_decoded(broken), None, "{broken}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Open crypto orders (sections 2.5 and 4.3), newest first, by pages.
+
+use serde::Serialize;
+
+use super::{
+    arguments::Arguments,
+    cursor::Purpose,
+    draw::Draw,
+    prices::{UNIT, decimal},
+    reply::{Refusal, Reply, json},
+};
+
+const PAGE_SIZE: usize = 50;
+/// How far back the oldest open order was made.
+const SPREAD_MS: u64 = 30 * 86_400_000;
+/// Symbol, base, quote, rough price in ten-thousandths.
+const PAIRS: &[(&str, &str, &str, i64)] = &[
+    ("BTC/USD", "BTC", "USD", 1_037_500_000),
+    ("ETH/USD", "ETH", "USD", 35_214_000),
+    ("SOL/USD", "SOL", "USD", 1_583_000),
+    ("BTC/HKD", "BTC", "HKD", 8_071_000_000),
+    ("ETH/HKD", "ETH", "HKD", 273_960_000),
+    ("XRP/USD", "XRP", "USD", 23_100),
+];
+
+#[derive(Debug)]
+pub struct Crypto {
+    accounts: Vec<(&'static str, Vec<Order>)>,
+}
+
+#[derive(Debug, Serialize)]
+struct Order {
+    order_id: String,
+    version: u32,
+    symbol_pair: Pair,
+    side: &'static str,
+    order_qty: String,
+    price: String,
+    order_amount: String,
+    cum_qty: String,
+    avg_px: String,
+    fill_amount: String,
+    ord_type: &'static str,
+    time_in_force: &'static str,
+    create_time: i64,
+    update_time: i64,
+    ord_status: &'static str,
+    order_show_id: String,
+    is_close: bool,
+    trigger_price: String,
+    trigger_time: i64,
+    cash_order_qty: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Pair {
+    symbol: &'static str,
+    base: &'static str,
+    quote: &'static str,
+}
+
+impl Crypto {
+    /// `count` orders for the first account, a quarter of them for each other.
+    pub fn new(seed: u64, accounts: &[&'static str], count: usize, anchor_ms: i64) -> Self {
+        let accounts = accounts
+            .iter()
+            .enumerate()
+            .map(|(position, account)| {
+                let count = if position == 0 { count } else { count / 4 };
+                let mut draw = Draw::new(seed, &format!("crypto {account}"));
+                let mut orders: Vec<Order> =
+                    (0..count).map(|number| order(number as u64, anchor_ms, &mut draw)).collect();
+                orders.sort_by_key(|order| std::cmp::Reverse(order.create_time));
+                (*account, orders)
+            })
+            .collect();
+        Crypto { accounts }
+    }
+
+    pub fn orders(&self, seed: u64, asked: &Arguments) -> Reply {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            code: i64,
+            msg: &'static str,
+            data: Data<'a>,
+        }
+        #[derive(Serialize)]
+        struct Data<'a> {
+            orders: &'a [Order],
+            page_flag: String,
+            completed: bool,
+        }
+        let account = asked.text("acc_id");
+        let Some((_, orders)) = self.accounts.iter().find(|(known, _)| *known == account) else {
+            return Err(Refusal::invalid(format!("acc_id {account} is not known")));
+        };
+        let purpose = Purpose::new(seed, &["crypto", account]);
+        let first = match &asked.cursor {
+            None => 0,
+            Some(cursor) => purpose
+                .read(cursor)
+                .map(|(place, _)| place as usize)
+                .ok_or_else(|| Refusal::invalid("page_flag is not one of this query"))?,
+        };
+        let size = asked.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
+        let next = (first + size).min(orders.len());
+        let completed = next == orders.len();
+        let page_flag = if completed { String::new() } else { purpose.cursor(next as u32, 0) };
+        let orders = orders.get(first..next).unwrap_or_default();
+        Ok(json(&Answer { code: 0, msg: "success", data: Data { orders, page_flag, completed } }))
+    }
+}
+
+fn order(number: u64, anchor_ms: i64, draw: &mut Draw) -> Order {
+    let (symbol, base, quote, level) = draw.pick(PAIRS);
+    let ord_status = draw.pick(&["PENDING_TRIGGER", "PENDING_NEW", "NEW", "NEW", "PARTIAL_FILLED"]);
+    let price = level + level / 1_000 * draw.between(-80, 80);
+    let price = price - price % 100;
+    let quantity = draw.between(100, 50_000);
+    let filled =
+        if ord_status == "PARTIAL_FILLED" { quantity * draw.between(1, 9) / 10 } else { 0 };
+    let create_time = anchor_ms - 1 - draw.below(SPREAD_MS) as i64;
+    let update_time = create_time + draw.between(0, (anchor_ms - create_time).min(86_400_000));
+    let triggered = ord_status == "PENDING_TRIGGER";
+    let by_cash = !triggered && draw.chance(0.1);
+    let amount = |quantity: i64| {
+        let product = i128::from(quantity) * i128::from(price) / i128::from(UNIT);
+        decimal(i64::try_from(product).unwrap_or(i64::MAX), 4)
+    };
+    let average = if filled == 0 { "0".to_owned() } else { decimal(price, 2) };
+    // Larger than what a 64-bit float holds exactly, as ids of such services are.
+    let id = 184_467_440_737_000_000 + number * 1_009;
+    Order {
+        order_id: id.to_string(),
+        version: 1 + draw.below(6) as u32,
+        symbol_pair: Pair { symbol, base, quote },
+        side: draw.pick(&["BUY", "SELL"]),
+        order_qty: decimal(quantity, 4),
+        price: decimal(price, 2),
+        order_amount: amount(quantity),
+        cum_qty: decimal(filled, 4),
+        avg_px: average,
+        fill_amount: amount(filled),
+        ord_type: if triggered { "STOP_LIMIT" } else { "LIMIT" },
+        time_in_force: draw.pick(&["TIF_GTC", "TIF_GTC", "TIF_GTC", "TIF_DAY"]),
+        create_time,
+        update_time,
+        ord_status,
+        order_show_id: format!("C{:010}", id % 10_000_000_000),
+        is_close: draw.chance(0.2),
+        trigger_price: if triggered {
+            decimal(price + price / 200 / 100 * 100, 2)
+        } else {
+            String::new()
+        },
+        trigger_time: 0,
+        cash_order_qty: if by_cash { amount(quantity) } else { String::new() },
+    }
+}

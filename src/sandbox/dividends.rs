@@ -1,0 +1,176 @@
+//! Dividend histories (section 2.11), made when they are asked for, from the symbol's own draw.
+
+use jiff::{
+    ToSpan,
+    civil::{Date, Weekday},
+};
+use serde::Serialize;
+
+use super::{
+    arguments::Arguments,
+    draw::Draw,
+    prices::{UNIT, number},
+    reply::{Refusal, Reply, ret_code_data},
+    securities::{Kind, Security},
+    world::World,
+};
+
+/// Section 8.
+const RECORDS_MAX: usize = 100;
+
+#[derive(Serialize)]
+struct History {
+    total_dividend_count: usize,
+    total_dividend_money: f64,
+    dividend_list: Vec<Dividend>,
+}
+
+#[derive(Serialize)]
+struct Dividend {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fiscal_year: Option<String>,
+    statement: String,
+    dividend_per_share: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payout_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dividend_type: Option<&'static str>,
+    process: &'static str,
+    ex_date: String,
+    record_date: String,
+    dividend_payable_date: String,
+    pub_date: String,
+}
+
+/// How a market pays: times a year, and the fields that it shows.
+struct Custom {
+    a_year: i64,
+    reporting: &'static str,
+    fiscal_year: bool,
+    currency: bool,
+    payout_ratio: bool,
+    dividend_type: bool,
+}
+
+pub fn dividends(world: &World, asked: &Arguments) -> Reply {
+    let symbol = asked.text("symbol");
+    let Some(security) = world.securities.get(symbol) else {
+        return if world.futures.knows(symbol) {
+            Ok(ret_code_data(&none()))
+        } else {
+            Err(Refusal::invalid_symbol(symbol))
+        };
+    };
+    let history = match custom(security.market) {
+        Some(custom) if security.kind == Kind::Stock => history(world, security, &custom),
+        _ => none(),
+    };
+    Ok(ret_code_data(&history))
+}
+
+fn none() -> History {
+    History { total_dividend_count: 0, total_dividend_money: 0.0, dividend_list: Vec::new() }
+}
+
+/// `None` for a market that section 4.2 does not list: its securities have no records.
+fn custom(market: &str) -> Option<Custom> {
+    let (a_year, reporting) = match market {
+        "HK" => (1, "HKD"),
+        "US" => (4, "USD"),
+        "SH" | "SZ" => (1, "CNY"),
+        "SG" => (2, "SGD"),
+        "CA" => (4, "CAD"),
+        "AU" => (2, "AUD"),
+        "JP" => (2, "JPY"),
+        _ => return None,
+    };
+    let chinese = matches!(market, "SH" | "SZ");
+    Some(Custom {
+        a_year,
+        reporting,
+        fiscal_year: market == "HK" || chinese,
+        currency: matches!(market, "HK" | "US"),
+        payout_ratio: chinese,
+        dividend_type: !matches!(market, "HK" | "US") && !chinese,
+    })
+}
+
+fn history(world: &World, security: &Security, custom: &Custom) -> History {
+    let mut draw = Draw::new(world.seed, &format!("dividends {}", security.code));
+    // Realty Income has paid each month for decades; a few others pay nothing.
+    let (a_year, years) = match security.code.as_str() {
+        "US.O" => (12, 30),
+        "HK.00700" => (custom.a_year, 21),
+        _ if draw.chance(0.1) => return none(),
+        _ => (custom.a_year, draw.between(3, 22)),
+    };
+    let shares = draw.between(200_000_000, 9_000_000_000) as f64;
+    let mut per_share = (security.price * draw.between(60, 450) / 10_000 / a_year).max(50);
+    let mut ex_date =
+        world.anchor.checked_add(draw.between(-150, 25).days()).unwrap_or(world.anchor);
+    let mut total = 0.0;
+    let mut records = Vec::new();
+    let count = (a_year * years) as usize;
+    for _ in 0..count {
+        let paid = number(per_share);
+        total += paid * shares;
+        if records.len() < RECORDS_MAX {
+            records.push(record(custom, paid, weekday(ex_date), world.anchor, &mut draw));
+        }
+        // Backward in time: mostly a little less than the year after.
+        per_share = (per_share * draw.between(930, 1_010) / 1_000).max(UNIT / 1_000);
+        let Ok(earlier) = ex_date.checked_sub((365 / a_year + draw.between(-4, 4)).days()) else {
+            break;
+        };
+        ex_date = earlier;
+    }
+    History {
+        total_dividend_count: count,
+        total_dividend_money: (total * 100.0).round() / 100.0,
+        dividend_list: records,
+    }
+}
+
+fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, draw: &mut Draw) -> Dividend {
+    let near = |days: i64| weekday(ex_date.checked_add(days.days()).unwrap_or(ex_date));
+    let planned = ex_date > today;
+    let slashes = |date: Date| date.strftime("%Y/%m/%d").to_string();
+    let currency = custom.reporting;
+    let statement = if custom.payout_ratio {
+        format!("Cash dividend of {currency} {:.4} per 10 shares (tax included)", paid * 10.0)
+    } else {
+        format!("Cash dividend of {currency} {paid:.4} per share")
+    };
+    let fiscal_year = ex_date.year() - i16::from(ex_date.month() < 9);
+    Dividend {
+        fiscal_year: custom.fiscal_year.then(|| fiscal_year.to_string()),
+        statement,
+        dividend_per_share: paid,
+        currency: custom.currency.then_some(currency),
+        payout_ratio: custom.payout_ratio.then(|| number(draw.between(120_000, 780_000))),
+        dividend_type: custom
+            .dividend_type
+            .then(|| draw.pick(&["Cash Dividend", "Cash Dividend", "Special Dividend"])),
+        process: if planned { "Plan" } else { "Implementation" },
+        ex_date: slashes(ex_date),
+        record_date: slashes(near(draw.between(1, 3))),
+        dividend_payable_date: if planned {
+            String::new()
+        } else {
+            slashes(near(draw.between(8, 35)))
+        },
+        pub_date: slashes(near(-draw.between(20, 60))),
+    }
+}
+
+/// The date, or the Monday after it.
+fn weekday(date: Date) -> Date {
+    let ahead = match date.weekday() {
+        Weekday::Saturday => 2,
+        Weekday::Sunday => 1,
+        _ => 0,
+    };
+    date.checked_add(ahead.days()).unwrap_or(date)
+}

@@ -1,0 +1,45 @@
+//! Seeded draws: each piece of data has its own stream, named by a label, so that the data do not
+//! depend on the order in which they are asked for.
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{RngCore, SeedableRng},
+};
+use sha2::{Digest, Sha256};
+
+#[derive(Debug, Clone)]
+pub struct Draw(ChaCha8Rng);
+
+impl Draw {
+    pub fn new(seed: u64, label: &str) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(seed.to_le_bytes());
+        hasher.update(label.as_bytes());
+        Draw(ChaCha8Rng::from_seed(hasher.finalize().into()))
+    }
+
+    /// A number from 0 to `count - 1`; 0 where `count` is 0.
+    pub fn below(&mut self, count: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(count)) >> 64) as u64
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below((high - low).max(0) as u64 + 1) as i64
+    }
+
+    /// A number from 0 to just under 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// One of the items; the type's default where there are none.
+    pub fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
+        let index = self.below(items.len() as u64) as usize;
+        items.get(index).copied().unwrap_or_default()
+    }
+}

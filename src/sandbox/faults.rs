@@ -1,0 +1,128 @@
+//! Misbehaviour on purpose, decided by its own seeded generator: the data never depend on it.
+
+use std::time::Duration;
+
+use super::draw::Draw;
+use crate::error::{Error, Result};
+
+/// What may go wrong, and how often. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Seconds before each answer.
+    pub latency: f64,
+    /// The endpoint's documented internal error, or HTTP 503 where it has none.
+    pub error_rate: f64,
+    /// The connection is closed without an answer.
+    pub drop_rate: f64,
+    /// The connection is closed in the middle of the body.
+    pub truncate_rate: f64,
+    /// HTTP 429 with `Retry-After: 1`.
+    pub throttle_rate: f64,
+    /// HTTP 200 with a page of HTML.
+    pub html_rate: f64,
+    pub seed: u64,
+}
+
+/// What goes wrong with one answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Drop,
+    Throttle,
+    Html,
+    Truncate,
+    /// Which of the endpoint's internal errors, counted round.
+    Error(usize),
+}
+
+impl Faults {
+    pub fn validate(&self) -> Result<()> {
+        for (name, rate) in [
+            ("error_rate", self.error_rate),
+            ("drop_rate", self.drop_rate),
+            ("truncate_rate", self.truncate_rate),
+            ("throttle_rate", self.throttle_rate),
+            ("html_rate", self.html_rate),
+        ] {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(Error::argument(name, &rate.to_string(), "a number from 0 to 1"));
+            }
+        }
+        if (0.0..=3600.0).contains(&self.latency) {
+            Ok(())
+        } else {
+            let shown = self.latency.to_string();
+            Err(Error::argument("latency", &shown, "a number of seconds from 0 to 3600"))
+        }
+    }
+
+    /// Whether every answer comes at once and whole.
+    pub fn is_none(&self) -> bool {
+        *self == Faults { seed: self.seed, ..Faults::default() }
+    }
+
+    pub fn delay(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.latency).ok().filter(|delay| !delay.is_zero())
+    }
+}
+
+/// The faults with the generator that decides about them.
+#[derive(Debug)]
+pub struct Dice {
+    faults: Faults,
+    draw: Draw,
+}
+
+impl Dice {
+    pub fn new(faults: Faults) -> Self {
+        let draw = Draw::new(faults.seed, "faults");
+        Dice { faults, draw }
+    }
+
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The fate of the next answer. All draws are made each time, so that the course of one fault
+    /// does not depend on the rates of the others.
+    pub fn next(&mut self) -> Option<Fault> {
+        let faults = &self.faults;
+        let which = self.draw.below(1 << 32) as usize;
+        let fates = [
+            (Fault::Drop, self.draw.chance(faults.drop_rate)),
+            (Fault::Throttle, self.draw.chance(faults.throttle_rate)),
+            (Fault::Html, self.draw.chance(faults.html_rate)),
+            (Fault::Truncate, self.draw.chance(faults.truncate_rate)),
+            (Fault::Error(which), self.draw.chance(faults.error_rate)),
+        ];
+        fates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_outside_0_to_1_are_refused() {
+        for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+            let faults = Faults { drop_rate: rate, ..Faults::default() };
+            assert!(faults.validate().expect_err("refused").to_string().contains("drop_rate"));
+            assert!(Faults { latency: -rate.abs(), ..Faults::default() }.validate().is_err());
+        }
+        assert!(Faults { error_rate: 1.0, ..Faults::default() }.validate().is_ok());
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_faults_at_about_the_rate() {
+        let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
+        let course = |faults: &Faults| {
+            let mut dice = Dice::new(faults.clone());
+            (0..2000).map(|_| dice.next()).collect::<Vec<_>>()
+        };
+        let first = course(&faults);
+        assert_eq!(first, course(&faults));
+        let hits = first.iter().filter(|fault| **fault == Some(Fault::Html)).count();
+        assert!((400..600).contains(&hits), "{hits}");
+        assert_ne!(first, course(&Faults { seed: 4, ..faults }));
+    }
+}

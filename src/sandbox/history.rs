@@ -1,0 +1,215 @@
+//! Two histories that page backward by moving the end of a date range (section 2.4). The service
+//! document names them without their paths, so their rows stand here and not in the table. A page
+//! holds the latest `limit` days up to `end`, which is included, in ascending order.
+
+use jiff::civil::Date;
+use serde::Serialize;
+
+use super::{
+    arguments::Arguments,
+    draw::Draw,
+    prices::{self, number},
+    reply::{Refusal, Reply, json},
+    securities::Security,
+    world::World,
+};
+use crate::api::{
+    Answer, Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record,
+    RowsPlace, Schema,
+};
+
+/// How many trading days back the histories reach.
+const DEPTH: usize = 520;
+const LIMIT: usize = 100;
+
+pub const CAPITAL_FLOW: Endpoint = endpoint(
+    "capital_flow_history",
+    "/api/v1.0/quote/{symbol}/capital-flow/history",
+    &["data", "capital_flow_list"],
+);
+pub const KLINES: Endpoint =
+    endpoint("history_kline", "/api/v1.0/quote/{symbol}/history-kline", &["data", "kline_list"]);
+
+const fn endpoint(
+    name: &'static str,
+    path: &'static str,
+    rows: &'static [&'static str],
+) -> Endpoint {
+    Endpoint {
+        name,
+        method: Method::Get,
+        path,
+        section: "2.4",
+        summary: "",
+        notes: "",
+        parameters: PARAMETERS,
+        envelope: Envelope::RetCode,
+        answer: Answer::Rows(RowsPlace::At(rows), Schema::One(&DAY)),
+        paging: None,
+        failures: &[],
+        repeatable: true,
+        example: Example { call: "", shown: "", result: "" },
+    }
+}
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::path("symbol", ParameterKind::Symbol, "Such as `HK.00700`."),
+    Parameter::query("start", ParameterKind::Date, "First date; the earliest without."),
+    Parameter::query("end", ParameterKind::Date, "Last date, included; the latest without."),
+    Parameter::query("limit", ParameterKind::Integer { min: 1, max: 1_000 }, "Rows."),
+];
+
+const DAY: Record = Record {
+    name: "Day",
+    section: "2.4",
+    doc: "",
+    groups: &[&[Field::date("data_date", "In the market's time zone")]],
+};
+
+#[derive(Serialize)]
+struct Page<D> {
+    ret_code: i64,
+    ret_msg: &'static str,
+    data: D,
+    pagination: Pagination,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<Extra>,
+}
+
+#[derive(Serialize)]
+struct Pagination {
+    has_more: bool,
+}
+
+#[derive(Serialize)]
+struct Extra {
+    /// The next `end`; empty where nothing is earlier.
+    next_time: String,
+}
+
+pub fn capital_flow(world: &World, asked: &Arguments) -> Reply {
+    #[derive(Serialize)]
+    struct Data {
+        capital_flow_list: Vec<Row>,
+    }
+    #[derive(Serialize)]
+    struct Row {
+        data_date: String,
+        in_flow: f64,
+        super_in_flow: f64,
+        big_in_flow: f64,
+        mid_in_flow: f64,
+        sml_in_flow: f64,
+    }
+    let part = Part::of(world, asked)?;
+    let rows = part.days.iter().map(|day| {
+        let mut draw = Draw::new(world.seed, &format!("flow {} {day}", part.security.code));
+        let mut flow = || draw.between(-900_000_000, 900_000_000);
+        let parts = [flow(), flow(), flow(), flow()];
+        let [super_in_flow, big_in_flow, mid_in_flow, sml_in_flow] = parts.map(number);
+        Row {
+            data_date: day.to_string(),
+            in_flow: number(parts.iter().sum()),
+            super_in_flow,
+            big_in_flow,
+            mid_in_flow,
+            sml_in_flow,
+        }
+    });
+    Ok(json(&Page {
+        ret_code: 0,
+        ret_msg: "success",
+        data: Data { capital_flow_list: rows.collect() },
+        pagination: Pagination { has_more: part.earlier.is_some() },
+        extra: None,
+    }))
+}
+
+pub fn klines(world: &World, asked: &Arguments) -> Reply {
+    #[derive(Serialize)]
+    struct Data {
+        kline_list: Vec<Row>,
+    }
+    #[derive(Serialize)]
+    struct Row {
+        data_date: String,
+        open: String,
+        close: String,
+        high: String,
+        low: String,
+        volume: String,
+        turnover: String,
+    }
+    let part = Part::of(world, asked)?;
+    let security = part.security;
+    let market = security.market;
+    // From the latest close backward, each opening near the close before.
+    let mut draw = Draw::new(world.seed, &format!("klines {}", security.code));
+    let mut rows = Vec::with_capacity(part.days.len());
+    let mut close = security.price;
+    for day in part.all.iter().rev() {
+        let earlier = (close + close * draw.between(-220, 220) / 10_000).max(100);
+        let open = earlier + earlier * draw.between(-60, 60) / 10_000;
+        let high = open.max(close) + open * draw.between(0, 120) / 10_000;
+        let low = open.min(close) - open * draw.between(0, 120) / 10_000;
+        let volume = draw.between(1_000, 90_000) * i64::from(security.lot_size);
+        let prices = [open, close, high, low].map(|price| prices::on_ladder(market, price));
+        close = earlier;
+        if part.days.first().is_none_or(|first| day < first) {
+            break;
+        }
+        if part.days.last().is_some_and(|last| day <= last) {
+            let [open, close, high, low] = prices;
+            rows.push(Row {
+                data_date: day.to_string(),
+                open: prices::shown(market, open),
+                close: prices::shown(market, close),
+                high: prices::shown(market, high),
+                low: prices::shown(market, low),
+                volume: volume.to_string(),
+                turnover: prices::decimal(volume * ((high + low) / 2), 2),
+            });
+        }
+    }
+    rows.reverse();
+    let next_time = part.earlier.map(|day| day.to_string()).unwrap_or_default();
+    Ok(json(&Page {
+        ret_code: 0,
+        ret_msg: "success",
+        data: Data { kline_list: rows },
+        pagination: Pagination { has_more: part.earlier.is_some() },
+        extra: Some(Extra { next_time }),
+    }))
+}
+
+/// The days of a page, and the trading day before them where there is one in the range.
+struct Part<'a> {
+    security: &'a Security,
+    /// All days of the history.
+    all: Vec<Date>,
+    days: Vec<Date>,
+    earlier: Option<Date>,
+}
+
+impl<'a> Part<'a> {
+    fn of(world: &'a World, asked: &Arguments) -> Result<Self, Refusal> {
+        let symbol = asked.text("symbol");
+        let security =
+            world.securities.get(symbol).ok_or_else(|| Refusal::invalid_symbol(symbol))?;
+        let (start, end) = (asked.text("start").parse::<Date>(), asked.text("end").parse::<Date>());
+        if let (Ok(start), Ok(end)) = (&start, &end)
+            && start > end
+        {
+            return Err(Refusal::invalid(format!("start {start} is after end {end}")));
+        }
+        let limit = asked.integer("limit").map_or(LIMIT, |limit| limit as usize);
+        let all = world.calendar.days_before(security.market, world.anchor, DEPTH);
+        let mut days = all.clone();
+        days.retain(|day| {
+            start.as_ref().map_or(true, |start| day >= start)
+                && end.as_ref().map_or(true, |end| day <= end)
+        });
+        let page = days.split_off(days.len().saturating_sub(limit));
+        Ok(Part { security, all, days: page, earlier: days.last().copied() })
+    }
+}

@@ -1,0 +1,116 @@
+//! Public keys as they are uploaded to the dashboard. The algorithm comes from the key itself.
+//! Signatures are checked by other implementations than the client signs with.
+
+use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
+use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
+use rsa::{
+    BigUint, RsaPublicKey,
+    pkcs1v15::{Signature, VerifyingKey},
+    sha2::Sha256,
+    signature::Verifier,
+    traits::PublicKeyParts,
+};
+
+use crate::error::{Error, Result};
+
+const RSA_MIN_BITS: usize = 2048;
+const RSA_MAX_BITS: usize = 8192;
+const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+
+#[derive(Debug)]
+pub enum UploadedKey {
+    Ed25519(UnparsedPublicKey<[u8; 32]>),
+    RsaSha256(VerifyingKey<Sha256>),
+}
+
+impl UploadedKey {
+    /// Reads a SubjectPublicKeyInfo in PEM.
+    pub fn read(pem: &str) -> Result<Self> {
+        let (label, document) =
+            Document::from_pem(pem.trim()).map_err(|error| unreadable(&error))?;
+        if label != "PUBLIC KEY" {
+            return Err(unreadable(&format!("it is of the kind '{label}'")));
+        }
+        let info = SubjectPublicKeyInfoRef::try_from(document.as_bytes())
+            .map_err(|error| unreadable(&error))?;
+        let bits = info.subject_public_key.raw_bytes();
+        match info.algorithm.oid {
+            ED25519_OID => {
+                let bytes = <[u8; 32]>::try_from(bits).map_err(|error| unreadable(&error))?;
+                Ok(UploadedKey::Ed25519(UnparsedPublicKey::new(&ED25519, bytes)))
+            }
+            RSA_OID => Self::rsa(bits),
+            other => Err(unreadable(&format!("{other} is neither Ed25519 nor RSA"))),
+        }
+    }
+
+    fn rsa(pkcs1: &[u8]) -> Result<Self> {
+        let parts =
+            rsa::pkcs1::RsaPublicKey::try_from(pkcs1).map_err(|error| unreadable(&error))?;
+        let modulus = BigUint::from_bytes_be(parts.modulus.as_bytes());
+        let exponent = BigUint::from_bytes_be(parts.public_exponent.as_bytes());
+        let key = RsaPublicKey::new_with_max_size(modulus, exponent, RSA_MAX_BITS)
+            .map_err(|error| unreadable(&error))?;
+        if key.n().bits() < RSA_MIN_BITS {
+            return Err(unreadable(&format!("an RSA key under {RSA_MIN_BITS} bits")));
+        }
+        Ok(UploadedKey::RsaSha256(VerifyingKey::new(key)))
+    }
+
+    pub fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
+        match self {
+            UploadedKey::Ed25519(key) => key.verify(payload, signature).is_ok(),
+            UploadedKey::RsaSha256(key) => Signature::try_from(signature)
+                .is_ok_and(|signature| key.verify(payload, &signature).is_ok()),
+        }
+    }
+}
+
+fn unreadable(why: &dyn std::fmt::Display) -> Error {
+    Error::config(format!("the public key cannot be used: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+
+    use super::*;
+    use crate::{
+        auth::{Algorithm, generate, payload},
+        sandbox::testing::vectors,
+    };
+
+    #[test]
+    fn signatures_made_elsewhere_are_verified() {
+        let vectors = vectors();
+        for (name, member) in [("ed25519", "ed25519"), ("rsa2048_pkcs8", "rsa2048")] {
+            let pem = vectors["keys"][name]["public_pem"].as_str().expect("a key");
+            let key = UploadedKey::read(pem).expect("read");
+            for case in vectors["cases"].as_array().expect("cases") {
+                let text = |member: &str| case[member].as_str().expect("text");
+                let payload = payload(
+                    case["timestamp_ms"].as_i64().expect("a time"),
+                    text("method"),
+                    text("path"),
+                    text("query"),
+                    &STANDARD.decode(text("body_base64")).expect("a body"),
+                );
+                let mut signature = STANDARD.decode(text(member)).expect("a signature");
+                assert!(key.verifies(&payload, &signature), "{name}");
+                signature[5] ^= 1;
+                assert!(!key.verifies(&payload, &signature), "{name}");
+                assert!(!key.verifies(&payload, b""), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_public_keys_of_the_two_algorithms_are_taken() {
+        let (private, _) = generate(Algorithm::Ed25519, 0).expect("made");
+        assert!(UploadedKey::read(&private).is_err());
+        for pem in ["", "x", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
+            assert!(UploadedKey::read(pem).is_err(), "{pem}");
+        }
+    }
+}

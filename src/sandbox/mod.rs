@@ -1,0 +1,276 @@
+//! The sandbox: the service side over real HTTP, for people with no account and for tests.
+//!
+//! Routes, methods and parameters come from the table in [`crate::api`]; the data from a seed;
+//! signatures are checked by other implementations than the client signs with. It never uses the
+//! client. The data end at midnight UTC of the day on which it starts.
+//!
+//! What it chose where the service document shows nothing:
+//! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
+//!   offset beyond the threshold: HTTP 401 with -12006. Credentials are read in the order form,
+//!   key, clock, signature, nonce; a bearer token, where there is one, is all that is read.
+//! - Business errors come with HTTP 200. Refused arguments have the code -3, 1 for crypto orders
+//!   and -1200 for the deals; an unknown plate -7. An argument given twice is refused.
+//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405.
+//! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of
+//!   at most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 where it is not given and at
+//!   most 200. The header X-Service-Client-Nnid is not needed.
+//! - `trd_market` is HK or US; ends of a time range are included. Deals are BUY or SELL, their
+//!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
+//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH.
+//!   "Today" in simulated trading is the latest session before the data's midnight, and the
+//!   countdowns of IPOs count from that midnight.
+//! - IPOs whose subscription has not begun are listed as upcoming only.
+//! - Dividends of a market that is not supported (MY) are an empty list.
+//! - The two histories by date range: see [`history`].
+//! - Markets keep their offset from UTC the year round.
+
+mod arguments;
+mod calendar;
+mod crypto;
+mod cursor;
+mod dividends;
+mod draw;
+mod faults;
+mod fills;
+mod futures;
+pub mod history;
+mod holidays;
+mod ipos;
+mod keys;
+mod line;
+mod listed;
+mod plates;
+mod prices;
+mod reply;
+mod routes;
+mod securities;
+mod server;
+mod sim;
+mod tokens;
+mod verify;
+mod world;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    time::Duration,
+};
+
+use jiff::{Timestamp, tz::TimeZone};
+use tokio::{sync::watch, task::JoinHandle};
+
+pub use faults::Faults;
+
+use crate::error::{Error, Result};
+use line::Lines;
+use server::{Shared, serve};
+use world::World;
+
+/// How long `stop` waits for the socket to be closed, at most.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// A running sandbox. Dropping it stops it.
+pub struct Sandbox {
+    base_url: String,
+    shared: Arc<Shared>,
+    accounts: BTreeMap<&'static str, Vec<String>>,
+    token_lifetime: Duration,
+    running: Mutex<Option<Running>>,
+}
+
+/// How a sandbox is to be.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub seed: u64,
+    pub host: IpAddr,
+    /// 0 for a free one.
+    pub port: u16,
+    /// Historical deals of the first trading account in Hong Kong.
+    pub fills: usize,
+    /// Open orders of the first crypto account; simulated trading has a third of it.
+    pub orders: usize,
+    /// Constituents of the plate HK.BK1001.
+    pub plate_stocks: usize,
+    /// Seconds for which an access token is good.
+    pub token_lifetime: f64,
+    /// Seconds by which the service's clock is ahead.
+    pub clock_offset: f64,
+    pub faults: Faults,
+}
+
+/// A request that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub method: String,
+    /// As it was sent, without the query.
+    pub path: String,
+    pub query: String,
+    /// Of the answer; 0 where the connection was closed without one.
+    pub status: u16,
+}
+
+/// The server's task, and what stops it.
+struct Running {
+    task: JoinHandle<()>,
+    stop: watch::Sender<bool>,
+    /// Its other end is gone when the socket is closed.
+    closed: mpsc::Receiver<()>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            seed: 0,
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 0,
+            fills: 2_000,
+            orders: 120,
+            plate_stocks: 500,
+            token_lifetime: 7_200.0,
+            clock_offset: 0.0,
+            faults: Faults::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Larger lists would overflow a cursor, or the memory.
+    const ROWS_MAX: usize = 10_000_000;
+    const PLATE_STOCKS_MAX: usize = 90_000;
+    const OFFSET_MAX_SECONDS: f64 = 1e9;
+
+    fn validate(&self) -> Result<()> {
+        for (name, count, max) in [
+            ("fills", self.fills, Self::ROWS_MAX),
+            ("orders", self.orders, Self::ROWS_MAX),
+            ("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX),
+        ] {
+            if count > max {
+                let allowed = format!("a whole number from 0 to {max}");
+                return Err(Error::argument(name, &count.to_string(), &allowed));
+            }
+        }
+        if !(0.0..=Self::OFFSET_MAX_SECONDS).contains(&self.token_lifetime) {
+            let shown = self.token_lifetime.to_string();
+            return Err(Error::argument("token_lifetime", &shown, "seconds from 0 to 1e9"));
+        }
+        if !(-Self::OFFSET_MAX_SECONDS..=Self::OFFSET_MAX_SECONDS).contains(&self.clock_offset) {
+            let shown = self.clock_offset.to_string();
+            return Err(Error::argument("clock_offset", &shown, "seconds from -1e9 to 1e9"));
+        }
+        self.faults.validate()
+    }
+}
+
+impl Sandbox {
+    /// Binds the socket, makes the data and serves on the runtime.
+    pub fn start(options: Options, runtime: &tokio::runtime::Handle) -> Result<Sandbox> {
+        options.validate()?;
+        let address = SocketAddr::new(options.host, options.port);
+        let listening = |error: std::io::Error| {
+            Error::config(format!("the sandbox cannot listen on {address}: {error}"))
+        };
+        let socket = std::net::TcpListener::bind(address).map_err(listening)?;
+        socket.set_nonblocking(true).map_err(listening)?;
+        let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
+        let anchor = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let shared = Arc::new(Shared::new(
+            World::new(&options, anchor),
+            (options.clock_offset * 1_000.0).round() as i64,
+            options.faults,
+        ));
+        let (stop, stopped) = watch::channel(false);
+        let (open, closed) = mpsc::channel();
+        let listener = {
+            let _guard = runtime.enter();
+            tokio::net::TcpListener::from_std(socket).map_err(listening)?
+        };
+        let serving = Arc::clone(&shared);
+        let task = runtime.spawn(async move {
+            let _open: mpsc::Sender<()> = open;
+            serve(Lines { listener, stop: stopped }, serving).await;
+        });
+        Ok(Sandbox {
+            base_url,
+            shared,
+            accounts: world::accounts(),
+            token_lifetime: Duration::from_secs_f64(options.token_lifetime),
+            running: Mutex::new(Some(Running { task, stop, closed })),
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Uploads a public key (SubjectPublicKeyInfo PEM; Ed25519, or RSA of 2048 bits or more) and
+    /// gives the id it is known by.
+    pub fn upload_key(&self, public_pem: &str) -> Result<String> {
+        self.shared.credentials.upload(public_pem)
+    }
+
+    /// A fresh access token.
+    pub fn add_bearer_token(&self) -> String {
+        self.shared.credentials.tokens.add(self.token_lifetime)
+    }
+
+    /// The account ids of `crypto`, `sim` and `trade`.
+    pub fn accounts(&self) -> &BTreeMap<&'static str, Vec<String>> {
+        &self.accounts
+    }
+
+    /// The last 10,000 requests.
+    pub fn requests(&self) -> Vec<Received> {
+        self.shared.received()
+    }
+
+    /// Back to the state of the seed: requests and used nonces are forgotten, faults begin anew,
+    /// keys and tokens are kept.
+    pub fn reset(&self) {
+        self.shared.reset();
+    }
+
+    pub fn faults(&self) -> Faults {
+        self.shared.faults()
+    }
+
+    pub fn set_faults(&self, faults: Faults) -> Result<()> {
+        faults.validate()?;
+        self.shared.set_faults(faults);
+        Ok(())
+    }
+
+    /// Closes the socket and every connection. Stopping twice is stopping once.
+    pub fn stop(&self) {
+        let Some(running) = lock(&self.running).take() else { return };
+        // Fails only where no connection and no listener is left to hear it.
+        let _ = running.stop.send(true);
+        running.task.abort();
+        let _ = running.closed.recv_timeout(STOP_WAIT);
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Sandbox({})", self.base_url)
+    }
+}
+
+/// A lock whose holder cannot have left it half done, so that a panic elsewhere does no harm.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,123 @@
+//! Plates and their constituents. The document shows neither the fields nor the bounds of `limit`.
+
+use serde::Serialize;
+
+use super::{
+    arguments::Arguments,
+    cursor::Purpose,
+    draw::Draw,
+    reply::{Refusal, Reply, json},
+    securities::Securities,
+    world::World,
+};
+
+const LIMIT: i64 = 50;
+const LIMIT_MAX: i64 = 200;
+/// Plate, market, how many in a hundred of the market's stocks.
+const PLATES: &[(&str, &str, u64)] = &[
+    ("HK.BK1001", "HK", 100),
+    ("HK.BK1027", "HK", 20),
+    ("HK.BK1910", "HK", 6),
+    ("HK.BK1999", "HK", 0),
+    ("US.BK2001", "US", 100),
+    ("US.BK2136", "US", 40),
+    ("SH.BK0001", "SH", 100),
+    ("SZ.BK0002", "SZ", 100),
+    ("SG.BK3001", "SG", 100),
+    ("MY.BK4001", "MY", 100),
+    ("JP.BK5001", "JP", 100),
+];
+
+#[derive(Debug)]
+pub struct Plates {
+    plates: Vec<(&'static str, Vec<Constituent>)>,
+}
+
+#[derive(Debug, Serialize)]
+struct Constituent {
+    code: String,
+    stock_id: u64,
+    stock_name: String,
+    sc_name: String,
+    tc_name: String,
+    stock_type: &'static str,
+    lot_size: u32,
+    list_time: i64,
+}
+
+impl Plates {
+    /// The plates; the first has `count` constituents.
+    pub fn new(seed: u64, count: usize, securities: &Securities) -> Self {
+        let plates = PLATES
+            .iter()
+            .map(|(plate, market, share)| {
+                let mut draw = Draw::new(seed, plate);
+                let whole = if *market == "HK" { count } else { usize::MAX };
+                let constituents = securities
+                    .stocks(market)
+                    .take(whole)
+                    .filter(|_| draw.below(100) < *share)
+                    .map(|stock| {
+                        let mut own = Draw::new(seed, &stock.code);
+                        Constituent {
+                            code: stock.code.clone(),
+                            stock_id: 54_000_000_000_000 + own.below(1 << 40),
+                            stock_name: stock.name.to_string(),
+                            sc_name: stock.sc_name.to_string(),
+                            tc_name: stock.tc_name.to_string(),
+                            stock_type: "STOCK",
+                            lot_size: stock.lot_size,
+                            // Midnight of a day from 1990 to 2024.
+                            list_time: 86_400_000 * own.between(7_305, 19_700),
+                        }
+                    })
+                    .collect();
+                (*plate, constituents)
+            })
+            .collect();
+        Plates { plates }
+    }
+
+    pub fn stocks(&self, world: &World, asked: &Arguments) -> Reply {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            code: i64,
+            data: Data<'a>,
+            pagination: Pagination,
+        }
+        #[derive(Serialize)]
+        struct Data<'a> {
+            stock_list: &'a [Constituent],
+        }
+        #[derive(Serialize)]
+        struct Pagination {
+            has_more: bool,
+            next_key: String,
+            total: usize,
+        }
+        let plate = asked.text("plate_code");
+        let Some((_, stocks)) = self.plates.iter().find(|(known, _)| *known == plate) else {
+            return Err(Refusal::invalid_symbol(plate));
+        };
+        let limit = asked.integer("limit").unwrap_or(LIMIT);
+        if limit > LIMIT_MAX {
+            return Err(Refusal::invalid(format!("limit is {limit}; at most {LIMIT_MAX}")));
+        }
+        let purpose = Purpose::new(world.seed, &["plate", plate]);
+        let first = match asked.cursor.as_deref() {
+            None => 0,
+            Some(cursor) => purpose
+                .read(cursor)
+                .map(|(place, _)| place as usize)
+                .ok_or_else(|| Refusal::invalid("next_key is not one of this plate"))?,
+        };
+        let next = (first + limit as usize).min(stocks.len());
+        let has_more = next < stocks.len();
+        let next_key = if has_more { purpose.cursor(next as u32, 0) } else { "-1".to_owned() };
+        Ok(json(&Answer {
+            code: 0,
+            data: Data { stock_list: stocks.get(first..next).unwrap_or_default() },
+            pagination: Pagination { has_more, next_key, total: stocks.len() },
+        }))
+    }
+}

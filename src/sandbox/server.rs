@@ -1,0 +1,267 @@
+//! One request after another: fault, route, credentials, answer, record.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, RwLock},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes, HttpBody, to_bytes},
+    extract::{ConnectInfo, Request},
+    http::{
+        HeaderValue, StatusCode,
+        header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::Response,
+};
+
+use super::{
+    Received,
+    faults::{Dice, Fault, Faults},
+    line::{Cut, Lines},
+    lock,
+    reply::Refusal,
+    routes::{Found, Route, find},
+    verify::{Credentials, Signed},
+    world::World,
+};
+use crate::api::THROTTLED_CODE;
+
+/// How many requests are remembered.
+const RECEIVED_MAX: usize = 10_000;
+const BODY_MAX_BYTES: usize = 1 << 20;
+/// Where a connection is closed in the middle of a body, the first half gets this long to leave.
+const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
+                         <body><h1>Sign in to the network</h1></body></html>\n";
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared {
+    pub world: World,
+    pub credentials: Credentials,
+    pub clock_offset_ms: i64,
+    received: Mutex<VecDeque<Received>>,
+    dice: Mutex<Dice>,
+    /// Whether there is any fault, so that a well-behaved sandbox throws no dice.
+    misbehaves: RwLock<Option<Duration>>,
+}
+
+/// An answer before it is sent.
+struct Outcome {
+    status: StatusCode,
+    body: Vec<u8>,
+}
+
+impl Shared {
+    pub fn new(world: World, clock_offset_ms: i64, faults: Faults) -> Self {
+        let shared = Shared {
+            world,
+            credentials: Credentials::default(),
+            clock_offset_ms,
+            received: Mutex::default(),
+            dice: Mutex::new(Dice::new(Faults::default())),
+            misbehaves: RwLock::new(None),
+        };
+        shared.set_faults(faults);
+        shared
+    }
+
+    pub fn faults(&self) -> Faults {
+        lock(&self.dice).faults().clone()
+    }
+
+    /// The generator of faults begins anew.
+    pub fn set_faults(&self, faults: Faults) {
+        let misbehaves = (!faults.is_none()).then(|| faults.delay().unwrap_or_default());
+        let mut dice = lock(&self.dice);
+        *dice = Dice::new(faults);
+        *self.misbehaves.write().unwrap_or_else(std::sync::PoisonError::into_inner) = misbehaves;
+    }
+
+    pub fn received(&self) -> Vec<Received> {
+        lock(&self.received).iter().cloned().collect()
+    }
+
+    pub fn reset(&self) {
+        lock(&self.received).clear();
+        self.credentials.forget_nonces();
+        self.set_faults(self.faults());
+    }
+
+    fn record(&self, method: &str, path: &str, query: &str, status: u16) {
+        let received = Received {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            status,
+        };
+        let mut all = lock(&self.received);
+        if all.len() >= RECEIVED_MAX {
+            all.pop_front();
+        }
+        all.push_back(received);
+    }
+
+    fn now_ms(&self) -> i64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_millis()).unwrap_or(i64::MAX).saturating_add(self.clock_offset_ms)
+    }
+
+    /// The delay and the fault of the next answer.
+    fn fate(&self) -> (Duration, Option<Fault>) {
+        let misbehaves = *self.misbehaves.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match misbehaves {
+            None => (Duration::ZERO, None),
+            Some(delay) => (delay, lock(&self.dice).next()),
+        }
+    }
+}
+
+/// Serves until it is dropped.
+pub async fn serve(lines: Lines, shared: Arc<Shared>) {
+    let answer = move |request: Request| {
+        let shared = Arc::clone(&shared);
+        async move { answer(&shared, request).await }
+    };
+    let app = Router::new().fallback(answer).into_make_service_with_connect_info::<Cut>();
+    // It ends only when it is dropped, and then has nothing to tell.
+    let _ = axum::serve(lines, app).await;
+}
+
+async fn answer(shared: &Shared, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let method = parts.method.as_str();
+    let path = parts.uri.path();
+    let query = parts.uri.query().unwrap_or_default();
+    let (delay, fault) = shared.fate();
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
+    // Read before anything is answered, so that the connection can be kept.
+    let body =
+        if body.is_end_stream() { Ok(Bytes::new()) } else { to_bytes(body, BODY_MAX_BYTES).await };
+    let mut response = match fault {
+        Some(Fault::Drop) => {
+            if let Some(ConnectInfo(cut)) = parts.extensions.get::<ConnectInfo<Cut>>() {
+                cut.now();
+            }
+            shared.record(method, path, query, 0);
+            return Response::new(Body::empty());
+        }
+        Some(Fault::Html) => {
+            shared.record(method, path, query, 200);
+            let mut response = Response::new(Body::from(HTML_PAGE));
+            response.headers_mut().insert(CONTENT_TYPE, HTML);
+            return response;
+        }
+        _ => {
+            let found = find(method, path);
+            let other_method = match &found {
+                Found::OtherMethod(allowed) => HeaderValue::from_str(allowed).ok(),
+                _ => None,
+            };
+            let outcome = match (found, body) {
+                (_, Err(_)) => {
+                    Outcome::plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+                }
+                (Found::Nothing, _) => Outcome::plain(StatusCode::NOT_FOUND, "no such path"),
+                (Found::OtherMethod(_), _) => {
+                    Outcome::plain(StatusCode::METHOD_NOT_ALLOWED, "no such method for this path")
+                }
+                (Found::Route(route, values), Ok(body)) => {
+                    let signed = Signed { method, path, query, body: &body };
+                    routed(shared, (route, &values), &parts.headers, signed, fault)
+                }
+            };
+            shared.record(method, path, query, outcome.status.as_u16());
+            let mut response = outcome.response(fault == Some(Fault::Truncate));
+            if let Some(allowed) = other_method {
+                response.headers_mut().insert(ALLOW, allowed);
+            }
+            response
+        }
+    };
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// The answer of a known endpoint.
+fn routed(
+    shared: &Shared,
+    (route, values): (&Route, &[(&'static str, String)]),
+    headers: &axum::http::HeaderMap,
+    request: Signed<'_>,
+    fault: Option<Fault>,
+) -> Outcome {
+    let refused = |status: StatusCode, refusal: &Refusal| Outcome {
+        status,
+        body: refusal.body(route.endpoint.envelope),
+    };
+    if fault == Some(Fault::Throttle) {
+        let refusal = Refusal::new(THROTTLED_CODE, "rate_limited", "too many requests");
+        return refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
+    }
+    let now_ms = shared.now_ms();
+    if !route.open
+        && let Err(refusal) = shared.credentials.check(headers, request, now_ms)
+    {
+        let status = match refusal.code {
+            THROTTLED_CODE => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::UNAUTHORIZED,
+        };
+        return refused(status, &refusal);
+    }
+    if let Some(Fault::Error(which)) = fault {
+        let errors = || {
+            route.endpoint.failures.iter().filter(|failure| failure.error_code == "internal_error")
+        };
+        return match errors().nth(which % errors().count().max(1)) {
+            Some(failure) => refused(StatusCode::OK, &Refusal::documented(failure)),
+            None => Outcome::plain(StatusCode::SERVICE_UNAVAILABLE, "out of order"),
+        };
+    }
+    match route.answer(&shared.world, values, request.query, request.body, now_ms) {
+        Ok(body) => Outcome { status: StatusCode::OK, body },
+        Err(refusal) => refused(StatusCode::OK, &refusal),
+    }
+}
+
+impl Outcome {
+    /// An answer that belongs to no endpoint.
+    fn plain(status: StatusCode, message: &str) -> Self {
+        Outcome {
+            status,
+            body: format!(r#"{{"code":{},"msg":"{message}"}}"#, status.as_u16()).into_bytes(),
+        }
+    }
+
+    fn response(self, truncated: bool) -> Response {
+        let length = self.body.len();
+        let body = if truncated { first_half(self.body) } else { Body::from(self.body) };
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// The first half of a body, and then an error, upon which the connection is closed.
+fn first_half(mut body: Vec<u8>) -> Body {
+    use futures_util::stream::{self, StreamExt};
+    body.truncate(body.len() / 2);
+    let half = stream::once(async move { Ok(Bytes::from(body)) });
+    let end = stream::once(async {
+        tokio::time::sleep(TRUNCATION_PAUSE).await;
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+    });
+    Body::from_stream(half.chain(end))
+}
