@@ -69,7 +69,7 @@ def to_pandas(
     try:
         import pandas as pd
         import pyarrow as pa
-        import pyarrow.types as types
+        from pyarrow import types
     except ImportError as missing:
         raise _absent("to_pandas()", "pandas", missing) from missing
 

@@ -173,7 +173,7 @@ async def _fills_async(
 
 def _parquet(pager: Any, path: Path) -> None:
     table = pager.to_arrow()
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     parquet.write_table(table, path, compression="zstd")
 
