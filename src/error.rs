@@ -91,6 +91,39 @@ impl Error {
         self
     }
 
+    /// The same error with a secret struck out, should the service have repeated it.
+    #[must_use]
+    pub fn without(mut self, secret: &str) -> Self {
+        let strike = |text: &mut String| {
+            if text.contains(secret) {
+                *text = text.replace(secret, "***");
+            }
+        };
+        match self.kind.as_mut() {
+            ErrorKind::Api(refusal) => {
+                strike(&mut refusal.message);
+                strike(&mut refusal.body);
+                refusal.error_code.iter_mut().for_each(strike);
+                refusal.headers.iter_mut().for_each(|(_, value)| strike(value));
+            }
+            ErrorKind::Protocol { message, body } => {
+                strike(message);
+                strike(body);
+            }
+            ErrorKind::OAuth { error, description } => {
+                strike(error);
+                strike(description);
+            }
+            ErrorKind::Transport { message, .. }
+            | ErrorKind::Config(message)
+            | ErrorKind::Timeout(message)
+            | ErrorKind::Pagination(message)
+            | ErrorKind::LoginRequired(message)
+            | ErrorKind::Store(message) => strike(message),
+        }
+        self
+    }
+
     pub fn refusal(&self) -> Option<&Refusal> {
         match self.kind.as_ref() {
             ErrorKind::Api(refusal) => Some(refusal),

@@ -2,6 +2,14 @@
 
 pub mod api;
 pub mod auth;
+pub mod client;
+pub mod decode;
 pub mod error;
+pub mod http;
+pub mod pages;
+pub mod process;
+pub mod profile;
+#[cfg(feature = "python")]
+mod py;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

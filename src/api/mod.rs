@@ -71,12 +71,14 @@ impl Endpoint {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Where the cursor and the parameters without a place of their own travel.
-    pub fn cursor_place(&self) -> Place {
-        match self.method {
-            Method::Get => Place::Query,
-            Method::Post => Place::Body,
-        }
+    /// The parameter that carries the cursor, where the answer comes in pages.
+    pub fn cursor(&self) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
+    }
+
+    /// The parameters that a caller gives.
+    pub fn arguments(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+        self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
     }
 }
 
@@ -191,6 +193,20 @@ mod tests {
                 "{}",
                 endpoint.name
             );
+        }
+    }
+
+    #[test]
+    fn a_paged_listing_declares_its_cursor_and_no_other_does() {
+        for endpoint in ENDPOINTS {
+            let cursor =
+                endpoint.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor));
+            let expected = match endpoint.paging {
+                None => None,
+                Some(Paging::NextKey) => Some("next_key"),
+                Some(Paging::PageFlag { .. }) => Some("page_flag"),
+            };
+            assert_eq!(endpoint.cursor().map(|p| p.name), expected, "{}", endpoint.name);
         }
     }
 

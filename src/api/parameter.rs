@@ -55,6 +55,8 @@ pub enum ParameterKind {
     Text,
     /// A list of free texts.
     TextList,
+    /// Set by the paging, not by the caller.
+    Cursor,
 }
 
 /// An argument as the caller gave it, before any check.
@@ -82,6 +84,18 @@ impl Sent {
     }
 }
 
+impl From<Argument> for Sent {
+    /// As the caller gave it.
+    fn from(argument: Argument) -> Self {
+        match argument {
+            Argument::Text(text) => Sent::Text(text),
+            Argument::Integer(number) => Sent::Integer(number),
+            Argument::Date(date) => Sent::Text(date.to_string()),
+            Argument::Instant(instant) => Sent::Text(instant.to_string()),
+        }
+    }
+}
+
 /// Section 8 names this limit for reference-future; it is kept for every symbol.
 pub const SYMBOL_MAX_CHARACTERS: usize = 32;
 const ACCOUNT_ID_MAX_CHARACTERS: usize = 64;
@@ -99,6 +113,11 @@ impl Parameter {
     }
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: Place::Form, kind, required: false, doc }
+    }
+    /// The cursor of a paged listing, in its place among the parameters.
+    pub const fn cursor(name: &'static str, place: Place) -> Self {
+        let doc = "Cursor of the page; set by the pager.";
+        Parameter { name, place, kind: ParameterKind::Cursor, required: false, doc }
     }
     pub const fn required(self) -> Self {
         Parameter { required: true, ..self }
@@ -127,6 +146,7 @@ impl Parameter {
             ParameterKind::Date => self.date(argument),
             ParameterKind::Micros => self.micros(argument),
             ParameterKind::Text | ParameterKind::TextList => self.text(argument),
+            ParameterKind::Cursor => Err(self.refuse(argument, "none: the paging sets it")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Answer, Endpoint, Envelope, Example, Failure, Field, Method, Paging, Parameter, ParameterKind,
-    Record, RowsPlace, Schema,
+    Place, Record, RowsPlace, Schema,
     values::{
         CN_IPO_REQUEST, DIVIDEND_PROCESS, IPO_APPLY_STATUS, IPO_OFFER_TYPE, IPO_REQUEST,
         IPO_SECURITY_TYPE, US_IPO_STATUS,
@@ -412,6 +412,7 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
             ParameterKind::PlateCode,
             "`{market}.BK<digits>`, such as `HK.BK1001`.",
         ),
+        Parameter::cursor("next_key", Place::Body),
         Parameter::body(
             "limit",
             ParameterKind::Integer { min: 1, max: i32::MAX as i64 },

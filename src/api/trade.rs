@@ -2,7 +2,7 @@
 
 use super::{
     Answer, Endpoint, Envelope, Example, Field, FirstPage, Method, Paging, Parameter,
-    ParameterKind, Record, RowsPlace, Schema, TimeSpan,
+    ParameterKind, Place, Record, RowsPlace, Schema, TimeSpan,
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
@@ -21,6 +21,7 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
             ParameterKind::Integer { min: 1, max: 50 },
             "Orders a page, at most 50, which is the service's default.",
         ),
+        Parameter::cursor("page_flag", Place::Query),
     ],
     envelope: Envelope::Code,
     answer: Answer::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&CRYPTO_ORDER)),
@@ -176,6 +177,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
         Parameter::query("code", ParameterKind::Symbol, "Only this code; all when omitted."),
         Parameter::query("start", ParameterKind::Micros, "Start of the update time."),
         Parameter::query("end", ParameterKind::Micros, "End of the update time, after `start`."),
+        Parameter::cursor("page_flag", Place::Query),
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },

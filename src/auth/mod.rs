@@ -3,6 +3,52 @@
 mod key;
 mod sign;
 
+use std::{fmt, sync::Arc};
+
+use zeroize::Zeroizing;
+
 pub use key::{Algorithm, KeyPair, generate};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
+
+use crate::error::{Error, Result};
+
+/// What a request is authorized with.
+#[derive(Clone)]
+pub enum Credentials {
+    ApiKey { key_id: String, key: Arc<KeyPair> },
+    Bearer(Arc<Zeroizing<String>>),
+}
+
+impl Credentials {
+    pub fn api_key(key_id: String, key: Arc<KeyPair>) -> Result<Self> {
+        if is_header_word(&key_id) {
+            Ok(Credentials::ApiKey { key_id, key })
+        } else {
+            Err(Error::argument("key_id", "unusable", "visible ASCII characters without spaces"))
+        }
+    }
+
+    pub fn bearer(token: Zeroizing<String>) -> Result<Self> {
+        if is_header_word(&token) {
+            Ok(Credentials::Bearer(Arc::new(token)))
+        } else {
+            Err(Error::argument("token", "unusable", "visible ASCII characters without spaces"))
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Credentials::ApiKey { key_id, key } => {
+                write!(out, "ApiKey({key_id}, {})", key.algorithm().as_str())
+            }
+            Credentials::Bearer(_) => out.write_str("BearerToken(...)"),
+        }
+    }
+}
+
+fn is_header_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}

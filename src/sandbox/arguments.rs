@@ -65,7 +65,7 @@ impl Arguments {
             }
         };
         let mut arguments = Arguments { now_ms, ..Arguments::default() };
-        for parameter in endpoint.parameters {
+        for parameter in endpoint.arguments() {
             let Some(argument) = raw(parameter.name, parameter.place)? else {
                 if parameter.required {
                     return Err(Refusal::invalid(format!("{} is missing", parameter.name)));
@@ -76,12 +76,10 @@ impl Arguments {
                 arguments.values.push((parameter.name, sent));
             }
         }
-        let (name, required) = match endpoint.paging {
-            None => return Ok(arguments),
-            Some(Paging::NextKey) => ("next_key", false),
-            Some(Paging::PageFlag { first, .. }) => ("page_flag", first == FirstPage::Empty),
-        };
-        match raw(name, endpoint.cursor_place())? {
+        let Some(Parameter { name, place, .. }) = endpoint.cursor() else { return Ok(arguments) };
+        let required =
+            matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
+        match raw(name, *place)? {
             None if required => return Err(Refusal::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
@@ -131,7 +129,7 @@ fn integer(text: &str) -> Option<i128> {
 }
 
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
-    if endpoint.cursor_place() != Place::Body || body.is_empty() {
+    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != Place::Body) {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)

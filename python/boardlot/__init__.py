@@ -1,0 +1,132 @@
+"""boardlot: a client for market data and trading.
+
+```python
+import boardlot as bl
+
+with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+    for fill in client.fills_history(sandbox.accounts["trade"][0], "HK"):
+        ...
+```
+
+Service document: sections named in the docstrings are those of the service's own interface
+document.
+"""
+
+from __future__ import annotations
+
+from ._api import AsyncClient, Client
+from ._core import (
+    ApiKey,
+    AsyncPager,
+    BearerToken,
+    DateRange,
+    Explanation,
+    Faults,
+    GeneratedKey,
+    Pager,
+    Records,
+    Response,
+    Sandbox,
+    __version__,
+    generate_key,
+    signature_payload,
+)
+from .errors import (
+    ApiError,
+    AuthenticationError,
+    BoardlotError,
+    ClockSkewError,
+    ConfigError,
+    InvalidParameter,
+    InvalidSymbol,
+    LoginRequired,
+    OAuthError,
+    PaginationError,
+    PermissionDenied,
+    ProtocolError,
+    RateLimited,
+    RequestTimeout,
+    ServiceError,
+    StoreError,
+    TransportError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._records import (
+        CnIpoRequest,
+        CryptoOrderStatus,
+        DividendProcess,
+        IpoApplyStatus,
+        IpoOfferType,
+        IpoRequest,
+        IpoSecurityType,
+        PositionType,
+        SimOrderStatus,
+        SimOrderType,
+        SimSide,
+        UsIpoStatus,
+    )
+
+__all__ = [
+    "ApiError",
+    "ApiKey",
+    "AsyncClient",
+    "AsyncPager",
+    "AuthenticationError",
+    "BearerToken",
+    "BoardlotError",
+    "Client",
+    "ClockSkewError",
+    "CnIpoRequest",
+    "ConfigError",
+    "CryptoOrderStatus",
+    "DateRange",
+    "DividendProcess",
+    "Explanation",
+    "Faults",
+    "GeneratedKey",
+    "InvalidParameter",
+    "InvalidSymbol",
+    "IpoApplyStatus",
+    "IpoOfferType",
+    "IpoRequest",
+    "IpoSecurityType",
+    "LoginRequired",
+    "OAuthError",
+    "Pager",
+    "PaginationError",
+    "PermissionDenied",
+    "PositionType",
+    "ProtocolError",
+    "RateLimited",
+    "Records",
+    "RequestTimeout",
+    "Response",
+    "Sandbox",
+    "ServiceError",
+    "SimOrderStatus",
+    "SimOrderType",
+    "SimSide",
+    "StoreError",
+    "TransportError",
+    "UsIpoStatus",
+    "__version__",
+    "generate_key",
+    "signature_payload",
+]
+
+
+def __getattr__(name: str) -> object:
+    # The enums load when first used: the `enum` module alone would double the time of the import.
+    if name in __all__:
+        from . import _records
+
+        value = getattr(_records, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,909 @@
+"""`Client` and `AsyncClient`: a method for each endpoint of the service.
+
+Generated from the table of endpoints by `make generate`: change that, not this.
+"""
+
+from __future__ import annotations
+
+from . import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date, datetime
+    from os import PathLike
+    from types import TracebackType
+    from typing import Any, Literal
+
+    from typing_extensions import Self
+
+    from ._core import (
+        ApiKey,
+        AsyncPager,
+        BearerToken,
+        DateRange,
+        Explanation,
+        Pager,
+        Records,
+        Response,
+    )
+    from ._records import (
+        TradingDay,
+        RelatedFuture,
+        HkIpo,
+        UsIpo,
+        CnIpo,
+        SgIpo,
+        MyIpo,
+        Dividend,
+        PlateStock,
+        CryptoOrder,
+        SimOrder,
+        SimPosition,
+        Fill,
+    )
+
+    Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]
+    Day = str | date
+    Time = str | int | date | datetime
+
+
+class Client(_core.ClientBase):
+    """A client of the service whose calls block.
+
+    Safe to use from many threads at once, in a running event loop, and in a forked child.
+
+    `base_url` is the service's address: https, or http to a loopback address written as a
+    number. Raises `ConfigError` for anything that is not usable.
+
+    - `auth`: who you are
+    - `profile`: a name in `config.toml` of the user's configuration folder: base URL,
+      kind of auth and where its secret lies
+    - `timeout`: seconds for one attempt, connecting included
+    - `connect_timeout`: seconds for connecting
+    - `max_retries`: further attempts where a call may be repeated
+    - `rate_limit`: requests a second of this client
+    - `max_connections`: requests under way at once
+    - `max_body_bytes`: the largest answer, decompressed
+    - `proxy`: a proxy URL; the environment's proxies are not used
+    - `ca_file`: a PEM bundle that is trusted besides the system's
+    - `headers`: sent with every request
+    - `ws_quote_url`: the quote WebSocket address, checked and kept
+    - `ws_trade_url`: the trade WebSocket address, checked and kept
+    """
+
+    __slots__ = ()
+    _face = "sync"
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        auth: ApiKey | BearerToken | None = None,
+        profile: str | None = None,
+        timeout: float = 30.0,
+        connect_timeout: float = 5.0,
+        max_retries: int = 2,
+        rate_limit: float | None = None,
+        max_connections: int = 64,
+        max_body_bytes: int = 33554432,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        ws_quote_url: str | None = None,
+        ws_trade_url: str | None = None,
+    ) -> None:
+        # Everything is done by the base's `__new__`, which takes the same arguments.
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def close(self) -> None:
+        """Ends the client: later calls are refused."""
+        self._close()
+
+    def server_time(self) -> datetime:
+        """The service's clock.
+
+        Signed requests are refused where the two clocks differ by more than 5 seconds; the client
+        then reads this clock and signs anew by itself.
+
+        Returns an aware UTC `datetime`, exact to the millisecond.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> str(client.server_time().tzinfo)
+        'UTC'
+        """
+        return self._server_time()
+
+    def trading_days(
+        self,
+        market: Literal["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"],
+        start: Day,
+        end: Day,
+    ) -> Records[TradingDay]:
+        """The trading days of a market between two dates.
+
+        The service document does not show the fields of the answer: they are handed on as they
+        come.
+
+        - `market`: Market prefix such as `HK`.
+        - `start`: First date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+        - `end`: Last date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+
+        Returns `Records` of `TradingDay`.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> [day["time"] for day in client.trading_days("HK", "2026-01-01", "2026-01-05")]
+        ['2026-01-02', '2026-01-05']
+        """
+        return self._call("trading_days", [("market", market), ("start", start), ("end", end)])
+
+    def reference_futures(self, symbol: str) -> Records[RelatedFuture]:
+        """The futures contracts related to a continuous futures contract.
+
+        Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
+        gives an empty list.
+
+        - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
+
+        Returns `Records` of `RelatedFuture`. Fields: code, stock_name, sc_name, tc_name,
+        stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
+        list_time; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
+        (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> client.reference_futures("HK.HSImain")[0]["stock_type"]
+        'FUTURE'
+        """
+        return self._call("reference_futures", [("symbol", symbol)])
+
+    def ipo_list(
+        self,
+        market: Literal["hk", "us", "cn", "sg", "my"],
+        *,
+        request_type: int | None = None,
+    ) -> Records[HkIpo | UsIpo | CnIpo | SgIpo | MyIpo]:
+        """Subscribable and upcoming IPOs of a market, without historical ones.
+
+        The data depends on the user's primary broker: without one for the market the list may be
+        empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.
+
+        - `market`: `hk`, `us`, `cn` (A-shares), `sg` or `my`.
+        - `request_type`: `IpoRequest` (hk, us, sg, my; the service's default is 11) or
+          `CnIpoRequest` (cn; the default is 4).
+
+        Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
+        `market`.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
+        out: -5); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> client.ipo_list("us")[0]["stock_status"] in list(bl.UsIpoStatus)
+        True
+        """
+        return self._call("ipo_list", [("market", market), ("request_type", request_type)])
+
+    def dividends(self, symbol: str) -> Records[Dividend]:
+        """The dividend history of a security, newest first, at most 100 records.
+
+        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
+        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
+        without dividend events give an empty list.
+
+        - `symbol`: Such as `HK.00700`.
+
+        Returns `Records` of `Dividend`. Fields: fiscal_year, statement, dividend_per_share,
+        currency, payout_ratio, dividend_type, process, ex_date, record_date,
+        dividend_payable_date, pub_date; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
+        `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> client.dividends("HK.00700")[0]["currency"]
+        'HKD'
+        """
+        return self._call("dividends", [("symbol", symbol)])
+
+    def plate_stocks(
+        self,
+        plate_code: str,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> Pager[PlateStock]:
+        """The constituent stocks of a plate.
+
+        The service document shows neither the fields of a constituent nor the bounds of `limit`:
+        both are handed on as they come. It shows a request header `X-Service-Client-Nnid` in its
+        examples without saying whether it is needed: pass it by `Client(headers=...)`.
+
+        - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
+        - `limit`: Page size; the service's own default and bounds are not shown.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `PlateStock`.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
+        True
+        """
+        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], resume)
+
+    def crypto_orders(
+        self,
+        acc_id: str | int,
+        *,
+        page_size: int | None = None,
+        resume: str | None = None,
+    ) -> Pager[CryptoOrder]:
+        """The open crypto orders of an account, newest first.
+
+        Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
+        service document, so they stay whole numbers.
+
+        - `acc_id`: Account id (uint64).
+        - `page_size`: Orders a page, at most 50, which is the service's default.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `CryptoOrder`. Fields: order_id, version, symbol_pair, side, order_qty,
+        price, order_amount, cum_qty, avg_px, fill_amount, ord_type, time_in_force, create_time,
+        update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
+        cash_order_qty; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
+        True
+        """
+        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], resume)
+
+    def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
+        """Today's simulated-trading orders.
+
+        - `acc_id`: Business account id.
+
+        Returns `Records` of `SimOrder`. Fields: order_id, side, symbol, stock_name, order_type,
+        status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
+        `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> client.sim_orders(sandbox.accounts["sim"][0])[0]["side"] in list(bl.SimSide)
+        True
+        """
+        return self._call("sim_orders", [("acc_id", acc_id)])
+
+    def sim_positions(
+        self,
+        acc_id: str | int,
+        *,
+        market: int | None = None,
+    ) -> Records[SimPosition]:
+        """Simulated-trading positions.
+
+        The allowed values of `market` are not shown in the service document.
+
+        - `acc_id`: Business account id.
+        - `market`: Market filter.
+
+        Returns `Records` of `SimPosition`. Fields: pstn_id, pstn_type, market, symbol,
+        stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
+        `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> client.sim_positions(sandbox.accounts["sim"][0])[0]["pstn_type"] in list(bl.PositionType)
+        True
+        """
+        return self._call("sim_positions", [("acc_id", acc_id), ("market", market)])
+
+    def fills_history(
+        self,
+        acc_id: str | int,
+        trd_market: str,
+        *,
+        code: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        page_size: int | None = None,
+        resume: str | None = None,
+    ) -> Pager[Fill]:
+        """The historical deals of a trading account, latest first.
+
+        An open end of the time range is fixed before the first page: without `start` 90 days
+        before `end`, without `end` 90 days after `start`, without both the last 90 days. Times
+        are update times. The allowed values of `trd_market` are not shown in the service
+        document.
+
+        - `acc_id`: Trading business account id.
+        - `trd_market`: Trading market.
+        - `code`: Only this code; all when omitted.
+        - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
+          8601 text with an offset, or microseconds since 1970.
+        - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
+          UTC), ISO 8601 text with an offset, or microseconds since 1970.
+        - `page_size`: Deals a page, 10 to 50; the service's default is 50.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
+        create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
+        kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> len(client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
+        75
+        """
+        return self._pages("fills_history", [
+            ("acc_id", acc_id),
+            ("trd_market", trd_market),
+            ("code", code),
+            ("start", start),
+            ("end", end),
+            ("page_size", page_size),
+        ], resume)
+
+    def fetch_many(
+        self,
+        method: str,
+        keys: Iterable[str | int],
+        *,
+        concurrency: int = 8,
+        on_error: Literal["raise", "collect"] = "raise",
+        progress: bool = False,
+    ) -> Records[dict[str, Any]]:
+        """One method for many keys, `concurrency` requests at a time.
+
+        `method` is the name of a method with exactly one required argument, such as
+        `"dividends"`. The result is one `Records` in the order of the keys, with a leading
+        column of the key, named as the argument is. With `on_error="collect"` the keys that
+        fail go into `.errors`, each with its error; else the first failure is raised and the
+        rest is given up. `progress=True` shows a bar where tqdm is installed.
+
+        Raises `ConfigError` for a key that the service document rules out, before anything
+        is sent.
+
+        >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
+        'HK.00700'
+        """
+        return self._fetch_many(method, keys, concurrency, on_error, progress)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: dict[str, Any] | list[Any] | bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Response:
+        """Any request, authorized like the others; the envelope is left to the caller.
+
+        `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
+        goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are
+        handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+
+        >>> client.request("GET", "/api/v1.0/server-time").status
+        200
+        """
+        return self._request(method, path, query, body, headers)
+
+    def paginate(
+        self,
+        method: str,
+        path: str,
+        *,
+        paging: Literal["next_key", "page_flag"] | DateRange,
+        rows: str,
+        query: Query | None = None,
+        body: dict[str, Any] | None = None,
+        resume: str | None = None,
+    ) -> Pager[dict[str, Any]]:
+        """The pages of any list.
+
+        `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
+        backward by moving the end of a range of dates (service document, section 2.4).
+        `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
+        The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
+        `.checkpoint()`.
+
+        >>> path = "/api/v1.0/quote/plate/HK.BK1001/stock"
+        >>> pages = client.paginate("POST", path, paging="next_key", rows="data.stock_list")
+        >>> pages.requests
+        0
+        """
+        return self._paginate(method, path, paging, rows, query, body, resume)
+
+    def explain(
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        body: dict[str, Any] | list[Any] | bytes | None = None,
+    ) -> Explanation:
+        """What a request would be, signed as of now, without sending it.
+
+        The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,
+        `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service
+        document, section 5.2.
+
+        >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
+        ['GET', '/api/v1.0/server-time', '', '']
+        """
+        return self._explain(method, path, query, body)
+
+
+class AsyncClient(_core.ClientBase):
+    """A client of the service whose calls are awaited.
+
+    Bound to no event loop: it survives several `asyncio.run` calls. Cancelling a task
+    cancels its request.
+
+    `base_url` is the service's address: https, or http to a loopback address written as a
+    number. Raises `ConfigError` for anything that is not usable.
+
+    - `auth`: who you are
+    - `profile`: a name in `config.toml` of the user's configuration folder: base URL,
+      kind of auth and where its secret lies
+    - `timeout`: seconds for one attempt, connecting included
+    - `connect_timeout`: seconds for connecting
+    - `max_retries`: further attempts where a call may be repeated
+    - `rate_limit`: requests a second of this client
+    - `max_connections`: requests under way at once
+    - `max_body_bytes`: the largest answer, decompressed
+    - `proxy`: a proxy URL; the environment's proxies are not used
+    - `ca_file`: a PEM bundle that is trusted besides the system's
+    - `headers`: sent with every request
+    - `ws_quote_url`: the quote WebSocket address, checked and kept
+    - `ws_trade_url`: the trade WebSocket address, checked and kept
+    """
+
+    __slots__ = ()
+    _face = "async"
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        auth: ApiKey | BearerToken | None = None,
+        profile: str | None = None,
+        timeout: float = 30.0,
+        connect_timeout: float = 5.0,
+        max_retries: int = 2,
+        rate_limit: float | None = None,
+        max_connections: int = 64,
+        max_body_bytes: int = 33554432,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        ws_quote_url: str | None = None,
+        ws_trade_url: str | None = None,
+    ) -> None:
+        # Everything is done by the base's `__new__`, which takes the same arguments.
+        pass
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    async def close(self) -> None:
+        """Ends the client: later calls are refused."""
+        self._close()
+
+    async def server_time(self) -> datetime:
+        """The service's clock.
+
+        Signed requests are refused where the two clocks differ by more than 5 seconds; the client
+        then reads this clock and signs anew by itself.
+
+        Returns an aware UTC `datetime`, exact to the millisecond.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> str((await client.server_time()).tzinfo)
+        'UTC'
+        """
+        return await self._server_time()
+
+    async def trading_days(
+        self,
+        market: Literal["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"],
+        start: Day,
+        end: Day,
+    ) -> Records[TradingDay]:
+        """The trading days of a market between two dates.
+
+        The service document does not show the fields of the answer: they are handed on as they
+        come.
+
+        - `market`: Market prefix such as `HK`.
+        - `start`: First date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+        - `end`: Last date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+
+        Returns `Records` of `TradingDay`.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> [day["time"] for day in (await client.trading_days("HK", "2026-01-01", "2026-01-05"))]
+        ['2026-01-02', '2026-01-05']
+        """
+        return await self._call("trading_days", [("market", market), ("start", start), ("end", end)])
+
+    async def reference_futures(self, symbol: str) -> Records[RelatedFuture]:
+        """The futures contracts related to a continuous futures contract.
+
+        Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
+        gives an empty list.
+
+        - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
+
+        Returns `Records` of `RelatedFuture`. Fields: code, stock_name, sc_name, tc_name,
+        stock_type, lot_size, future_valid, future_main_contract, future_last_trade_time,
+        list_time; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (symbol missing, longer than 32 characters, or format invalid: -3), `InvalidSymbol`
+        (symbol not found (unknown or delisted): -7); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> (await client.reference_futures("HK.HSImain"))[0]["stock_type"]
+        'FUTURE'
+        """
+        return await self._call("reference_futures", [("symbol", symbol)])
+
+    async def ipo_list(
+        self,
+        market: Literal["hk", "us", "cn", "sg", "my"],
+        *,
+        request_type: int | None = None,
+    ) -> Records[HkIpo | UsIpo | CnIpo | SgIpo | MyIpo]:
+        """Subscribable and upcoming IPOs of a market, without historical ones.
+
+        The data depends on the user's primary broker: without one for the market the list may be
+        empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.
+
+        - `market`: `hk`, `us`, `cn` (A-shares), `sg` or `my`.
+        - `request_type`: `IpoRequest` (hk, us, sg, my; the service's default is 11) or
+          `CnIpoRequest` (cn; the default is 4).
+
+        Returns `Records` of `HkIpo`, `UsIpo`, `CnIpo`, `SgIpo`, `MyIpo`. The record depends on
+        `market`.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (request_type invalid or not an integer: -3), `ServiceError` (Backend call failed or timed
+        out: -5); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> (await client.ipo_list("us"))[0]["stock_status"] in list(bl.UsIpoStatus)
+        True
+        """
+        return await self._call("ipo_list", [("market", market), ("request_type", request_type)])
+
+    async def dividends(self, symbol: str) -> Records[Dividend]:
+        """The dividend history of a security, newest first, at most 100 records.
+
+        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
+        Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
+        without dividend events give an empty list.
+
+        - `symbol`: Such as `HK.00700`.
+
+        Returns `Records` of `Dividend`. Fields: fiscal_year, statement, dividend_per_share,
+        currency, payout_ratio, dividend_type, process, ex_date, record_date,
+        dividend_payable_date, pub_date; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out, `InvalidParameter`
+        (Invalid symbol format: -3), `InvalidSymbol` (Code cannot be resolved to a security: -7),
+        `ServiceError` (Gateway internal error: -2, -4, -6); see `boardlot.errors` for the others.
+
+        Service document, section 4.2.
+
+        >>> (await client.dividends("HK.00700"))[0]["currency"]
+        'HKD'
+        """
+        return await self._call("dividends", [("symbol", symbol)])
+
+    def plate_stocks(
+        self,
+        plate_code: str,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> AsyncPager[PlateStock]:
+        """The constituent stocks of a plate.
+
+        The service document shows neither the fields of a constituent nor the bounds of `limit`:
+        both are handed on as they come. It shows a request header `X-Service-Client-Nnid` in its
+        examples without saying whether it is needed: pass it by `Client(headers=...)`.
+
+        - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
+        - `limit`: Page size; the service's own default and bounds are not shown.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `PlateStock`.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.2.
+
+        >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
+        True
+        """
+        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], resume)
+
+    def crypto_orders(
+        self,
+        acc_id: str | int,
+        *,
+        page_size: int | None = None,
+        resume: str | None = None,
+    ) -> AsyncPager[CryptoOrder]:
+        """The open crypto orders of an account, newest first.
+
+        Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
+        service document, so they stay whole numbers.
+
+        - `acc_id`: Account id (uint64).
+        - `page_size`: Orders a page, at most 50, which is the service's default.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `CryptoOrder`. Fields: order_id, version, symbol_pair, side, order_qty,
+        price, order_amount, cum_qty, avg_px, fill_amount, ord_type, time_in_force, create_time,
+        update_time, ord_status, order_show_id, is_close, trigger_price, trigger_time,
+        cash_order_qty; `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
+        True
+        """
+        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], resume)
+
+    async def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
+        """Today's simulated-trading orders.
+
+        - `acc_id`: Business account id.
+
+        Returns `Records` of `SimOrder`. Fields: order_id, side, symbol, stock_name, order_type,
+        status, qty, cum_qty, price, avg_fill_price, aux_price, create_time, update_time, text;
+        `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> (await client.sim_orders(sandbox.accounts["sim"][0]))[0]["side"] in list(bl.SimSide)
+        True
+        """
+        return await self._call("sim_orders", [("acc_id", acc_id)])
+
+    async def sim_positions(
+        self,
+        acc_id: str | int,
+        *,
+        market: int | None = None,
+    ) -> Records[SimPosition]:
+        """Simulated-trading positions.
+
+        The allowed values of `market` are not shown in the service document.
+
+        - `acc_id`: Business account id.
+        - `market`: Market filter.
+
+        Returns `Records` of `SimPosition`. Fields: pstn_id, pstn_type, market, symbol,
+        stock_name, qty, qty_avbl, cost_price, buy_avg_price, cur_price, mv, profit, profit_ratio;
+        `.schema` has kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> (await client.sim_positions(sandbox.accounts["sim"][0]))[0]["pstn_type"] in list(bl.PositionType)
+        True
+        """
+        return await self._call("sim_positions", [("acc_id", acc_id), ("market", market)])
+
+    def fills_history(
+        self,
+        acc_id: str | int,
+        trd_market: str,
+        *,
+        code: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        page_size: int | None = None,
+        resume: str | None = None,
+    ) -> AsyncPager[Fill]:
+        """The historical deals of a trading account, latest first.
+
+        An open end of the time range is fixed before the first page: without `start` 90 days
+        before `end`, without `end` 90 days after `start`, without both the last 90 days. Times
+        are update times. The allowed values of `trd_market` are not shown in the service
+        document.
+
+        - `acc_id`: Trading business account id.
+        - `trd_market`: Trading market.
+        - `code`: Only this code; all when omitted.
+        - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
+          8601 text with an offset, or microseconds since 1970.
+        - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
+          UTC), ISO 8601 text with an offset, or microseconds since 1970.
+        - `page_size`: Deals a page, 10 to 50; the service's default is 50.
+        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+
+        A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
+        create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
+        kinds and units.
+
+        Raises `ConfigError` for an argument that the document rules out; see `boardlot.errors`
+        for the others.
+
+        Service document, section 4.3.
+
+        >>> len(await client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=75))
+        75
+        """
+        return self._pages("fills_history", [
+            ("acc_id", acc_id),
+            ("trd_market", trd_market),
+            ("code", code),
+            ("start", start),
+            ("end", end),
+            ("page_size", page_size),
+        ], resume)
+
+    async def fetch_many(
+        self,
+        method: str,
+        keys: Iterable[str | int],
+        *,
+        concurrency: int = 8,
+        on_error: Literal["raise", "collect"] = "raise",
+        progress: bool = False,
+    ) -> Records[dict[str, Any]]:
+        """One method for many keys, `concurrency` requests at a time.
+
+        `method` is the name of a method with exactly one required argument, such as
+        `"dividends"`. The result is one `Records` in the order of the keys, with a leading
+        column of the key, named as the argument is. With `on_error="collect"` the keys that
+        fail go into `.errors`, each with its error; else the first failure is raised and the
+        rest is given up. `progress=True` shows a bar where tqdm is installed.
+
+        Raises `ConfigError` for a key that the service document rules out, before anything
+        is sent.
+
+        >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
+        'HK.00700'
+        """
+        return await self._fetch_many(method, keys, concurrency, on_error, progress)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: dict[str, Any] | list[Any] | bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Response:
+        """Any request, authorized like the others; the envelope is left to the caller.
+
+        `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
+        goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are
+        handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+
+        >>> (await client.request("GET", "/api/v1.0/server-time")).status
+        200
+        """
+        return await self._request(method, path, query, body, headers)
+
+    def paginate(
+        self,
+        method: str,
+        path: str,
+        *,
+        paging: Literal["next_key", "page_flag"] | DateRange,
+        rows: str,
+        query: Query | None = None,
+        body: dict[str, Any] | None = None,
+        resume: str | None = None,
+    ) -> AsyncPager[dict[str, Any]]:
+        """The pages of any list.
+
+        `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
+        backward by moving the end of a range of dates (service document, section 2.4).
+        `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
+        The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
+        `.checkpoint()`.
+
+        >>> path = "/api/v1.0/quote/plate/HK.BK1001/stock"
+        >>> pages = client.paginate("POST", path, paging="next_key", rows="data.stock_list")
+        >>> pages.requests
+        0
+        """
+        return self._paginate(method, path, paging, rows, query, body, resume)
+
+    def explain(
+        self,
+        method: str,
+        path: str,
+        query: Query | None = None,
+        body: dict[str, Any] | list[Any] | bytes | None = None,
+    ) -> Explanation:
+        """What a request would be, signed as of now, without sending it.
+
+        The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,
+        `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service
+        document, section 5.2.
+
+        >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
+        ['GET', '/api/v1.0/server-time', '', '']
+        """
+        return self._explain(method, path, query, body)

@@ -1,0 +1,207 @@
+"""`boardlot demo`: what the package does, shown on the sandbox in a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+import boardlot as bl
+from boardlot import plots, tables
+from boardlot.cli.output import replace
+
+__all__ = ["command"]
+
+WIDTH = 100
+ROWS = 4
+FOLDER = "boardlot-demo"
+TRADE_MARKET = "HK"
+DIVIDENDS_OF = "HK.00700"
+# Few columns of each record, so that a table fits a terminal of 100 columns.
+IPO_COLUMNS = {
+    "hk": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "apply_end_timestamp"],
+    "us": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "stock_status"],
+    "cn": ["code", "name", "list_time", "ipo_price", "winning_ratio", "apply_timestamp"],
+    "sg": ["code", "name", "list_time", "offer_price_display", "security_type"],
+    "my": ["code", "name", "list_time", "ipo_price", "currency", "apply_end_timestamp"],
+}
+PLACES = {
+    "hk": "Hong Kong",
+    "us": "the US",
+    "cn": "China (A-shares)",
+    "sg": "Singapore",
+    "my": "Malaysia",
+}
+DIVIDEND_COLUMNS = ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"]
+POSITION_COLUMNS = ["symbol", "stock_name", "qty", "cost_price", "cur_price", "mv", "profit_ratio"]
+ORDER_COLUMNS = ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"]
+PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
+
+
+@click.command("demo")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    default=FOLDER,
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the files go; made where it does not exist.",
+)
+@click.option("--seed", type=click.IntRange(0), default=7, show_default=True)
+def command(out: Path, seed: int) -> None:
+    """See all of it without an account, against the sandbox.
+
+    Starts the sandbox on this machine, makes a key, signs requests with it, pages through 2,000
+    fills, shows tables and writes the fills as Parquet and a chart as PNG.
+    """
+    steps = _Steps()
+    with steps.took() as done:
+        sandbox = bl.Sandbox(seed=seed)
+        done(f"started the sandbox at {sandbox.base_url}; its data are made up")
+    with sandbox:
+        with steps.took() as done:
+            key = bl.generate_key("Ed25519")
+            key_id = sandbox.upload_key(key.public_pem)
+            auth = bl.ApiKey(key_id, key.private_pem)
+            done(f"made an Ed25519 key and uploaded its public half: key id {key_id}")
+        with bl.Client(sandbox.base_url, auth=auth) as client:
+            written = _show(steps, sandbox, client, auth, out)
+    click.echo()
+    for path in written:
+        click.echo(f"{path}  {path.stat().st_size:,} bytes")
+    click.echo(f"the files are in {out.resolve()}" if written else "no file was written")
+
+
+def _show(steps: _Steps, sandbox: Any, client: Any, auth: Any, out: Path) -> list[Path]:
+    """Everything between the login and the last lines; gives the files that it wrote."""
+    account = sandbox.accounts["trade"][0]
+    with steps.took() as done:
+        # One time range for every walk below: they are compared with each other.
+        end = client.server_time()
+        span = {"start": end - timedelta(days=90), "end": end}
+        done(f"asked the service for its clock: {end:%Y-%m-%d %H:%M:%S} UTC")
+    _show_signature(steps, client, account)
+
+    with steps.took() as done:
+        pager = client.fills_history(account, TRADE_MARKET, **span)
+        fills = list(pager)
+        done(f"walked {len(fills):,} fills, one by one, in {pager.requests} requests")
+    with steps.took() as done:
+        again = asyncio.run(_fills_async(sandbox.base_url, auth, account, span))
+        if again != fills:
+            raise click.ClickException("the asynchronous client gave other fills")
+        done(f"walked them again with the asynchronous client: the same {len(again):,} fills")
+
+    _show_tables(steps, sandbox, client)
+
+    out.mkdir(parents=True, exist_ok=True)
+    click.echo()
+    pager = client.fills_history(account, TRADE_MARKET, **span)
+    jobs: list[tuple[str, str, Callable[[Path], None]]] = [
+        ("fills.parquet", "the fills with typed columns", lambda path: _parquet(pager, path)),
+        ("fills.png", "a chart of them", lambda path: _chart(fills, path)),
+    ]
+    written = []
+    for name, what, write in jobs:
+        with steps.took() as done:
+            try:
+                replace(out / name, write)
+            except ImportError as missing:
+                done(f"left out {name}: {missing}")
+                continue
+            done(f"wrote {what}: {name}")
+            written.append(out / name)
+    return written
+
+
+def _show_signature(steps: _Steps, client: Any, account: str) -> None:
+    with steps.took() as done:
+        path = f"/api/v1.0/accounts/{account}/fills_history"
+        query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
+        explained = client.explain("GET", path, query=query)
+        done("signed a request; these five lines are what the key signs")
+    for name, line in zip(PAYLOAD_NAMES, explained.payload_lines, strict=True):
+        click.echo(f"      {name:<10} {line or '(empty)'}")
+    for name, value in explained.headers.items():
+        if name.lower() in ("x-api-key", "x-nonce", "authorization"):
+            click.echo(f"      {name}: {value if len(value) < 70 else value[:60] + '…'}")
+
+
+def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
+    crypto, sim = sandbox.accounts["crypto"][0], sandbox.accounts["sim"][0]
+    wanted: list[tuple[str, Callable[[], Any], Sequence[str]]] = [
+        *(
+            (
+                f"the IPOs in {PLACES[market]}",
+                lambda market=market: client.ipo_list(market),
+                columns,
+            )
+            for market, columns in IPO_COLUMNS.items()
+        ),
+        (
+            f"the dividends of {DIVIDENDS_OF}",
+            lambda: client.dividends(DIVIDENDS_OF),
+            DIVIDEND_COLUMNS,
+        ),
+        ("the positions of simulated trading", lambda: client.sim_positions(sim), POSITION_COLUMNS),
+        ("the open crypto orders", lambda: client.crypto_orders(crypto).all(), ORDER_COLUMNS),
+    ]
+    for title, fetch, columns in wanted:
+        click.echo()
+        with steps.took() as done:
+            records = fetch()
+            some = f"; the first {ROWS}" if len(records) > ROWS else ""
+            done(f"fetched {title}: {len(records):,} row{'' if len(records) == 1 else 's'}{some}")
+        shown = tables.text(records[:ROWS], width=WIDTH - 6, columns=columns)
+        # The last line counts the rows and columns chosen here, not those fetched.
+        for line in shown.splitlines()[:-1]:
+            click.echo(f"      {line}")
+
+
+async def _fills_async(
+    base_url: str, auth: Any, account: str, span: dict[str, datetime]
+) -> list[Any]:
+    async with bl.AsyncClient(base_url, auth=auth) as client:
+        return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
+
+
+def _parquet(pager: Any, path: Path) -> None:
+    table = pager.to_arrow()
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(table, path, compression="zstd")
+
+
+def _chart(fills: Sequence[Any], path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise ImportError("the chart needs matplotlib: pip install 'boardlot[all]'") from missing
+    # A bare figure needs no display and leaves the state of pyplot alone.
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    plots.fills(fills, figure.add_subplot())
+    figure.savefig(path, format="png", dpi=150)
+
+
+class _Steps:
+    """Numbered lines, each with what was done and how long it took."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @contextmanager
+    def took(self) -> Iterator[Callable[[str], None]]:
+        """Time a block; it says by the callable what it did."""
+        start = time.perf_counter()
+        said: list[str] = []
+        yield said.append
+        seconds = time.perf_counter() - start
+        self.number += 1
+        span = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+        click.echo(f"{self.number:>3} {' '.join(said)} ({span})")

@@ -1,0 +1,162 @@
+"""`boardlot sandbox`: the service on this machine, for other programs to talk to."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from boardlot.cli.app import Settings
+
+__all__ = ["command"]
+
+RATE = click.FloatRange(0.0, 1.0)
+
+
+@click.command("sandbox")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="The same seed, the same data.")
+@click.option("--fills", type=click.IntRange(0), default=2000, show_default=True)
+@click.option("--orders", type=click.IntRange(0), default=120, show_default=True)
+@click.option("--plate-stocks", type=click.IntRange(0), default=500, show_default=True)
+@click.option(
+    "--token-lifetime", type=click.FloatRange(0), default=7200.0, help="Seconds.", show_default=True
+)
+@click.option("--clock-offset", type=float, default=0.0, help="Seconds the service's clock is off.")
+@click.option("--latency", type=click.FloatRange(0), default=0.0, help="Seconds before an answer.")
+@click.option("--error-rate", type=RATE, default=0.0, help="Share of answers that are errors.")
+@click.option("--drop-rate", type=RATE, default=0.0, help="Share of connections dropped.")
+@click.option("--truncate-rate", type=RATE, default=0.0, help="Share of answers cut short.")
+@click.option("--throttle-rate", type=RATE, default=0.0, help="Share of answers with HTTP 429.")
+@click.option("--html-rate", type=RATE, default=0.0, help="Share of answers that are HTML pages.")
+@click.option(
+    "--algorithm",
+    type=click.Choice(["Ed25519", "RSA-SHA256"]),
+    default="Ed25519",
+    show_default=True,
+    help="Of the key.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a private key that the sandbox accepts to this new file.",
+)
+@click.pass_obj
+def command(
+    settings: Settings,
+    /,
+    port: int,
+    host: str,
+    expose: bool,
+    seed: int,
+    fills: int,
+    orders: int,
+    plate_stocks: int,
+    token_lifetime: float,
+    clock_offset: float,
+    algorithm: str,
+    key_file: Path | None,
+    **faults: float,
+) -> None:
+    """Serve the whole service on this machine, with made-up data, until Ctrl-C.
+
+    What a program needs to connect goes to stdout: base URL, key id and account ids; with
+    `boardlot --format json sandbox` as one line of JSON. No secret is shown: --key-file writes
+    the private key, readable by you alone.
+    """
+    if not _is_loopback(host):
+        if not expose:
+            raise click.UsageError(
+                f"--host {host} can be reached from other machines: add --expose if that is meant"
+            )
+        click.secho(
+            f"warning: other machines can reach this sandbox on {host}; everyone there can log in",
+            fg="yellow",
+            err=True,
+        )
+    if key_file is not None and os.path.lexists(key_file):
+        raise click.UsageError(f"{key_file} exists and is not overwritten")
+
+    import boardlot as bl
+
+    options: dict[str, Any] = {
+        "seed": seed,
+        "port": port,
+        "host": host,
+        "fills": fills,
+        "orders": orders,
+        "plate_stocks": plate_stocks,
+        "token_lifetime": token_lifetime,
+        "clock_offset": clock_offset,
+        "faults": bl.Faults(seed=seed, **faults) if any(faults.values()) else None,
+    }
+    with _until_stopped(), bl.Sandbox(**options) as sandbox:
+        facts: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
+        if key_file is not None:
+            key = bl.generate_key(algorithm)
+            facts["key_id"] = sandbox.upload_key(key.public_pem)
+            facts["key_file"] = str(key_file)
+            _write_secret(key_file, key.private_pem)
+        _tell(facts, as_json=settings.format in ("json", "jsonl"))
+        click.echo("serving until Ctrl-C", err=True)
+        while True:
+            # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.
+            time.sleep(3600)
+
+
+def _tell(facts: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"base URL        {facts['base_url']}")
+    if "key_id" in facts:
+        click.echo(f"key id          {facts['key_id']}")
+        click.echo(f"key file        {facts['key_file']}")
+    else:
+        click.echo("no key was made: add --key-file FILE for signed requests", err=True)
+    for kind, accounts in facts["accounts"].items():
+        click.echo(f"{kind + ' accounts':<16}{', '.join(map(str, accounts))}")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _write_secret(path: Path, pem: str | bytes) -> None:
+    """Write a new file that only its owner can read, from its first byte on."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        file.write(pem.encode() if isinstance(pem, str) else pem)
+
+
+@contextmanager
+def _until_stopped() -> Iterator[None]:
+    """Let Ctrl-C and a polite kill end the block, which is how this command is meant to end."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)

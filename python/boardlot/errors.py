@@ -1,0 +1,258 @@
+"""The exceptions of boardlot.
+
+One tree under `BoardlotError`. Each class also is the built-in exception that a caller would
+catch anyway (`ValueError`, `LookupError`, `ConnectionError`, `TimeoutError`), so that code which
+knows nothing of boardlot handles its errors sensibly.
+
+Every error is built as `Class(text, *, endpoint=..., retryable=..., hint=..., checkpoint=...)`;
+`str(error)` is the text. All of them pickle and copy with every attribute.
+"""
+
+# Imported by `import boardlot`: nothing may be imported here.
+
+__all__ = [
+    "ApiError",
+    "AuthenticationError",
+    "BoardlotError",
+    "ClockSkewError",
+    "ConfigError",
+    "InvalidParameter",
+    "InvalidSymbol",
+    "LoginRequired",
+    "OAuthError",
+    "PaginationError",
+    "PermissionDenied",
+    "ProtocolError",
+    "RateLimited",
+    "RequestTimeout",
+    "ServiceError",
+    "StoreError",
+    "TransportError",
+]
+
+
+class BoardlotError(Exception):
+    """Everything that boardlot raises on purpose.
+
+    Attributes:
+        endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` of a request of the
+            caller's own; `None` where no endpoint was involved.
+        retryable: Whether the same call may well succeed later.
+        hint: What to do about it, a sentence; `""` where nothing is known. A traceback shows it
+            below the message (Python 3.11 and newer).
+        checkpoint: Where a broken iteration can go on: give it as `resume=` to the same call.
+            `None` for everything but pagers.
+    """
+
+    endpoint: str | None
+    retryable: bool
+    hint: str
+    checkpoint: str | None
+
+    def __init__(
+        self,
+        text: str = "",
+        /,
+        *,
+        endpoint: str | None = None,
+        retryable: bool = False,
+        hint: str = "",
+        checkpoint: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.endpoint = endpoint
+        self.retryable = retryable
+        self.hint = hint
+        self.checkpoint = checkpoint
+        # `add_note` is new in Python 3.11; on 3.10 the hint stays an attribute only.
+        add_note = getattr(self, "add_note", None)
+        if hint and add_note is not None:
+            add_note(f"hint: {hint}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would call the class with its positional arguments alone.
+        return _restore, (type(self), self.args, dict(self.__dict__))
+
+
+class ConfigError(BoardlotError, ValueError):
+    """An argument or a setting that was refused before anything was sent."""
+
+
+class TransportError(BoardlotError, ConnectionError):
+    """There was no answer: DNS, TLS, refused or reset connection."""
+
+
+class RequestTimeout(TransportError, TimeoutError):
+    """There was no answer within the client's `timeout` or `connect_timeout`."""
+
+
+class ProtocolError(BoardlotError):
+    """An answer of no documented form: bad JSON, no success mark, a redirect, too large."""
+
+
+class PaginationError(ProtocolError):
+    """A paged answer that cannot be followed, such as a cursor that was already seen."""
+
+
+class ApiError(BoardlotError):
+    """The service answered, and said no.
+
+    Attributes:
+        http_status: HTTP status of the answer. The service document states none, so the same
+            refusal may come with 200 or with 4xx; 0 where it is not known.
+        code: The service's code (`ret_code`, `code` or `errcode`), or `None` where the answer
+            carried none.
+        error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.
+        message: The service's own words; may be `""`.
+        headers: Headers of the answer, names in lower case.
+        body: The first 2 KiB of the answer, secrets struck out.
+    """
+
+    http_status: int
+    code: int | None
+    error_code: str | None
+    message: str
+    headers: dict[str, str]
+    body: str
+
+    def __init__(
+        self,
+        text: str = "",
+        /,
+        *,
+        endpoint: str | None = None,
+        retryable: bool = False,
+        hint: str = "",
+        checkpoint: str | None = None,
+        http_status: int = 0,
+        code: int | None = None,
+        error_code: str | None = None,
+        message: str | None = None,
+        headers: dict[str, str] | None = None,
+        body: str = "",
+    ) -> None:
+        super().__init__(
+            text, endpoint=endpoint, retryable=retryable, hint=hint, checkpoint=checkpoint
+        )
+        self.http_status = http_status
+        self.code = code
+        self.error_code = error_code
+        self.message = text if message is None else message
+        self.headers = {} if headers is None else dict(headers)
+        self.body = body
+
+
+class InvalidParameter(ApiError, ValueError):
+    """A parameter that the service refused: code -3, `invalid_parameter`."""
+
+
+class InvalidSymbol(ApiError, LookupError):
+    """A symbol that the service does not know: code -7, `invalid_symbol`."""
+
+
+class ServiceError(ApiError):
+    """The service failed itself: codes -2, -4, -5, -6, `internal_error`, or HTTP 5xx."""
+
+
+class AuthenticationError(ApiError):
+    """The key, its signature or the token was not accepted: HTTP 401."""
+
+
+class ClockSkewError(AuthenticationError):
+    """The service refused the signed time, also after a correction of the clock: code -12006."""
+
+
+class PermissionDenied(ApiError):
+    """The key or the granted scope does not cover this endpoint or account: HTTP 403."""
+
+
+class RateLimited(ApiError):
+    """Too many requests: HTTP 429.
+
+    Attributes:
+        retry_after: Seconds to wait, as the service asked; `None` where it did not say.
+    """
+
+    retry_after: float | None
+
+    def __init__(
+        self,
+        text: str = "",
+        /,
+        *,
+        endpoint: str | None = None,
+        retryable: bool = False,
+        hint: str = "",
+        checkpoint: str | None = None,
+        http_status: int = 0,
+        code: int | None = None,
+        error_code: str | None = None,
+        message: str | None = None,
+        headers: dict[str, str] | None = None,
+        body: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            text,
+            endpoint=endpoint,
+            retryable=retryable,
+            hint=hint,
+            checkpoint=checkpoint,
+            http_status=http_status,
+            code=code,
+            error_code=error_code,
+            message=message,
+            headers=headers,
+            body=body,
+        )
+        self.retry_after = retry_after
+
+
+class OAuthError(BoardlotError):
+    """An OAuth endpoint, or the user on the consent page, said no.
+
+    Attributes:
+        error: Short code of OAuth, such as `"invalid_grant"` or `"access_denied"`.
+        description: The words that came with it; may be `""`.
+    """
+
+    error: str
+    description: str
+
+    def __init__(
+        self,
+        text: str = "",
+        /,
+        *,
+        endpoint: str | None = None,
+        retryable: bool = False,
+        hint: str = "",
+        checkpoint: str | None = None,
+        error: str = "",
+        description: str = "",
+    ) -> None:
+        super().__init__(
+            text, endpoint=endpoint, retryable=retryable, hint=hint, checkpoint=checkpoint
+        )
+        self.error = error
+        self.description = description
+
+
+class LoginRequired(OAuthError):
+    """There is no usable token: log in, or log in again."""
+
+
+class StoreError(BoardlotError):
+    """A token store that cannot be read or written; its file is kept as it was."""
+
+
+def _restore(
+    kind: type[BoardlotError], args: tuple[object, ...], state: dict[str, object]
+) -> BoardlotError:
+    """Rebuild a pickled or copied error without calling its `__init__`."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    for name, value in state.items():
+        # The notes are a list: a copy must not write into its original's.
+        error.__dict__[name] = list(value) if name == "__notes__" else value  # type: ignore[call-overload]
+    return error

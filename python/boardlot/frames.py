@@ -1,0 +1,148 @@
+"""Typed columns: records as a pyarrow Table, a pandas or a polars DataFrame.
+
+The columns come from the Rust core as an Arrow stream; nothing here looks at single values.
+No library is imported before its function is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from boardlot.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    Decimals = Literal["float64", "decimal", "string"]
+    Invalid = Literal["raise", "null"]
+
+__all__ = ["to_arrow", "to_pandas", "to_polars"]
+
+
+class ArrowSource(Protocol):
+    """What `Records` gives to this module."""
+
+    def _arrow(self, decimals: str, invalid: str, strings: str, /) -> Any:
+        """An object with `__arrow_c_stream__`.
+
+        `strings` is how text lies in memory: `"utf8"`, `"large"` (64-bit offsets) or `"view"`.
+        """
+
+
+def to_pandas(
+    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> pandas.DataFrame:
+    """Records as a pandas DataFrame (pandas 2 or newer, with pyarrow).
+
+    Columns, by the kind of their field:
+
+    - text: pandas' own default (`str` in pandas 3, `object` before); null is missing;
+    - integer: numpy `int64`, or nullable `Int64` where a value is null, so that none of the 64
+      bits is ever rounded;
+    - number: `float64`, null as NaN;
+    - flag: `bool`, or nullable `boolean` where a value is null;
+    - decimal: see `decimals`;
+    - timestamp: `datetime64[s, UTC]`, `[ms, UTC]` or `[us, UTC]`, the field's own unit; 0 and
+      `""` as NaT;
+    - date: `datetime64[ms]` at midnight without a time zone; `--` and `""` as NaT;
+    - object: Python dicts.
+
+    Args:
+        records: What to convert.
+        decimals: `"float64"`; `"decimal"` for exact `decimal.Decimal` objects, null as None
+            (Arrow's own decimals are faster, but refuse `price * qty` once the digits of both
+            exceed 38); or `"string"` for the service's own strings.
+        invalid: What to do with a value that is not of its field's declared kind: `"raise"`, or
+            `"null"` to make it null.
+
+    Returns:
+        A DataFrame with every declared column, also where there is no row; its data are its own.
+
+    Raises:
+        ImportError: pandas or pyarrow is not installed.
+        ConfigError: `decimals` or `invalid` is none of the values above.
+        ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
+    """
+    _check(decimals, invalid)
+    try:
+        import pandas as pd
+        import pyarrow as pa
+        import pyarrow.types as types
+    except ImportError as missing:
+        raise _absent("to_pandas()", "pandas", missing) from missing
+
+    table = pa.table(records._arrow(decimals, invalid, "large"))
+    # numpy has neither missing integers nor missing booleans: these columns go their own way.
+    nullable: dict[int, Any] = {}
+    for place, column in enumerate(table.columns):
+        if column.null_count and types.is_integer(column.type):
+            nullable[place] = _nullable_integer(pd, str(column.type)).__from_arrow__(column)
+        elif column.null_count and types.is_boolean(column.type):
+            nullable[place] = pd.BooleanDtype().__from_arrow__(column)
+
+    names = table.column_names
+    table = table.select([place for place in range(len(names)) if place not in nullable])
+    # `self_destruct` frees each column as it is converted, so that not all data lie there twice.
+    frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
+    del table
+    for place, values in nullable.items():
+        frame.insert(place, names[place], values)
+    return frame
+
+
+def to_polars(
+    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> polars.DataFrame:
+    """Records as a polars DataFrame, straight from the core: pyarrow is not needed.
+
+    Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
+    timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
+    milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
+    `decimals="decimal"` gives exact `Decimal` columns.
+    """
+    _check(decimals, invalid)
+    try:
+        import polars as pl
+    except ImportError as missing:
+        raise _absent("to_polars()", "polars", missing) from missing
+    return pl.DataFrame(records._arrow(decimals, invalid, "view"))
+
+
+def to_arrow(
+    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> pyarrow.Table:
+    """Records as a pyarrow Table (pyarrow 14 or newer).
+
+    Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
+    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
+    and errors are those of `to_pandas`; `decimals="decimal"` gives exact decimal columns.
+    """
+    _check(decimals, invalid)
+    try:
+        import pyarrow as pa
+    except ImportError as missing:
+        raise _absent("to_arrow()", "arrow", missing) from missing
+    return pa.table(records._arrow(decimals, invalid, "utf8"))
+
+
+def _nullable_integer(pd: Any, arrow_type: str) -> Any:
+    """The nullable pandas dtype of an Arrow integer type: `Int64` of `int64`."""
+    return pd.api.types.pandas_dtype(arrow_type.replace("int", "Int").replace("uI", "UI"))
+
+
+def _check(decimals: str, invalid: str) -> None:
+    if decimals not in ("float64", "decimal", "string"):
+        raise ConfigError(f'decimals is {decimals!r}; allowed is "float64", "decimal" or "string"')
+    if invalid not in ("raise", "null"):
+        raise ConfigError(f'invalid is {invalid!r}; allowed is "raise" or "null"')
+
+
+def _absent(what: str, extra: str, missing: ImportError) -> ImportError:
+    # Only the library itself being absent is mended by installing it.
+    if not isinstance(missing, ModuleNotFoundError):
+        return missing
+    return ImportError(
+        f"{what} needs {missing.name}: pip install 'boardlot[{extra}]'", name=missing.name
+    )

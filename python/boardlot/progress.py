@@ -1,0 +1,48 @@
+"""Progress bars for long operations: drawn with tqdm where it is installed, else not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class Bar:
+    """A bar that shows what a counter of the core says."""
+
+    def __init__(self, label: str, unit: str, total: int | None, count: Callable[[], int]) -> None:
+        self._count = count
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            self._bar = None
+        else:
+            self._bar = tqdm(desc=label, unit=f" {unit}", total=total)
+
+    def draw(self) -> None:
+        if self._bar is not None:
+            self._bar.n = self._count()
+            self._bar.refresh()
+
+    def close(self) -> None:
+        self.draw()
+        if self._bar is not None:
+            self._bar.close()
+
+
+async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
+    """Awaits, drawing the bar meanwhile."""
+
+    async def draw() -> None:
+        while True:
+            bar.draw()
+            await asyncio.sleep(0.1)
+
+    drawing = asyncio.ensure_future(draw())
+    try:
+        return await awaitable
+    finally:
+        drawing.cancel()
+        bar.close()

@@ -1,0 +1,305 @@
+//! The client: calls, listings, requests of the caller's own, many keys at once.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::task::JoinSet;
+
+use crate::{
+    api::{
+        Answer, Argument, Endpoint, Envelope, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
+        TimeSpan,
+    },
+    auth::{Credentials, body_hash, payload},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time},
+    error::{Error, Result},
+    http::{BaseUrl, Draft, Received, Sender, SenderOptions},
+    pages::{Listing, Pages, Style},
+};
+
+const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
+
+/// Arguments of a call by name, unchecked.
+pub type Arguments<'a> = [(&'a str, Argument)];
+
+/// A client of the service: cheap to clone, safe to share.
+#[derive(Debug, Clone)]
+pub struct Client {
+    sender: Arc<Sender>,
+}
+
+/// What a request would be, shown before it is sent.
+#[derive(Debug)]
+pub struct Explanation {
+    pub method: String,
+    pub url: String,
+    /// The five signed lines; the last is the hash of the body.
+    pub payload: Option<String>,
+    pub body_hash: String,
+    pub headers: Vec<(String, String)>,
+}
+
+/// The outcome of many calls: records of all keys in the order of the keys, and what failed.
+#[derive(Debug, Default)]
+pub struct Many {
+    pub rows: Rows,
+    pub errors: Vec<(String, Error)>,
+}
+
+impl Client {
+    pub fn new(
+        base: BaseUrl,
+        credentials: Option<Credentials>,
+        options: SenderOptions,
+    ) -> Result<Self> {
+        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, server_time)?) })
+    }
+
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The service's time in milliseconds.
+    pub async fn server_time(&self) -> Result<i64> {
+        let draft = Draft::of(&SERVER_TIME, &[])?;
+        self.send(&draft, server_time).await
+    }
+
+    /// The records of an endpoint that answers all at once.
+    pub async fn call(
+        &self,
+        endpoint: &'static Endpoint,
+        arguments: &Arguments<'_>,
+    ) -> Result<Rows> {
+        let listing = Plan::new(endpoint, arguments)?;
+        let page = self.page(&listing).await?;
+        let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
+        Ok(Rows::new(pieces, listing.fields))
+    }
+
+    async fn page(&self, plan: &Plan) -> Result<Page> {
+        self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
+    }
+
+    /// The records of an endpoint that answers in pages.
+    pub fn pages(
+        &self,
+        endpoint: &'static Endpoint,
+        arguments: &Arguments<'_>,
+        resume: Option<&str>,
+    ) -> Result<Pages> {
+        let plan = Plan::new(endpoint, arguments)?;
+        let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
+        let (style, span) = match endpoint.paging {
+            Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
+            Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
+            None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
+        };
+        let fixed = match span {
+            TimeSpan::None => BTreeMap::new(),
+            TimeSpan::StartEnd { default_days } => self.fix_span(&plan.draft, default_days),
+        };
+        let Plan { draft, envelope, rows_at, fields } = plan;
+        self.list(Listing { draft, envelope, rows_at, fields, style, fixed }, resume)
+    }
+
+    /// Pages of any listing.
+    pub fn list(&self, listing: Listing, resume: Option<&str>) -> Result<Pages> {
+        Pages::new(self.sender.clone(), listing, resume)
+    }
+
+    /// An open range, 0 included, is fixed as the document says the service would take it, so that
+    /// a long iteration does not drift.
+    fn fix_span(&self, draft: &Draft, default_days: i64) -> BTreeMap<String, String> {
+        let given = |name: &str| {
+            let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
+            (value > 0).then_some(value)
+        };
+        let span = default_days * MICROS_PER_DAY;
+        let now = self.sender.clock().now_ms().saturating_mul(1_000);
+        let (start, end) = match (given("start"), given("end")) {
+            (Some(_), Some(_)) => return BTreeMap::new(),
+            (Some(start), None) => (start, start.saturating_add(span)),
+            (None, Some(end)) => (end.saturating_sub(span).max(1), end),
+            (None, None) => (now.saturating_sub(span), now),
+        };
+        BTreeMap::from([("start".into(), start.to_string()), ("end".into(), end.to_string())])
+    }
+
+    /// A request of the caller's own; the envelope is left to the caller.
+    pub async fn request(&self, draft: &Draft) -> Result<Received> {
+        self.send(draft, |answer| refused_by_status(answer).map(|()| answer.clone())).await
+    }
+
+    /// What a request would be, signed as of now.
+    pub fn explain(&self, draft: &Draft) -> Result<Explanation> {
+        let prepared = draft.prepare(self.sender.base(), &self.sender.options().headers)?;
+        let authorization = self.sender.authorize(&prepared)?;
+        let timestamp = authorization
+            .iter()
+            .find(|(name, _)| *name == crate::auth::X_TIMESTAMP)
+            .and_then(|(_, value)| value.parse().ok());
+        let (url, body) = (&prepared.url, &prepared.body);
+        let lines = |timestamp| {
+            let query = url.query().unwrap_or_default();
+            payload(timestamp, prepared.method.as_str(), url.path(), query, body)
+        };
+        let mut headers: Vec<(String, String)> = prepared
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            })
+            .collect();
+        headers.extend(authorization.into_iter().map(|(name, value)| {
+            // A bearer token is a secret; a signature is not.
+            let secret = value.starts_with("Bearer ");
+            (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
+        }));
+        Ok(Explanation {
+            method: prepared.method.to_string(),
+            url: url.to_string(),
+            payload: timestamp.map(|ms| String::from_utf8_lossy(&lines(ms)).into_owned()),
+            body_hash: body_hash(body),
+            headers,
+        })
+    }
+
+    /// One endpoint for many keys, `concurrency` at a time. With `collect`, a key that fails goes
+    /// into `errors`; else the first failure ends it all.
+    pub async fn fetch_many(
+        &self,
+        endpoint: &'static Endpoint,
+        keys: Vec<Argument>,
+        concurrency: usize,
+        collect: bool,
+        done: Arc<AtomicU64>,
+    ) -> Result<Many> {
+        let key_name = key_parameter(endpoint)?;
+        if !collect {
+            // A key that is no key is refused before anything is sent.
+            for key in &keys {
+                Draft::of(endpoint, &[(key_name, key.clone())])?;
+            }
+        }
+        let mut waiting = keys.into_iter().enumerate();
+        let mut running = JoinSet::new();
+        let mut outcomes = BTreeMap::new();
+        loop {
+            while running.len() < concurrency.max(1)
+                && let Some((index, key)) = waiting.next()
+            {
+                let client = self.clone();
+                running.spawn(async move {
+                    let outcome = client.all_of(endpoint, key_name, &key).await;
+                    (index, Sent::from(key).into_text(), outcome)
+                });
+            }
+            let Some(finished) = running.join_next().await else { break };
+            let (index, key, outcome) = finished
+                .map_err(|error| Error::config(format!("a request was given up: {error}")))?;
+            done.fetch_add(1, Ordering::Relaxed);
+            match outcome {
+                Err(error) if !collect => return Err(error),
+                outcome => outcomes.insert(index, (key, outcome)),
+            };
+        }
+        let mut many = Many::default();
+        let (mut pieces, mut fields) = (Vec::new(), declared(endpoint));
+        for (key, outcome) in outcomes.into_values() {
+            match outcome {
+                Err(error) => many.errors.push((key, error)),
+                Ok(rows) => {
+                    let key: Arc<str> = key.into();
+                    for field in rows.fields() {
+                        if fields.iter().all(|known| known.name != field.name) {
+                            fields.push(field);
+                        }
+                    }
+                    pieces.extend(
+                        rows.pieces()
+                            .iter()
+                            .map(|piece| Piece { key: Some(key.clone()), ..piece.clone() }),
+                    );
+                }
+            }
+        }
+        many.rows = Rows::new(pieces, fields.into()).with_key(key_name);
+        Ok(many)
+    }
+
+    async fn all_of(
+        &self,
+        endpoint: &'static Endpoint,
+        key_name: &str,
+        key: &Argument,
+    ) -> Result<Rows> {
+        let arguments = [(key_name, key.clone())];
+        if endpoint.paging.is_none() {
+            return self.call(endpoint, &arguments).await;
+        }
+        let mut pages = self.pages(endpoint, &arguments, None)?;
+        let pieces = pages.gather(None, None, &AtomicU64::new(0)).await?;
+        Ok(Rows::new(pieces, pages.listing().fields.clone()))
+    }
+
+    async fn send<T>(&self, draft: &Draft, judge: impl Fn(&Received) -> Result<T>) -> Result<T> {
+        let prepared = draft.prepare(self.sender.base(), &self.sender.options().headers)?;
+        self.sender.send(&prepared, judge).await
+    }
+}
+
+/// A checked request with how to read its answer.
+struct Plan {
+    draft: Draft,
+    envelope: Envelope,
+    rows_at: RowsAt,
+    fields: Arc<[&'static crate::api::Field]>,
+}
+
+impl Plan {
+    fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
+        let draft = Draft::of(endpoint, arguments)?;
+        let Answer::Rows(place, schema) = endpoint.answer else {
+            return Err(Error::config(format!("{} answers without records", endpoint.name)));
+        };
+        let rows_at = match place {
+            RowsPlace::At(path) => RowsAt::Path(path.iter().map(|&name| name.to_owned()).collect()),
+            RowsPlace::OnlyListOf(name) => RowsAt::OnlyListOf(name.to_owned()),
+        };
+        let record = schema.choose(|name| {
+            arguments.iter().find(|(n, _)| *n == name).and_then(|(_, argument)| match argument {
+                Argument::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+        });
+        let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
+        Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
+    }
+}
+
+/// The one required argument of an endpoint that can be asked for many keys.
+fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
+    let mut required = endpoint.arguments().filter(|parameter| parameter.required);
+    match (endpoint.answer, required.next(), required.next()) {
+        (Answer::Rows(..), Some(parameter), None) => Ok(parameter.name),
+        _ => Err(Error::argument(
+            "method",
+            &format!("'{}'", endpoint.name),
+            "a method with exactly one required argument, such as 'dividends'",
+        )),
+    }
+}
+
+/// The fields that every answer of the endpoint has, whatever its arguments are.
+fn declared(endpoint: &'static Endpoint) -> Vec<&'static crate::api::Field> {
+    match endpoint.answer {
+        Answer::Rows(_, Schema::One(record)) => record.fields().collect(),
+        _ => Vec::new(),
+    }
+}

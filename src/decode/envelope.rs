@@ -1,0 +1,263 @@
+//! The one classification of answers: the success mark, the forms of refusal, all else.
+
+use std::time::{Duration, SystemTime};
+
+use ::http::{HeaderMap, Response, StatusCode, header::RETRY_AFTER};
+use bytes::Bytes;
+
+use super::{
+    Page, RowsAt, Value,
+    json::{Members, member, members, nests_too_deeply},
+};
+use crate::{
+    api::{Answer, Envelope, FailureClass, SERVER_TIME},
+    error::{Error, ErrorKind, Refusal, Result, first_of},
+};
+
+/// The rows of an answer that says it is a success; the error that it is otherwise.
+pub fn open(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
+    let (text, top) = object(envelope, answer)?;
+    Page::find(answer.body(), text, &top, at)
+}
+
+/// The service's time in milliseconds.
+pub fn server_time(answer: &Response<Bytes>) -> Result<i64> {
+    let Answer::ServerTime(field) = SERVER_TIME.answer else {
+        return Err(Error::config("server-time has no time field"));
+    };
+    let (_, top) = object(SERVER_TIME.envelope, answer)?;
+    let value = member(&top, field).and_then(|raw| Value::parse(raw.get()).ok());
+    value.as_ref().and_then(|value| value.as_text()?.parse().ok()).ok_or_else(|| {
+        Error::protocol(format!("{field} is no string of milliseconds"), answer.body())
+    })
+}
+
+/// The members of a successful answer, with its text.
+pub fn object<'a>(
+    envelope: Envelope,
+    answer: &'a Response<Bytes>,
+) -> Result<(&'a str, Members<'a>)> {
+    let parsed = parse(answer);
+    match parsed {
+        Ok((text, top)) if answer.status().is_success() && is_success(envelope, &top) => {
+            Ok((text, top))
+        }
+        Ok((_, top)) => Err(refusal(answer, Some(&top))
+            .unwrap_or_else(|| Error::protocol("the answer has no success mark", answer.body()))),
+        Err(error) => Err(refusal(answer, None).unwrap_or(error)),
+    }
+}
+
+/// The refusal that an HTTP status makes of any answer, where the envelope is left to the caller:
+/// missing credentials and a clock that is off. A redirect is no answer at all.
+pub fn refused_by_status(answer: &Response<Bytes>) -> Result<()> {
+    if answer.status().is_redirection() {
+        return Err(redirect(answer));
+    }
+    let top = parse(answer).ok().map(|(_, top)| top);
+    match refusal(answer, top.as_ref()) {
+        Some(error)
+            if error.refusal().is_some_and(|refusal| {
+                matches!(refusal.class, FailureClass::Authentication | FailureClass::ClockSkew)
+            }) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn parse(answer: &Response<Bytes>) -> Result<(&str, Members<'_>)> {
+    let body = answer.body();
+    if body.is_empty() {
+        return Err(Error::protocol("the answer is empty", body));
+    }
+    let text =
+        std::str::from_utf8(body).map_err(|_| Error::protocol("the answer is not UTF-8", body))?;
+    if nests_too_deeply(text) {
+        return Err(Error::protocol("the answer nests too deeply", body));
+    }
+    let top = members(text)
+        .map_err(|error| Error::protocol(format!("the answer is no JSON object: {error}"), body))?;
+    Ok((text, top))
+}
+
+fn is_success(envelope: Envelope, top: &Members<'_>) -> bool {
+    let zero = |name| member(top, name).is_some_and(|raw| raw.get() == "0");
+    let ok = || member(top, "s").is_some_and(|raw| raw.get() == "\"ok\"");
+    match envelope {
+        Envelope::RetCode => zero("ret_code"),
+        Envelope::Code => zero("code"),
+        Envelope::Status => ok(),
+        Envelope::Field(name) => member(top, name).is_some(),
+        Envelope::NotShown => match (member(top, "s"), member(top, "ret_code")) {
+            (Some(_), _) => ok(),
+            (None, Some(_)) => zero("ret_code"),
+            (None, None) => zero("code"),
+        },
+    }
+}
+
+/// The refusal that an answer is: by any of the documented forms, since nobody documents which
+/// form a refused credential takes, or by its HTTP status alone.
+fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error> {
+    let status = answer.status();
+    if status.is_redirection() {
+        return Some(redirect(answer));
+    }
+    let field = |name: &str| Value::parse(member(top?, name)?.get()).ok();
+    let text = |name: &str| field(name)?.as_text().map(str::to_owned);
+    let error = field("error");
+    let inner = |name: &str| Some(error.as_ref()?.get(name)?.as_text()?.to_owned());
+
+    let code = ["ret_code", "code", "errcode"]
+        .into_iter()
+        .filter_map(|name| field(name)?.as_integer())
+        .find(|code| *code != 0);
+    let error_code = inner("code").or_else(|| text("error"));
+    let message = ["ret_msg", "msg", "errmsg", "message", "error_description"]
+        .into_iter()
+        .find_map(text)
+        .or_else(|| inner("message"))
+        .unwrap_or_default();
+    let says_no = code.is_some()
+        || error_code.is_some()
+        || text("s").as_deref() == Some("error")
+        || speaks_for_itself(status);
+    if !says_no {
+        return None;
+    }
+    let class = FailureClass::of(status.as_u16(), code, error_code.as_deref(), &message);
+    Some(
+        ErrorKind::Api(Refusal {
+            class,
+            http_status: status.as_u16(),
+            code,
+            error_code,
+            message,
+            headers: header_pairs(answer.headers()),
+            body: first_of(answer.body()),
+            retry_after: retry_after(answer.headers(), SystemTime::now()),
+        })
+        .into(),
+    )
+}
+
+/// Statuses that are a refusal whatever the body is.
+fn speaks_for_itself(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 401 | 403 | 429 | 500..=599)
+}
+
+fn redirect(answer: &Response<Bytes>) -> Error {
+    Error::protocol(
+        format!(
+            "the answer is a redirect (HTTP {}), which is never followed since it would carry the \
+             credentials along",
+            answer.status().as_u16()
+        ),
+        answer.body(),
+    )
+}
+
+fn header_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
+        .collect()
+}
+
+/// `Retry-After` as seconds or as a date (RFC 9110, section 10.2.3); anything else says nothing.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a wait longer than any that is honoured.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Response<Bytes> {
+        let mut answer = Response::new(Bytes::copy_from_slice(body.as_bytes()));
+        *answer.status_mut() = StatusCode::from_u16(status).expect("a status");
+        answer
+    }
+
+    fn rows(envelope: Envelope, status: u16, body: &str) -> Result<usize> {
+        let at = RowsAt::OnlyListOf("data".into());
+        open(envelope, &at, &answer(status, body)).map(|page| page.len())
+    }
+
+    #[test]
+    fn only_its_own_mark_makes_an_answer_a_success() {
+        let ret_code = r#"{"ret_code":0,"ret_msg":"success","data":{"list":[{}]}}"#;
+        let code = r#"{"code":0,"data":[{}]}"#;
+        assert_eq!(rows(Envelope::RetCode, 200, ret_code).expect("rows"), 1);
+        assert_eq!(rows(Envelope::Code, 200, code).expect("rows"), 1);
+        assert_eq!(rows(Envelope::NotShown, 200, ret_code).expect("rows"), 1);
+        assert!(rows(Envelope::Code, 200, ret_code).is_err());
+        assert!(rows(Envelope::RetCode, 200, code).is_err());
+        for mark in ["\"0\"", "false", "null", "0.0", "-0", "{}", "00"] {
+            let body = format!("{{\"ret_code\":{mark},\"data\":[]}}");
+            let error = rows(Envelope::RetCode, 200, &body).expect_err(mark);
+            assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{mark}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_the_same_with_any_status() {
+        let body = r#"{"ret_code":-7,"ret_msg":"no such","error":{"code":"invalid_symbol"}}"#;
+        for status in [200, 400, 404, 500] {
+            let error = rows(Envelope::RetCode, status, body).expect_err("refused");
+            let refusal = error.refusal().expect("a refusal");
+            assert_eq!(refusal.class, FailureClass::InvalidSymbol);
+            assert_eq!(refusal.code, Some(-7));
+            assert_eq!(refusal.error_code.as_deref(), Some("invalid_symbol"));
+        }
+    }
+
+    #[test]
+    fn broken_answers_are_never_an_empty_list() {
+        let deep = format!("{{\"code\":0,\"data\":{}", "[".repeat(100_000));
+        for body in [
+            "",
+            "<html>",
+            "{\"code\":0,\"data\":[{}",
+            "NaN",
+            "[]",
+            "0",
+            &deep,
+            "{\"code\":0}",
+            "{\"code\":0,\"data\":null}",
+            "{\"code\":0,\"data\":{}}",
+            "{\"code\":0,\"data\":[1]}",
+            "{\"code\":0,\"data\":{\"a\":[],\"b\":[]}}",
+            "{\"code\":0,\"data\":[{\"a\":\"\\ud800\"}]}",
+            "{\"code\":0,\"data\":[{\"a\":NaN}]}",
+        ] {
+            let error = rows(Envelope::Code, 200, body).expect_err("broken");
+            assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn malformed_waits_are_ignored() {
+        let wait = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, text.parse().expect("a value"));
+            retry_after(&headers, SystemTime::UNIX_EPOCH)
+        };
+        assert_eq!(wait("7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("Thu, 01 Jan 1970 00:00:30 GMT"), Some(Duration::from_secs(30)));
+        for text in ["", "-1", "1.5", "soon", "1e3", "Thu, 99 Jan 1970 00:00:30 GMT"] {
+            assert_eq!(wait(text), None, "{text}");
+        }
+        assert!(wait("99999999999999999999").is_some_and(|w| w > Duration::from_secs(3600)));
+    }
+}

@@ -1,0 +1,164 @@
+//! One answer's list of records: the bytes as they came, and where each record stands in them.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::{
+    Value,
+    json::{Members, member, members},
+};
+use crate::error::{Error, Result};
+
+/// Where the list stands in an answer, for endpoints of the table and for the caller's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowsAt {
+    /// The members to go through, from the top of the answer.
+    Path(Vec<String>),
+    /// The one list in this member, or the member itself.
+    OnlyListOf(String),
+}
+
+/// A page of records. Values are decoded when asked for.
+#[derive(Debug)]
+pub struct Page {
+    body: Bytes,
+    rows: Vec<Range<usize>>,
+    /// What stood beside the list, and in the `pagination` object.
+    meta: Vec<(String, Range<usize>)>,
+}
+
+impl Page {
+    /// Finds the list in an answer that is known to be valid JSON of moderate depth.
+    pub(super) fn find(body: &Bytes, text: &str, top: &Members<'_>, at: &RowsAt) -> Result<Page> {
+        let missing =
+            |what: &str| Error::protocol(format!("the answer has no list of records {what}"), body);
+        let (list, beside) = match at {
+            RowsAt::Path(path) => {
+                descend(top, path).ok_or_else(|| missing(&format!("at '{}'", path.join("."))))?
+            }
+            RowsAt::OnlyListOf(name) => {
+                only_list(top, name).ok_or_else(|| missing(&format!("in '{name}'")))?
+            }
+        };
+        let items: Vec<&RawValue> = serde_json::from_str(list.get())
+            .map_err(|_| missing("where it should stand: there is something else"))?;
+        let mut rows = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            if !item.get().starts_with('{') {
+                return Err(Error::protocol(format!("record {index} is no object"), body));
+            }
+            rows.push(span(text, item.get()));
+        }
+        let mut meta = Vec::new();
+        for (key, value) in &beside {
+            if !std::ptr::eq(*value, list) {
+                meta.push((key.clone().into_owned(), span(text, value.get())));
+            }
+        }
+        // The cursor of section 2.4 stands at the top, outside the data: the object itself, and
+        // its members where the other cursor pair has its own.
+        if let Some(pagination) = member(top, "pagination") {
+            meta.retain(|(key, _)| key != "pagination");
+            for (key, value) in members(pagination.get()).unwrap_or_default() {
+                meta.push((key.into_owned(), span(text, value.get())));
+            }
+            meta.push(("pagination".to_owned(), span(text, pagination.get())));
+        }
+        let page = Page { body: body.clone(), rows, meta };
+        page.check_escapes(text)?;
+        Ok(page)
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The members of a record, each value as its own JSON text.
+    pub fn row(&self, index: usize) -> Result<Members<'_>> {
+        let text = self.rows.get(index).map_or("", |span| self.text(span));
+        members(text).map_err(|error| self.broken(index, &error))
+    }
+
+    /// What stood beside the list.
+    pub fn meta(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
+        self.meta.iter().map(|(name, span)| {
+            (name.as_str(), Value::parse(self.text(span)).unwrap_or(Value::Null))
+        })
+    }
+
+    /// One member of what stood beside the list.
+    pub fn meta_member(&self, name: &str) -> Option<Value<'_>> {
+        self.meta().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// The text or number at a place of the answer, from its top.
+    pub fn text_at(&self, path: &[String]) -> Option<String> {
+        let top = members(std::str::from_utf8(&self.body).ok()?).ok()?;
+        let (value, _) = descend(&top, path)?;
+        match Value::parse(value.get()).ok()? {
+            Value::Text(text) => Some(text.into_owned()),
+            Value::Number(text) => Some(text.to_owned()),
+            _ => None,
+        }
+    }
+
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The error for a record that cannot be decoded after all.
+    pub fn broken(&self, index: usize, error: &serde_json::Error) -> Error {
+        Error::protocol(format!("record {index} is broken: {error}"), &self.body)
+    }
+
+    fn text(&self, span: &Range<usize>) -> &str {
+        // The spans were cut from this very text, so neither step fails.
+        self.body.get(span.clone()).and_then(|part| std::str::from_utf8(part).ok()).unwrap_or("")
+    }
+
+    /// Splitting an answer does not look into escapes. Where there are any, every record is read
+    /// once now, so that a lone surrogate is an error of this page and not of a later access.
+    fn check_escapes(&self, text: &str) -> Result<()> {
+        if !text.contains("\\u") {
+            return Ok(());
+        }
+        for (index, span) in self.rows.iter().enumerate() {
+            Value::parse(self.text(span)).map_err(|error| self.broken(index, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The place of a part of the text within it.
+fn span(text: &str, part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + part.len()
+}
+
+/// The list at a path, and the members that it stands among.
+fn descend<'a>(top: &Members<'a>, path: &[String]) -> Option<(&'a RawValue, Members<'a>)> {
+    let (last, parents) = path.split_last()?;
+    let mut level = top.clone();
+    for name in parents {
+        level = members(member(&level, name)?.get()).ok()?;
+    }
+    let list = member(&level, last)?;
+    Some((list, level))
+}
+
+fn only_list<'a>(top: &Members<'a>, name: &str) -> Option<(&'a RawValue, Members<'a>)> {
+    let data = member(top, name)?;
+    if data.get().starts_with('[') {
+        return Some((data, Members::new()));
+    }
+    let level = members(data.get()).ok()?;
+    let mut lists = level.iter().filter(|(_, value)| value.get().starts_with('['));
+    let list = lists.next()?.1;
+    lists.next().is_none().then_some((list, level))
+}

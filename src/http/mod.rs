@@ -1,0 +1,13 @@
+//! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
+
+mod clock;
+mod limit;
+mod request;
+mod send;
+
+pub use clock::Clock;
+pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
+pub use send::{Sender, SenderOptions};
+
+/// An answer as it came, its body read whole.
+pub type Received = ::http::Response<bytes::Bytes>;

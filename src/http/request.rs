@@ -1,0 +1,332 @@
+//! From an endpoint and its arguments to the final URL and bytes: what is signed is what is sent.
+
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, header::CONTENT_TYPE};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use url::{Host, Url};
+
+use crate::{
+    api::{Argument, Endpoint, Parameter, Place, Sent},
+    auth,
+    error::{Error, Result},
+};
+
+/// A request in the making: all but the origin and the cursor.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    pub label: String,
+    pub method: Method,
+    /// The path below the base URL.
+    pub path: String,
+    pub query: Vec<(String, String)>,
+    pub body: Body,
+    pub headers: HeaderMap,
+    /// Whether sending it twice does the same as sending it once.
+    pub repeatable: bool,
+    /// The endpoint's parameters, in whose order the query goes out; empty for the caller's own.
+    pub order: &'static [Parameter],
+}
+
+#[derive(Debug, Clone)]
+pub enum Body {
+    None,
+    /// Members of a JSON object in their order, sent compactly.
+    Json(Vec<(String, Box<RawValue>)>),
+    /// As they are, with the content type that belongs to them.
+    Bytes(Bytes, Option<&'static str>),
+}
+
+/// A request ready to be signed and sent, any number of times.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    pub label: String,
+    pub method: Method,
+    pub url: Url,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+    pub repeatable: bool,
+}
+
+impl Draft {
+    /// Checks the arguments against the endpoint's row and puts each in its place.
+    pub fn of(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Draft> {
+        Draft::checked(endpoint, arguments).map_err(|error| error.at(endpoint.name))
+    }
+
+    fn checked(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Draft> {
+        let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, a)| a);
+        if let Some((name, _)) = arguments.iter().find(|(n, _)| endpoint.parameter(n).is_none()) {
+            return Err(Error::config(format!("there is no argument {name}")));
+        }
+        let text = |name: &str| match given(name) {
+            Some(Argument::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let mut draft = Draft {
+            label: endpoint.name.to_owned(),
+            method: method(endpoint.method.as_str())?,
+            path: endpoint.path.to_owned(),
+            query: Vec::new(),
+            body: Body::None,
+            headers: HeaderMap::new(),
+            repeatable: endpoint.repeatable,
+            order: endpoint.parameters,
+        };
+        for parameter in endpoint.arguments() {
+            match given(parameter.name) {
+                Some(argument) => draft.put(parameter, parameter.check(argument, text)?)?,
+                None if parameter.required => {
+                    return Err(Error::config(format!("{} is missing", parameter.name)));
+                }
+                None => {}
+            }
+        }
+        draft.check_span()?;
+        Ok(draft)
+    }
+
+    fn put(&mut self, parameter: &Parameter, sent: Sent) -> Result<()> {
+        match (parameter.place, sent) {
+            (Place::Path, sent) => {
+                let hole = format!("{{{}}}", parameter.name);
+                self.path = self.path.replace(&hole, &sent.into_text());
+            }
+            (Place::Body, Sent::Integer(number)) => {
+                self.set_member(parameter.name, &number.to_string())?;
+            }
+            (place, sent) => self.set(place, parameter.name, &sent.into_text())?,
+        }
+        Ok(())
+    }
+
+    /// A range that ends before it starts is ruled out by the document.
+    fn check_span(&self) -> Result<()> {
+        let value = |name| self.query.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        let (Some(start), Some(end)) = (value("start"), value("end")) else { return Ok(()) };
+        let backward = match (start.parse::<i64>(), end.parse::<i64>()) {
+            (Ok(start_micros), Ok(end_micros)) => {
+                start_micros > 0 && end_micros > 0 && start_micros >= end_micros
+            }
+            // yyyy-MM-dd sorts as text.
+            _ => start > end,
+        };
+        if backward {
+            return Err(Error::argument("end", end, &format!("a time after start ({start})")));
+        }
+        Ok(())
+    }
+
+    /// Sets a text parameter, in the place of an earlier value where there was one.
+    pub fn set(&mut self, place: Place, name: &str, value: &str) -> Result<()> {
+        match place {
+            Place::Query => {
+                match self.query.iter_mut().find(|(n, _)| n == name) {
+                    Some(pair) => value.clone_into(&mut pair.1),
+                    None => self.query.push((name.to_owned(), value.to_owned())),
+                }
+                Ok(())
+            }
+            Place::Body => {
+                let quoted = serde_json::to_string(value).map_err(|e| unwritable(&e))?;
+                self.set_member(name, &quoted)
+            }
+            Place::Path | Place::Form => {
+                Err(Error::config(format!("{name} has no place in this request")))
+            }
+        }
+    }
+
+    fn set_member(&mut self, name: &str, json: &str) -> Result<()> {
+        let raw = RawValue::from_string(json.to_owned()).map_err(|error| unwritable(&error))?;
+        if matches!(self.body, Body::None) {
+            self.body = Body::Json(Vec::new());
+        }
+        let Body::Json(members) = &mut self.body else {
+            return Err(Error::config("the cursor needs a body of the form of a JSON object"));
+        };
+        match members.iter_mut().find(|(n, _)| n == name) {
+            Some(member) => member.1 = raw,
+            None => members.push((name.to_owned(), raw)),
+        }
+        Ok(())
+    }
+
+    /// The final request under this base.
+    pub fn prepare(&self, base: &BaseUrl, extra: &HeaderMap) -> Result<Prepared> {
+        let mut url = base.join(&self.path)?;
+        if !self.query.is_empty() {
+            let mut query: Vec<&(String, String)> = self.query.iter().collect();
+            // Stable: pairs that are not the table's stay in the order given.
+            query.sort_by_key(|(name, _)| self.order.iter().position(|p| p.name == *name));
+            url.query_pairs_mut().extend_pairs(query.into_iter().map(|(n, v)| (n, v)));
+        }
+        let mut headers = extra.clone();
+        headers.extend(self.headers.clone());
+        let body = match &self.body {
+            Body::None => Bytes::new(),
+            Body::Json(members) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                compact(members)?
+            }
+            Body::Bytes(bytes, content_type) => {
+                if let Some(kind) = content_type
+                    && !headers.contains_key(CONTENT_TYPE)
+                {
+                    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+                }
+                bytes.clone()
+            }
+        };
+        Ok(Prepared {
+            label: self.label.clone(),
+            method: self.method.clone(),
+            url,
+            headers,
+            body,
+            repeatable: self.repeatable,
+        })
+    }
+}
+
+fn compact(members: &[(String, Box<RawValue>)]) -> Result<Bytes> {
+    let mut out = String::from("{");
+    for (name, value) in members {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        out.push_str(&serde_json::to_string(name).map_err(|error| unwritable(&error))?);
+        out.push(':');
+        out.push_str(value.get());
+    }
+    out.push('}');
+    Ok(out.into())
+}
+
+fn unwritable(error: &serde_json::Error) -> Error {
+    Error::config(format!("the body cannot be written as JSON: {error}"))
+}
+
+/// The HTTP method of that name.
+pub fn method(name: &str) -> Result<Method> {
+    let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    let upper = name.to_ascii_uppercase();
+    match Method::from_bytes(upper.as_bytes()) {
+        Ok(method) if known.contains(&upper.as_str()) => Ok(method),
+        _ => Err(Error::argument("method", &name.escape_debug().to_string(), &known.join(", "))),
+    }
+}
+
+/// The origin of the service, with a path prefix where it has one.
+#[derive(Debug, Clone)]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    /// `https`, or `http` to a loopback address written as a number.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |allowed: &str| {
+            // A refused address may carry a password: only its shape is shown.
+            Err(Error::config(format!("base_url is not usable; allowed is {allowed}")))
+        };
+        let Ok(url) = Url::parse(text) else {
+            return refuse("an absolute URL such as https://api.example.com");
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return refuse("a URL without user name and password");
+        }
+        if url.fragment().is_some() || url.query().is_some() {
+            return refuse("a URL without query and fragment");
+        }
+        match url.scheme() {
+            "https" if url.has_host() => Ok(BaseUrl(url)),
+            "http" if is_loopback(&url) => Ok(BaseUrl(url)),
+            "http" => refuse(
+                "https:// (http:// goes only to a loopback address such as http://127.0.0.1:8080)",
+            ),
+            _ => refuse("https://"),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.0)
+    }
+
+    /// The URL of a path below this base.
+    pub fn join(&self, path: &str) -> Result<Url> {
+        check_path(path)?;
+        let mut url = self.0.clone();
+        let full = format!("{}{path}", url.path().trim_end_matches('/'));
+        url.set_path(&full);
+        Ok(url)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(_)) | None => false,
+    }
+}
+
+/// A path that no URL parser folds into another: no dot segments, plain or encoded.
+fn check_path(path: &str) -> Result<()> {
+    let hostile = !path.starts_with('/')
+        || path.starts_with("//")
+        || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
+        || path.split('/').any(|segment| {
+            let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+            plain == "." || plain == ".."
+        });
+    if hostile {
+        let shown: String = path.chars().take(64).collect();
+        return Err(Error::argument(
+            "path",
+            &format!("'{}'", shown.escape_debug()),
+            "an absolute path without query, fragment, backslash, control characters or dot \
+             segments",
+        ));
+    }
+    Ok(())
+}
+
+/// A header of the caller's own: visible ASCII, and none that the client itself sets.
+pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)> {
+    const OWN: [&str; 8] = [
+        auth::AUTHORIZATION,
+        auth::X_API_KEY,
+        auth::X_TIMESTAMP,
+        auth::X_NONCE,
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+    ];
+    let shown = name.escape_debug().to_string();
+    let parsed = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| Error::argument("headers", &format!("the name '{shown}'"), "a header name"))?;
+    if OWN.contains(&parsed.as_str()) {
+        return Err(Error::argument(
+            "headers",
+            &format!("the name '{shown}'"),
+            "a header that the client does not set itself",
+        ));
+    }
+    if !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return Err(Error::config(format!(
+            "headers: the value of '{shown}' has control or non-ASCII characters; allowed are \
+             visible ASCII characters and spaces"
+        )));
+    }
+    let value = HeaderValue::from_str(value)
+        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not usable")))?;
+    Ok((parsed, value))
+}

@@ -1,0 +1,358 @@
+//! Authorize, send, judge, retry: each attempt freshly signed.
+
+use std::{error::Error as _, sync::Arc, time::Duration};
+
+use ::http::{HeaderMap, HeaderValue, Method};
+use bytes::BytesMut;
+use reqwest::{Certificate, Proxy, redirect, retry, tls};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{Instant, timeout},
+};
+
+use super::{
+    BaseUrl, Prepared, Received,
+    clock::{Clock, local_ms},
+    limit::RateLimit,
+};
+use crate::{
+    api::{FailureClass, SERVER_TIME},
+    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp},
+    error::{Error, ErrorKind, Result},
+    process::PerProcess,
+};
+
+/// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+const BACKOFF_FIRST: Duration = Duration::from_millis(250);
+const BACKOFF_MAX: Duration = Duration::from_secs(8);
+
+/// How requests travel; the defaults of a client.
+#[derive(Debug, Clone)]
+pub struct SenderOptions {
+    /// Bounds one attempt, from its first byte to the last of the answer.
+    pub timeout: Duration,
+    pub connect_timeout: Duration,
+    pub max_retries: u32,
+    /// Requests a second.
+    pub rate_limit: Option<f64>,
+    pub max_connections: usize,
+    pub max_body_bytes: usize,
+    pub proxy: Option<String>,
+    /// PEM certificates that are trusted besides the system's.
+    pub extra_certificates: Option<Vec<u8>>,
+    pub headers: HeaderMap,
+}
+
+impl Default for SenderOptions {
+    fn default() -> Self {
+        SenderOptions {
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+            max_retries: 2,
+            rate_limit: None,
+            max_connections: 64,
+            max_body_bytes: 32 << 20,
+            proxy: None,
+            extra_certificates: None,
+            headers: HeaderMap::new(),
+        }
+    }
+}
+
+/// Sends the requests of one client.
+#[derive(Debug)]
+pub struct Sender {
+    base: BaseUrl,
+    credentials: Option<Credentials>,
+    options: SenderOptions,
+    clock: Clock,
+    /// Reads the service's time, in milliseconds, from its answer.
+    read_clock: fn(&Received) -> Result<i64>,
+    wire: PerProcess<Wire>,
+}
+
+/// What cannot be shared with a forked child: connections, and locks that may be held.
+#[derive(Debug)]
+struct Wire {
+    client: reqwest::Client,
+    permits: Semaphore,
+    limit: RateLimit,
+    correcting: Mutex<()>,
+}
+
+impl Sender {
+    pub fn new(
+        base: BaseUrl,
+        credentials: Option<Credentials>,
+        options: SenderOptions,
+        read_clock: fn(&Received) -> Result<i64>,
+    ) -> Result<Self> {
+        let sender = Sender {
+            base,
+            credentials,
+            options,
+            clock: Clock::default(),
+            read_clock,
+            wire: PerProcess::new(),
+        };
+        // A proxy or certificate that cannot be used shall fail here, not at the first call.
+        sender.wire()?;
+        Ok(sender)
+    }
+
+    pub fn base(&self) -> &BaseUrl {
+        &self.base
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub fn options(&self) -> &SenderOptions {
+        &self.options
+    }
+
+    /// Sends until `judge` accepts the answer, the error is final, or patience runs out.
+    pub async fn send<T>(
+        &self,
+        prepared: &Prepared,
+        judge: impl Fn(&Received) -> Result<T>,
+    ) -> Result<T> {
+        let started = Instant::now();
+        let patience =
+            self.options.timeout.saturating_mul(self.options.max_retries + 1) + RETRY_AFTER_MAX;
+        let mut retries = 0;
+        let mut clock_corrected = false;
+        loop {
+            let corrections = self.clock.corrections();
+            let outcome = match self.attempt(prepared).await {
+                Ok(received) => judge(&received),
+                Err(error) => Err(error),
+            };
+            let error = match outcome {
+                Ok(value) => return Ok(value),
+                Err(error) => self.without_secret(error).at(&prepared.label),
+            };
+            if !clock_corrected && self.is_clock_refusal(&error) {
+                clock_corrected = true;
+                if self.correct_clock(corrections).await.is_ok() {
+                    continue;
+                }
+                return Err(error);
+            }
+            if retries >= self.options.max_retries || !may_repeat(prepared, &error) {
+                return Err(error);
+            }
+            let Some(wait) = wait_before_retry(&error, retries) else { return Err(error) };
+            if started.elapsed() + wait > patience {
+                return Err(error);
+            }
+            retries += 1;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// The headers that authorize this request now.
+    pub fn authorize(&self, prepared: &Prepared) -> Result<Vec<(&'static str, String)>> {
+        match &self.credentials {
+            None => Ok(Vec::new()),
+            Some(Credentials::Bearer(token)) => {
+                Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
+            }
+            Some(Credentials::ApiKey { key_id, key }) => {
+                let query = prepared.url.query().unwrap_or_default();
+                let line = (prepared.method.as_str(), prepared.url.path(), query);
+                let stamp = Stamp::new(self.clock.now_ms())?;
+                let signed = SignedHeaders::sign(key_id, key, stamp, line, &prepared.body)?;
+                Ok(signed.pairs().into())
+            }
+        }
+    }
+
+    async fn attempt(&self, prepared: &Prepared) -> Result<Received> {
+        let wire = self.wire()?;
+        let _permit =
+            wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
+        wire.limit.turn().await;
+        let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
+        *request.headers_mut() = prepared.headers.clone();
+        for (name, value) in self.authorize(prepared)? {
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| Error::config("the credentials are no usable header value"))?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(name, value);
+        }
+        if !prepared.body.is_empty() {
+            *request.body_mut() = Some(prepared.body.clone().into());
+        }
+        self.exchange(&wire, request).await
+    }
+
+    async fn exchange(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
+        let whole = async {
+            let answer = wire.client.execute(request).await.map_err(|e| transport(e, false))?;
+            read(answer, self.options.max_body_bytes).await
+        };
+        match timeout(self.options.timeout, whole).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(ErrorKind::Timeout(format!(
+                "no whole answer within {} s",
+                self.options.timeout.as_secs_f64()
+            ))
+            .into()),
+        }
+    }
+
+    fn without_secret(&self, error: Error) -> Error {
+        match &self.credentials {
+            Some(Credentials::Bearer(token)) => error.without(token),
+            Some(Credentials::ApiKey { .. }) | None => error,
+        }
+    }
+
+    fn is_clock_refusal(&self, error: &Error) -> bool {
+        matches!(self.credentials, Some(Credentials::ApiKey { .. }))
+            && error.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
+    }
+
+    /// Takes the offset from server-time, once for all calls that were refused at the same time.
+    async fn correct_clock(&self, seen_corrections: u64) -> Result<()> {
+        let wire = self.wire()?;
+        let _turn = wire.correcting.lock().await;
+        if self.clock.corrections() != seen_corrections {
+            return Ok(());
+        }
+        let url = self.base.join(SERVER_TIME.path)?;
+        let before = local_ms();
+        // Without credentials: a signature by the wrong clock would be refused as well.
+        let mut request = reqwest::Request::new(Method::GET, url);
+        *request.headers_mut() = self.options.headers.clone();
+        let received = self.exchange(&wire, request).await?;
+        let service_ms = (self.read_clock)(&received)?;
+        self.clock.correct(service_ms, before, local_ms());
+        Ok(())
+    }
+
+    fn wire(&self) -> Result<Arc<Wire>> {
+        self.wire.get_or_make(|| {
+            Ok(Wire {
+                client: build_client(&self.base, &self.options)?,
+                permits: Semaphore::new(self.options.max_connections),
+                limit: RateLimit::new(self.options.rate_limit),
+                correcting: Mutex::new(()),
+            })
+        })
+    }
+}
+
+fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Client> {
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .pool_max_idle_per_host(options.max_connections)
+        .tcp_nodelay(true)
+        .referer(false)
+        // Redirects would carry the credentials along; hidden retries would repeat a nonce.
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        // Proxies only by option, never from the environment.
+        .no_proxy();
+    if base.is_encrypted() {
+        builder = builder.https_only(true).tls_version_min(tls::Version::TLS_1_2);
+        if let Some(pem) = &options.extra_certificates {
+            let certificates = Certificate::from_pem_bundle(pem)
+                .map_err(|error| Error::config(format!("ca_file is no PEM bundle: {error}")))?;
+            if certificates.is_empty() {
+                return Err(Error::config("ca_file holds no certificate"));
+            }
+            builder = builder.tls_certs_merge(certificates);
+        }
+    } else {
+        // Nothing is encrypted on the way to a loopback address, so no roots need loading.
+        builder = builder.tls_certs_only([]);
+    }
+    if let Some(address) = &options.proxy
+        && !base.is_loopback()
+    {
+        let proxy = Proxy::all(address)
+            .map_err(|_| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
+        builder = builder.proxy(proxy);
+    }
+    builder
+        .build()
+        .map_err(|error| Error::config(format!("the HTTP client cannot start: {}", chain(&error))))
+}
+
+/// Reads the body, decoded, up to the limit.
+async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
+    let too_large = |read: &[u8]| {
+        Error::protocol(format!("the answer is larger than max_body_bytes ({limit})"), read)
+    };
+    let announced = answer.content_length().unwrap_or_default();
+    if announced > limit as u64 {
+        return Err(too_large(b""));
+    }
+    let mut body = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
+    while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
+        if body.len() + chunk.len() > limit {
+            return Err(too_large(&body));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let mut received = Received::new(body.freeze());
+    *received.status_mut() = answer.status();
+    std::mem::swap(received.headers_mut(), answer.headers_mut());
+    Ok(received)
+}
+
+fn transport(error: reqwest::Error, answering: bool) -> Error {
+    let error = error.without_url();
+    if error.is_timeout() {
+        return ErrorKind::Timeout(format!("no connection in time: {}", chain(&error))).into();
+    }
+    let sent = answering || !error.is_connect();
+    let what = match (answering, sent) {
+        (true, _) => "the connection broke in the middle of the answer",
+        (false, true) => "the connection broke before an answer",
+        (false, false) => "no connection",
+    };
+    ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
+}
+
+/// An error with its causes, which say what really happened.
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// A request that may have been carried out is repeated only where that does no harm.
+fn may_repeat(prepared: &Prepared, error: &Error) -> bool {
+    match error.kind.as_ref() {
+        ErrorKind::Transport { sent: false, .. } => true,
+        _ => error.retryable() && prepared.repeatable,
+    }
+}
+
+/// How long to wait before the next attempt; `None` where the service asks for too much.
+fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
+    match error.refusal().and_then(|refusal| refusal.retry_after) {
+        Some(asked) => (asked <= RETRY_AFTER_MAX).then_some(asked),
+        None => Some(full_jitter(retries)),
+    }
+}
+
+/// A random share of a wait that doubles: clients that failed together do not come back together.
+fn full_jitter(retries: u32) -> Duration {
+    let ceiling = BACKOFF_FIRST.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
+    let share = getrandom::u32().map_or(0.5, |draw| f64::from(draw) / f64::from(u32::MAX));
+    ceiling.mul_f64(share)
+}

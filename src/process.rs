@@ -1,0 +1,73 @@
+//! State that belongs to one process: after a fork the child makes its own.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::error::{Error, Result};
+
+static RUNTIME: PerProcess<Runtime> = PerProcess::new();
+
+/// The one tokio runtime of this process.
+pub fn runtime() -> Result<Arc<Runtime>> {
+    RUNTIME.get_or_make(|| {
+        Builder::new_multi_thread()
+            .thread_name("boardlot")
+            .enable_all()
+            .build()
+            .map_err(|error| Error::config(format!("no worker threads can be started: {error}")))
+    })
+}
+
+/// A value that is made on first use in each process. Reading it takes no lock, since a lock held
+/// by another thread at the moment of a fork would stay locked in the child for good.
+pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
+
+impl<T> PerProcess<T> {
+    pub const fn new() -> Self {
+        PerProcess(ArcSwapOption::const_empty())
+    }
+
+    /// The value of this process, if it was made.
+    pub fn get(&self) -> Option<Arc<T>> {
+        let entry = self.0.load();
+        entry.as_ref().filter(|entry| entry.0 == std::process::id()).map(|entry| entry.1.clone())
+    }
+
+    pub fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        if let Some(value) = self.get() {
+            return Ok(value);
+        }
+        let process = std::process::id();
+        let made = Arc::new((process, Arc::new(make()?)));
+        let winner = loop {
+            let current = self.0.load_full();
+            if let Some(entry) = &current
+                && entry.0 == process
+            {
+                break entry.clone();
+            }
+            let before = self.0.compare_and_swap(&current, Some(made.clone()));
+            if arc_ptr(before.as_ref()) == arc_ptr(current.as_ref()) {
+                // The parent's value: its threads do not exist here, so dropping it could wait for
+                // them for ever. It is leaked once a fork.
+                if let Some(parent) = current {
+                    std::mem::forget(parent);
+                }
+                break made;
+            }
+        };
+        Ok(winner.1.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for PerProcess<T> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("PerProcess(..)")
+    }
+}
+
+fn arc_ptr<T>(arc: Option<&Arc<T>>) -> *const T {
+    arc.map_or(std::ptr::null(), Arc::as_ptr)
+}

@@ -1,0 +1,278 @@
+//! `ApiKey`, `BearerToken`, keys and the signed payload, as Python sees them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pyo3::{
+    exceptions::PyUserWarning,
+    prelude::*,
+    types::{PyBytes, PyString},
+};
+use zeroize::Zeroizing;
+
+use super::errors::raise;
+use crate::{
+    auth::{Algorithm, Credentials, KeyPair, generate, payload},
+    error::{Error, Result},
+};
+
+/// An application key: its id, and the private key that signs the requests.
+///
+/// `private_key` is a path, PEM text or bytes; PKCS#8 (also encrypted, with `password`) or PKCS#1.
+/// The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used. Service
+/// document, section 5.2.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ApiKey {
+    key_id: String,
+    key: Arc<KeyPair>,
+    /// Where the key was read from: all that pickling carries.
+    path: Option<PathBuf>,
+    has_password: bool,
+}
+
+impl ApiKey {
+    pub fn open(key_id: &str, path: PathBuf, password: Option<&[u8]>) -> Result<(Self, bool)> {
+        let (bytes, readable_by_others) = read_key_file(&path)?;
+        let key = KeyPair::read(&bytes, password)?;
+        let api_key = ApiKey::of(key_id, key)?;
+        let has_password = password.is_some();
+        Ok((ApiKey { path: Some(path), has_password, ..api_key }, readable_by_others))
+    }
+
+    fn of(key_id: &str, key: KeyPair) -> Result<Self> {
+        let key = Arc::new(key);
+        Credentials::api_key(key_id.to_owned(), key.clone())?;
+        Ok(ApiKey { key_id: key_id.to_owned(), key, path: None, has_password: false })
+    }
+
+    pub fn credentials(&self) -> Result<Credentials> {
+        Credentials::api_key(self.key_id.clone(), self.key.clone())
+    }
+}
+
+#[pymethods]
+impl ApiKey {
+    #[new]
+    #[pyo3(signature = (key_id, private_key, *, password = None))]
+    fn new(
+        py: Python<'_>,
+        key_id: &str,
+        private_key: &Bound<'_, PyAny>,
+        password: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let password = password.map(secret_bytes).transpose()?;
+        let password = password.as_ref().map(|bytes| bytes.as_slice());
+        let refused = |error| raise(py, error);
+        if let Ok(bytes) = private_key.cast::<PyBytes>() {
+            let key = KeyPair::read(bytes.as_bytes(), password).map_err(refused)?;
+            return ApiKey::of(key_id, key).map_err(refused);
+        }
+        if let Ok(text) = secret_text(private_key)
+            && text.contains("-----BEGIN")
+        {
+            let key = KeyPair::read(text.as_bytes(), password).map_err(refused)?;
+            return ApiKey::of(key_id, key).map_err(refused);
+        }
+        let path: PathBuf = private_key.extract().map_err(|_| {
+            raise(
+                py,
+                Error::argument("private_key", "of another type", "a path, PEM text or bytes"),
+            )
+        })?;
+        let (api_key, readable_by_others) =
+            ApiKey::open(key_id, path, password).map_err(refused)?;
+        if readable_by_others && let Some(path) = &api_key.path {
+            let text = format!(
+                "the key file {} can be read by other users; run: chmod 600 {}",
+                path.display(),
+                path.display()
+            );
+            py.import("warnings")?
+                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 2))?;
+        }
+        Ok(api_key)
+    }
+
+    #[getter]
+    fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// `"Ed25519"` or `"RSA-SHA256"`.
+    #[getter]
+    fn algorithm(&self) -> &'static str {
+        self.key.algorithm().as_str()
+    }
+
+    /// The public key as PEM: what is uploaded to the dashboard.
+    fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
+        self.key.public_key_pem().map_err(|error| raise(py, error))
+    }
+
+    /// The Base64 signature of a payload.
+    fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
+        self.key.sign(payload).map_err(|error| raise(py, error))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
+    }
+
+    /// A pickle carries the path of the key file, never the key.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
+        match &self.path {
+            Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
+            Some(_) => Err(raise(
+                py,
+                Error::config(
+                    "an ApiKey with a password is not pickled: the password would be too",
+                ),
+            )),
+            None => Err(raise(
+                py,
+                Error::config(
+                    "an ApiKey made from text or bytes is not pickled, since the private key would \
+                     be in the pickle; make it from a path",
+                ),
+            )),
+        }
+    }
+}
+
+/// A bearer token of your own, sent as it is.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct BearerToken(Credentials);
+
+impl BearerToken {
+    pub fn credentials(&self) -> Credentials {
+        self.0.clone()
+    }
+}
+
+#[pymethods]
+impl BearerToken {
+    #[new]
+    fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Credentials::bearer(secret_text(token)?).map(BearerToken).map_err(|error| raise(py, error))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "BearerToken(...)"
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(raise(
+            py,
+            Error::config("a BearerToken is not pickled: the token would be in the pickle"),
+        ))
+    }
+}
+
+/// The five signed lines of section 5.2.
+#[pyfunction]
+#[pyo3(signature = (timestamp_ms, method, path, query = "", body = None))]
+pub fn signature_payload<'py>(
+    py: Python<'py>,
+    timestamp_ms: i64,
+    method: &str,
+    path: &str,
+    query: &str,
+    body: Option<&[u8]>,
+) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
+}
+
+/// A new key pair: `.private_pem` (PKCS#8) and `.public_pem`. `bits` is the size of an RSA key.
+#[pyfunction]
+#[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
+pub fn generate_key(py: Python<'_>, algorithm: &str, bits: usize) -> PyResult<GeneratedKey> {
+    let made = Algorithm::parse(algorithm)
+        .and_then(|algorithm| py.detach(|| generate(algorithm, bits)))
+        .map_err(|error| raise(py, error))?;
+    Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })
+}
+
+/// A key pair that was just made.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct GeneratedKey {
+    private_pem: Zeroizing<String>,
+    public_pem: String,
+}
+
+#[pymethods]
+impl GeneratedKey {
+    /// The private key as PEM (PKCS#8): keep it where nobody else can read it.
+    #[getter]
+    fn private_pem<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.private_pem)
+    }
+
+    /// The public key as PEM: what is uploaded to the dashboard.
+    #[getter]
+    fn public_pem(&self) -> &str {
+        &self.public_pem
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __repr__(&self) -> &'static str {
+        "GeneratedKey(...)"
+    }
+}
+
+/// The credentials that an `auth` argument stands for.
+pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
+    let py = auth.py();
+    if let Ok(key) = auth.cast::<ApiKey>() {
+        return key.get().credentials().map_err(|error| raise(py, error));
+    }
+    if let Ok(token) = auth.cast::<BearerToken>() {
+        return Ok(token.get().credentials());
+    }
+    let kind = auth.get_type().name()?.to_string();
+    Err(raise(
+        py,
+        Error::argument("auth", &format!("of the type {kind}"), "an ApiKey or a BearerToken"),
+    ))
+}
+
+fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Zeroizing::new(bytes.as_bytes().to_vec()));
+    }
+    match secret_text(value) {
+        Ok(text) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
+        Err(_) => Err(raise(
+            value.py(),
+            Error::argument("password", "of another type", "a text or bytes"),
+        )),
+    }
+}
+
+/// A text that is wiped from memory when it is dropped; Python's own copy is Python's.
+fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
+    value.extract::<String>().map(Zeroizing::new)
+}
+
+fn read_key_file(path: &PathBuf) -> Result<(Zeroizing<Vec<u8>>, bool)> {
+    /// Far above any key; a path to something huge is a mistake.
+    const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
+    let refused =
+        |error: std::io::Error| Error::config(format!("private_key {}: {error}", path.display()));
+    let metadata = std::fs::metadata(path).map_err(refused)?;
+    if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
+        return Err(Error::config(format!("private_key {} is no key file", path.display())));
+    }
+    let bytes = std::fs::read(path).map_err(refused)?;
+    Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
+}
+
+#[cfg(unix)]
+fn readable_by_others(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o044 != 0
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_metadata: &std::fs::Metadata) -> bool {
+    // Windows keeps a user's files from other users by itself.
+    false
+}

@@ -1,0 +1,50 @@
+//! The only place that knows Python: the classes, the bridge between the two worlds, objects made
+//! from rows, exceptions made from errors.
+#![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
+
+mod arguments;
+mod bridge;
+mod client;
+mod credentials;
+mod errors;
+mod objects;
+mod pager;
+mod paging;
+mod progress;
+mod records;
+#[cfg(feature = "sandbox")]
+mod sandbox;
+
+use pyo3::prelude::*;
+
+/// The compiled part of boardlot.
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::{
+        bridge::{Ready, shut_down},
+        client::{ClientBase, Explanation, Response},
+        credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
+        pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
+        paging::DateRange,
+        records::{ArrowStream, Records, RecordsIterator, SchemaField},
+    };
+
+    #[cfg(feature = "sandbox")]
+    #[pymodule_export]
+    use super::sandbox::{Faults, Received, Sandbox};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        // `collections.abc` would load more of the standard library than importing may cost.
+        let sequence = py.import("_collections_abc")?.getattr("Sequence")?;
+        sequence.call_method1("register", (module.getattr("Records")?,))?;
+        let atexit = py.import("atexit")?;
+        atexit.call_method1("register", (module.getattr("_shut_down")?,))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Progress bars: counted in Rust, drawn by `boardlot.progress` where tqdm is installed.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use pyo3::{intern, prelude::*};
+
+use super::bridge::{Face, Finish, block};
+use crate::error::Result;
+
+/// A bar that may be shown while an operation runs.
+pub struct Progress<'a> {
+    pub shown: bool,
+    pub label: &'a str,
+    pub unit: &'static str,
+    pub total: Option<usize>,
+    pub count: Arc<AtomicU64>,
+}
+
+impl Progress<'_> {
+    /// Runs an operation under the bar.
+    pub fn run<'py, T: Send + 'static>(
+        self,
+        py: Python<'py>,
+        face: Face,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        finish: Finish<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !self.shown {
+            return face.run(py, future, finish);
+        }
+        let module = py.import("boardlot.progress")?;
+        let count = Bound::new(py, Counter(self.count.clone()))?;
+        let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
+        match face {
+            Face::Async => {
+                let awaitable = face.run(py, future, finish)?;
+                module.call_method1("watched", (awaitable, bar))
+            }
+            Face::Sync => {
+                let bar = bar.unbind();
+                let draw = |py: Python<'_>| bar.call_method0(py, intern!(py, "draw")).map(|_| ());
+                let outcome = block(py, future, draw);
+                bar.call_method0(py, intern!(py, "close"))?;
+                finish(py, outcome?).map(|object| object.into_bound(py))
+            }
+        }
+    }
+}
+
+/// How far it is: called by the bar.
+#[pyclass(frozen, module = "boardlot._core")]
+struct Counter(Arc<AtomicU64>);
+
+#[pymethods]
+impl Counter {
+    fn __call__(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

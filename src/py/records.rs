@@ -1,0 +1,405 @@
+//! `Records`: rows as an immutable sequence of dicts, and as typed columns.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
+use pyo3::{
+    basic::CompareOp,
+    exceptions::{PyIndexError, PyOverflowError},
+    intern,
+    prelude::*,
+    types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
+};
+
+use super::{errors::raise, objects};
+use crate::{
+    api::Field,
+    decode::{ColumnOptions, Decimals, InvalidValues, Rows, Strings},
+    error::Error,
+};
+
+/// An immutable sequence of records.
+///
+/// `records[i]` and iteration give dicts with the service's own values, unchanged; slices are
+/// `Records`; it equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
+/// the Arrow PyCapsule interface give typed columns of the declared schema.
+#[pyclass(frozen, sequence, generic, module = "boardlot._core")]
+pub struct Records {
+    rows: Rows,
+    errors: Option<Py<PyDict>>,
+}
+
+impl Records {
+    pub fn new(rows: Rows) -> Self {
+        Records { rows, errors: None }
+    }
+
+    pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
+        Records { rows, errors: Some(errors) }
+    }
+
+    fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        match self.rows.get(index) {
+            Some(row) => objects::dict(py, &self.rows, row),
+            None => Err(out_of_range()),
+        }
+    }
+
+    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for row in self.rows.iter() {
+            list.append(objects::dict(py, &self.rows, row)?)?;
+        }
+        Ok(list)
+    }
+}
+
+#[pymethods]
+impl Records {
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let places = slice.indices(isize::try_from(self.rows.len())?)?;
+            let rows = if places.step == 1 {
+                let start = usize::try_from(places.start)?;
+                self.rows.slice(start, start + places.slicelength)
+            } else {
+                let mut pieces = Vec::with_capacity(places.slicelength);
+                let mut at = places.start;
+                for _ in 0..places.slicelength {
+                    let index = usize::try_from(at)?;
+                    pieces.extend_from_slice(self.rows.slice(index, index + 1).pieces());
+                    at += places.step;
+                }
+                self.rows.with_pieces(pieces)
+            };
+            return Ok(Records::new(rows).into_pyobject(py)?.into_any());
+        }
+        let index: isize = index.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(py) { out_of_range() } else { error }
+        })?;
+        let length = isize::try_from(self.rows.len())?;
+        let index = if index < 0 { index + length } else { index };
+        match usize::try_from(index) {
+            Ok(index) => self.dict(py, index).map(Bound::into_any),
+            Err(_) => Err(out_of_range()),
+        }
+    }
+
+    fn __iter__(this: Py<Self>) -> RecordsIterator {
+        RecordsIterator { records: this, next: 0, step: 1 }
+    }
+
+    fn __reversed__(this: Py<Self>) -> RecordsIterator {
+        let next = this.get().rows.len().wrapping_sub(1);
+        RecordsIterator { records: this, next, step: -1 }
+    }
+
+    fn __contains__(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.list(py)?.contains(item)
+    }
+
+    fn __richcmp__<'py>(
+        &self,
+        other: &Bound<'py, PyAny>,
+        operation: CompareOp,
+        py: Python<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let theirs = match other.cast::<Records>() {
+            Ok(records) => records.get().list(py)?,
+            Err(_) => match other.cast::<PyList>() {
+                Ok(list) => list.clone(),
+                Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+            },
+        };
+        match operation {
+            CompareOp::Eq | CompareOp::Ne => self.list(py)?.rich_compare(theirs, operation),
+            _ => Ok(py.NotImplemented().into_bound(py)),
+        }
+    }
+
+    /// How often an equal dict is among the records.
+    fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.list(py)?.call_method1(intern!(py, "count"), (value,))?.extract()
+    }
+
+    /// The place of the first record that equals `value`; `ValueError` where there is none.
+    #[pyo3(signature = (value, start = 0, stop = None))]
+    fn index(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        start: isize,
+        stop: Option<isize>,
+    ) -> PyResult<usize> {
+        let stop = stop.unwrap_or(isize::MAX);
+        self.list(py)?.call_method1(intern!(py, "index"), (value, start, stop))?.extract()
+    }
+
+    fn __repr__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        py.import("boardlot.tables")?.call_method1(intern!(py, "text"), (this,))
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = this.py();
+        py.import("boardlot.tables")?.call_method1(intern!(py, "html"), (this,))
+    }
+
+    /// What stood beside the list, and in its `pagination` object; of `fetch_many`, for each key.
+    #[getter]
+    fn meta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        objects::meta(py, &self.rows)
+    }
+
+    /// Of `fetch_many(on_error="collect")`: the keys that failed, each with its error.
+    #[getter]
+    fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match &self.errors {
+            Some(errors) => errors.bind(py).copy(),
+            None => Ok(PyDict::new(py)),
+        }
+    }
+
+    /// Name, kind, unit and description of each declared field.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let key = self.rows.key_name().map(SchemaField::key);
+        let fields = self.rows.fields().iter().map(|field| SchemaField::of(field));
+        PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
+    }
+
+    /// The records as a list of dicts; with `typed=True` with `Decimal`, `datetime` (UTC),
+    /// `date` and `None` where the schema says so.
+    #[pyo3(signature = (*, typed = false))]
+    fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
+        if !typed {
+            return self.list(py);
+        }
+        let list = PyList::empty(py);
+        for row in self.rows.iter() {
+            list.append(objects::typed_dict(py, &self.rows, row)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
+    #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
+    fn to_pandas<'py>(
+        this: &Bound<'py, Self>,
+        decimals: &str,
+        invalid: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        frame(this, "to_pandas", decimals, invalid)
+    }
+
+    /// The records as a polars DataFrame; see `boardlot.frames.to_polars`.
+    #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
+    fn to_polars<'py>(
+        this: &Bound<'py, Self>,
+        decimals: &str,
+        invalid: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        frame(this, "to_polars", decimals, invalid)
+    }
+
+    /// The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
+    #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
+    fn to_arrow<'py>(
+        this: &Bound<'py, Self>,
+        decimals: &str,
+        invalid: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        frame(this, "to_arrow", decimals, invalid)
+    }
+
+    /// The typed columns as an Arrow stream (the PyCapsule interface).
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self._arrow(py, "float64", "raise", "utf8")?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    /// Columns with these options, as an object with the PyCapsule interface.
+    fn _arrow(
+        &self,
+        py: Python<'_>,
+        decimals: &str,
+        invalid: &str,
+        strings: &str,
+    ) -> PyResult<ArrowStream> {
+        let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
+        let batch = py.detach(|| self.rows.columns(options)).map_err(|error| raise(py, error))?;
+        Ok(ArrowStream(Mutex::new(Some(batch))))
+    }
+}
+
+fn out_of_range() -> PyErr {
+    PyIndexError::new_err("record index out of range")
+}
+
+/// Hands the records to `boardlot.frames`, which knows the libraries.
+pub fn frame<'py>(
+    records: &Bound<'py, Records>,
+    function: &str,
+    decimals: &str,
+    invalid: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = records.py();
+    let options = PyDict::new(py);
+    options.set_item(intern!(py, "decimals"), decimals)?;
+    options.set_item(intern!(py, "invalid"), invalid)?;
+    py.import("boardlot.frames")?.call_method(function, (records,), Some(&options))
+}
+
+fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions, Error> {
+    let decimals = match decimals {
+        "float64" => Decimals::Float64,
+        "decimal" => Decimals::Decimal,
+        "string" => Decimals::Text,
+        other => {
+            let allowed = "'float64', 'decimal' or 'string'";
+            return Err(Error::argument("decimals", &format!("'{other}'"), allowed));
+        }
+    };
+    let invalid = match invalid {
+        "raise" => InvalidValues::Raise,
+        "null" => InvalidValues::Null,
+        other => {
+            return Err(Error::argument("invalid", &format!("'{other}'"), "'raise' or 'null'"));
+        }
+    };
+    let strings = match strings {
+        "utf8" => Strings::Utf8,
+        "large" => Strings::Large,
+        "view" => Strings::View,
+        other => {
+            let allowed = "'utf8', 'large' or 'view'";
+            return Err(Error::argument("strings", &format!("'{other}'"), allowed));
+        }
+    };
+    Ok(ColumnOptions { decimals, invalid, strings })
+}
+
+/// Typed columns that any library with the Arrow PyCapsule interface can take over, once.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ArrowStream(Mutex<Option<RecordBatch>>);
+
+#[pymethods]
+impl ArrowStream {
+    #[pyo3(signature = (requested_schema = None))]
+    #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batch = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let batch = batch.ok_or_else(|| {
+            raise(py, Error::config("these columns were handed over before; make them anew"))
+        })?;
+        let schema = batch.schema();
+        let stream =
+            FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// One field of a schema.
+#[pyclass(frozen, get_all, module = "boardlot._core")]
+pub struct SchemaField {
+    name: &'static str,
+    /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
+    kind: &'static str,
+    /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
+    unit: &'static str,
+    doc: &'static str,
+    /// The name of the enum of its values, where the service documents a closed set.
+    values: Option<&'static str>,
+}
+
+impl SchemaField {
+    fn of(field: &Field) -> Self {
+        SchemaField {
+            name: field.name,
+            kind: field.kind.name(),
+            unit: field.unit_name(),
+            doc: field.doc,
+            values: field.values.map(|values| values.name),
+        }
+    }
+
+    fn key(name: &'static str) -> Self {
+        SchemaField {
+            name,
+            kind: "text",
+            unit: "",
+            doc: "The key that was asked for",
+            values: None,
+        }
+    }
+}
+
+#[pymethods]
+impl SchemaField {
+    fn __repr__(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
+        format!("{}: {}{unit} - {}", self.name, self.kind, self.doc)
+    }
+}
+
+/// Walks over records, making each dict when it is asked for.
+#[pyclass(module = "boardlot._core")]
+pub struct RecordsIterator {
+    records: Py<Records>,
+    next: usize,
+    step: isize,
+}
+
+#[pymethods]
+impl RecordsIterator {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let records = self.records.get();
+        if self.next >= records.rows.len() {
+            return Ok(None);
+        }
+        let dict = records.dict(py, self.next)?;
+        self.next = self.next.wrapping_add_signed(self.step);
+        Ok(Some(dict))
+    }
+
+    fn __length_hint__(&self) -> usize {
+        let length = self.records.get().rows.len();
+        if self.step < 0 { self.next.wrapping_add(1) } else { length.saturating_sub(self.next) }
+    }
+}
+
+/// Records from rows; what most calls end with.
+pub fn records(py: Python<'_>, rows: Rows) -> PyResult<Py<PyAny>> {
+    Ok(Records::new(rows).into_pyobject(py)?.into_any().unbind())
+}
+
+/// One record of a page that is being walked through.
+pub fn row(
+    py: Python<'_>,
+    fields: &Arc<[&'static Field]>,
+    (page, index): (Arc<crate::decode::Page>, usize),
+) -> PyResult<Py<PyAny>> {
+    let rows = Rows::new(Vec::new(), fields.clone());
+    let at = crate::decode::RowAt { page: &page, index, key: None };
+    Ok(objects::dict(py, &rows, at)?.into_any().unbind())
+}

@@ -1,0 +1,270 @@
+//! `Sandbox` and `Faults`: the service on this machine, as Python sees it.
+
+use std::net::IpAddr;
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyType},
+};
+
+use super::{credentials::ApiKey, errors::raise};
+use crate::{
+    auth::{Algorithm, generate},
+    error::Error,
+    process::runtime,
+    sandbox,
+};
+
+/// The whole service on this machine, in this process: for trying out and for tests.
+///
+/// It listens on `host` (127.0.0.1) and `port` (0: any free one) from construction on, with data
+/// that the same `seed` makes the same. Use it in a `with` block, or `close()` it.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Sandbox(sandbox::Sandbox);
+
+#[pymethods]
+impl Sandbox {
+    #[new]
+    #[pyo3(signature = (
+        seed = 0, port = 0, fills = 2_000, orders = 120, plate_stocks = 500,
+        token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, host = "127.0.0.1",
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the public signature")]
+    fn new(
+        py: Python<'_>,
+        seed: u64,
+        port: u16,
+        fills: usize,
+        orders: usize,
+        plate_stocks: usize,
+        token_lifetime: f64,
+        clock_offset: f64,
+        faults: Option<&Bound<'_, Faults>>,
+        host: &str,
+    ) -> PyResult<Self> {
+        let refused = |error| raise(py, error);
+        let host: IpAddr = host.parse().map_err(|_| {
+            raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
+        })?;
+        let options = sandbox::Options {
+            seed,
+            host,
+            port,
+            fills,
+            orders,
+            plate_stocks,
+            token_lifetime,
+            clock_offset,
+            faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
+        };
+        let runtime = runtime().map_err(refused)?;
+        py.detach(|| sandbox::Sandbox::start(options, runtime.handle()))
+            .map(Sandbox)
+            .map_err(refused)
+    }
+
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.0.base_url()
+    }
+
+    /// The account ids it knows, by kind: `"crypto"`, `"sim"`, `"trade"`.
+    #[getter]
+    fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let accounts = PyDict::new(py);
+        for (kind, ids) in self.0.accounts() {
+            accounts.set_item(kind, ids)?;
+        }
+        Ok(accounts)
+    }
+
+    /// What it received, oldest first: the last 10,000 requests.
+    #[getter]
+    fn requests(&self) -> Vec<Received> {
+        self.0.requests().into_iter().map(Received).collect()
+    }
+
+    /// How it misbehaves on purpose; may be set while it runs, `None` for not at all.
+    #[getter]
+    fn faults(&self) -> Faults {
+        Faults(self.0.faults())
+    }
+
+    #[setter]
+    fn set_faults(&self, py: Python<'_>, faults: Option<&Bound<'_, Faults>>) -> PyResult<()> {
+        let faults = faults.map(|faults| faults.get().0.clone()).unwrap_or_default();
+        self.0.set_faults(faults).map_err(|error| raise(py, error))
+    }
+
+    /// Registers a public key (PEM), as the developer dashboard does; gives its key id.
+    fn upload_key(&self, py: Python<'_>, public_pem: &str) -> PyResult<String> {
+        self.0.upload_key(public_pem).map_err(|error| raise(py, error))
+    }
+
+    /// A new key, registered: ready for `Client(auth=...)`.
+    #[pyo3(signature = (algorithm = "Ed25519"))]
+    fn api_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (private, public) = Algorithm::parse(algorithm)
+            .and_then(|algorithm| py.detach(|| generate(algorithm, 2048)))
+            .map_err(|error| raise(py, error))?;
+        let key_id = self.upload_key(py, &public)?;
+        py.get_type::<ApiKey>().call1((key_id, private.as_str()))
+    }
+
+    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"` or credentials; further
+    /// arguments are the client's.
+    #[pyo3(signature = (auth = None, **options))]
+    fn client<'py>(
+        &self,
+        py: Python<'py>,
+        auth: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.client_of(py, "Client", auth, options)
+    }
+
+    /// An `AsyncClient` of this sandbox; see `client`.
+    #[pyo3(signature = (auth = None, **options))]
+    fn async_client<'py>(
+        &self,
+        py: Python<'py>,
+        auth: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.client_of(py, "AsyncClient", auth, options)
+    }
+
+    /// Back to the state of the seed: requests and nonces forgotten, keys kept.
+    fn reset(&self, py: Python<'_>) {
+        py.detach(|| self.0.reset());
+    }
+
+    /// Stops listening and closes its connections.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Sandbox at {}>", self.0.base_url())
+    }
+}
+
+impl Sandbox {
+    fn client_of<'py>(
+        &self,
+        py: Python<'py>,
+        class: &str,
+        auth: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let auth = match auth {
+            None => self.api_key(py, "Ed25519")?,
+            Some(auth) => match auth.extract::<&str>() {
+                Ok(algorithm) => self.api_key(py, algorithm)?,
+                Err(_) => auth.clone(),
+            },
+        };
+        let options = match options {
+            Some(options) => options.copy()?,
+            None => PyDict::new(py),
+        };
+        options.set_item("auth", auth)?;
+        let class: Bound<'py, PyType> = py.import("boardlot")?.getattr(class)?.cast_into()?;
+        class.call((self.0.base_url(),), Some(&options))
+    }
+}
+
+/// How a sandbox misbehaves on purpose: `latency` in seconds, rates from 0 to 1.
+#[pyclass(frozen, eq, module = "boardlot._core")]
+#[derive(PartialEq)]
+pub struct Faults(sandbox::Faults);
+
+#[pymethods]
+impl Faults {
+    #[new]
+    #[pyo3(signature = (
+        latency = 0.0, error_rate = 0.0, drop_rate = 0.0, truncate_rate = 0.0,
+        throttle_rate = 0.0, html_rate = 0.0, seed = 0,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the public signature")]
+    fn new(
+        py: Python<'_>,
+        latency: f64,
+        error_rate: f64,
+        drop_rate: f64,
+        truncate_rate: f64,
+        throttle_rate: f64,
+        html_rate: f64,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let faults = sandbox::Faults {
+            latency,
+            error_rate,
+            drop_rate,
+            truncate_rate,
+            throttle_rate,
+            html_rate,
+            seed,
+        };
+        faults.validate().map_err(|error| raise(py, error))?;
+        Ok(Faults(faults))
+    }
+
+    fn __repr__(&self) -> String {
+        let Self(faults) = self;
+        format!(
+            "Faults(latency={:?}, error_rate={:?}, drop_rate={:?}, truncate_rate={:?}, \
+             throttle_rate={:?}, html_rate={:?}, seed={})",
+            faults.latency,
+            faults.error_rate,
+            faults.drop_rate,
+            faults.truncate_rate,
+            faults.throttle_rate,
+            faults.html_rate,
+            faults.seed
+        )
+    }
+}
+
+/// One request that the sandbox received.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Received(sandbox::Received);
+
+#[pymethods]
+impl Received {
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The query string as it was sent, without the question mark.
+    #[getter]
+    fn query(&self) -> &str {
+        &self.0.query
+    }
+
+    /// The HTTP status that it was answered with; 0 where there was no answer.
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    fn __repr__(&self) -> String {
+        let question = if self.0.query.is_empty() { "" } else { "?" };
+        format!("{} {}{question}{} -> {}", self.0.method, self.0.path, self.0.query, self.0.status)
+    }
+}

@@ -1,0 +1,279 @@
+"""Section 7, answers of no documented form: an error of its kind, never a short or wrong list."""
+
+import gzip
+import json
+import time
+
+import boardlot as bl
+import pytest
+
+from .scripted import Answer, Scripted, answer, gzipped
+from .support import FACES, run
+
+OK = {"ret_code": 0, "ret_msg": "success"}
+RANGE = {"start": 1780000000000000, "end": 1787000000000000}
+DEEP = "[" * 100_000 + "]" * 100_000
+
+# One method per envelope, with its arguments and an answer that is right.
+ENVELOPES = {
+    "ipo_list": (["hk"], {}, {**OK, "data": {"list": []}}),
+    "sim_orders": (["1"], {}, {"ret_code": 0, "data": {"orders": []}}),
+    "crypto_orders": (
+        [1],
+        {},
+        {"code": 0, "msg": "success", "data": {"orders": [], "page_flag": "", "completed": True}},
+    ),
+    "fills_history": (
+        ["1", "HK"],
+        RANGE,
+        {"s": "ok", "d": {"order_fills": [], "page_flag": "", "completed": True}},
+    ),
+    "plate_stocks": (
+        ["HK.BK1"],
+        {},
+        {
+            "code": 0,
+            "data": {"stock_list": []},
+            "pagination": {"has_more": False, "next_key": "-1"},
+        },
+    ),
+}
+MARK = {"ipo_list": "ret_code", "sim_orders": "ret_code", "fills_history": "s"}
+ROWS = {"ipo_list": "list", "fills_history": "order_fills"}
+ROWS |= {"crypto_orders": "orders", "sim_orders": "orders"}
+envelopes = pytest.mark.parametrize("method", ENVELOPES)
+faces = pytest.mark.parametrize("face", FACES)
+
+
+def call(face, server, method, **options):
+    args, kwargs, _ = ENVELOPES[method]
+    return run(face, server, lambda c: c.everything(method, *args, **kwargs), **options)
+
+
+def broken(face, method, script, **options):
+    """The `ProtocolError` of a call that gets these answers."""
+    with Scripted(script) as server:
+        with pytest.raises(bl.ProtocolError) as caught:
+            call(face, server, method, **options)
+        assert len(server.received) == 1
+    assert method in caught.value.endpoint
+    assert caught.value.hint.strip()
+    return caught.value
+
+
+def good(method):
+    return json.loads(json.dumps(ENVELOPES[method][2]))
+
+
+@envelopes
+@faces
+def test_the_right_answers_of_this_file_are_right(method, face):
+    with Scripted([answer(good(method))]) as server:
+        assert call(face, server, method) == []
+
+
+BODIES = {
+    "nothing": b"",
+    "white space": b" \n",
+    "HTML": b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>",
+    "text": b"OK",
+    "null": b"null",
+    "a number": b"0",
+    "a string": b'"ok"',
+    "a list": b"[]",
+    "a list with an envelope": b'[{"ret_code":0,"code":0,"s":"ok","data":{}}]',
+    "an empty object": b"{}",
+    "deep nesting at the top": DEEP.encode(),
+    "a half of deep nesting": b"[" * 100_000,
+    "objects nested deep": b'{"a":' * 100_000,
+    "UTF-16": '{"ret_code":0}'.encode("utf-16"),
+}
+
+
+@envelopes
+@faces
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_that_is_no_envelope_is_a_protocol_error(name, method, face):
+    broken(face, method, [answer(BODIES[name])])
+
+
+@envelopes
+def test_html_is_a_protocol_error_whatever_its_content_type(method):
+    page = answer(BODIES["HTML"], headers={"Content-Type": "text/html; charset=utf-8"})
+    broken("sync", method, [page])
+
+
+@envelopes
+def test_json_that_is_cut_off_anywhere_is_a_protocol_error(method):
+    whole = json.dumps(good(method)).encode()
+    for length in range(1, len(whole), 7):
+        broken("sync", method, [answer(whole[:length])])
+
+
+@envelopes
+def test_json_with_something_after_it_is_a_protocol_error(method):
+    broken("sync", method, [answer(json.dumps(good(method)) + "}")])
+    broken("sync", method, [answer(json.dumps(good(method)) * 2)])
+
+
+@faces
+@pytest.mark.parametrize("method", ROWS)
+@pytest.mark.parametrize(
+    "value",
+    [b"NaN", b"Infinity", b"-Infinity", b'"\xff"', b'"\xc3"', b'"\\ud800"x', b"01", b"+1", b"1."]
+    + [b".5", b"0x1", b"'a'", b"True", b"nul", b'"a\nb"', b'"\\x41"', b"1,", DEEP.encode()],
+    ids=lambda value: ascii(value[:12]),
+)
+def test_a_value_that_is_no_json_is_a_protocol_error(value, method, face):
+    envelope = good(method)
+    inner = "d" if method == "fills_history" else "data"
+    envelope[inner][ROWS[method]] = [{"code": "HK.00700", "price": "@"}]
+    body = json.dumps(envelope).encode().replace(b'"@"', value)
+    broken(face, method, [answer(body)])
+
+
+@faces
+@pytest.mark.parametrize(
+    ("method", "mark"),
+    [(method, mark) for method in ENVELOPES for mark in ("0", "", True, False, None, [], {})],
+)
+def test_a_success_mark_of_the_wrong_type_is_a_protocol_error(method, mark, face):
+    broken(face, method, [answer({**good(method), MARK.get(method, "code"): mark})])
+
+
+@envelopes
+@faces
+def test_a_missing_success_mark_is_a_protocol_error(method, face):
+    envelope = good(method)
+    del envelope[MARK.get(method, "code")]
+    broken(face, method, [answer(envelope)])
+
+
+@faces
+@pytest.mark.parametrize("method", ROWS)
+@pytest.mark.parametrize(
+    "rows",
+    ["missing", None, {}, "", 0, [1], ["a"], [None], [[]], [{"code": "1"}, 2]],
+    ids=lambda rows: json.dumps(rows),
+)
+def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, face):
+    envelope = good(method)
+    inner = envelope["d" if method == "fills_history" else "data"]
+    if rows == "missing":
+        del inner[ROWS[method]]
+    else:
+        inner[ROWS[method]] = rows
+    broken(face, method, [answer(envelope)])
+
+
+# The shape of a plate's data is not shown: there only what cannot hold a list is wrong.
+@faces
+@pytest.mark.parametrize(
+    ("method", "data"),
+    [
+        (method, data)
+        for method in ENVELOPES
+        for data in ("missing", None, [], "x", 1)
+        if (method, data) != ("plate_stocks", [])
+    ],
+    ids=json.dumps,
+)
+def test_data_that_is_no_object_is_a_protocol_error(method, data, face):
+    envelope = good(method)
+    name = "d" if method == "fills_history" else "data"
+    if data == "missing":
+        del envelope[name]
+    else:
+        envelope[name] = data
+    broken(face, method, [answer(envelope)])
+
+
+@faces
+@pytest.mark.parametrize("flag", ["true", 1, 0, None, "false", []], ids=lambda f: json.dumps(f))
+@pytest.mark.parametrize("method", ["crypto_orders", "fills_history", "plate_stocks"])
+def test_a_stop_sign_that_is_no_bool_is_a_protocol_error(flag, method, face):
+    envelope = good(method)
+    if method == "plate_stocks":
+        envelope["pagination"]["has_more"] = flag
+    else:
+        envelope["d" if method == "fills_history" else "data"]["completed"] = flag
+    broken(face, method, [answer(envelope)])
+
+
+@faces
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@envelopes
+def test_a_redirect_is_never_followed(method, status, face):
+    with Scripted(lambda _: answer(good(method))) as second:
+        for target in (second.base_url + "/elsewhere", "/elsewhere", "//" + second.base_url[7:]):
+            broken(face, method, [answer(b"", status, {"Location": target})])
+        assert second.received == []
+
+
+@faces
+def test_a_redirect_of_the_raw_request_is_never_followed(face):
+    with Scripted(lambda _: answer(b"{}")) as second:
+        hop = answer(b"", 307, {"Location": second.base_url + "/x"})
+        with Scripted([hop]) as server:
+            with pytest.raises(bl.ProtocolError):
+                run(face, server, lambda c: c.call("request", "POST", "/p", body={"a": 1}))
+            assert len(server.received) == 1
+        assert second.received == []
+
+
+def big(size):
+    return json.dumps({**OK, "data": {"list": [{"name": "x" * size}]}}).encode()
+
+
+@faces
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: answer(big(100_000)),
+        lambda: answer(chunks=[big(100_000)]),
+        lambda: gzipped(big(100_000)),
+    ],
+    ids=["with a length", "chunked", "gzip"],
+)
+def test_a_body_beyond_the_limit_is_a_protocol_error(make, face):
+    error = broken(face, "ipo_list", [make()], max_body_bytes=65_536)
+    assert "65536" in str(error).replace(",", "").replace("_", "") or "max_body_bytes" in (
+        f"{error} {error.hint}"
+    )
+    with Scripted([make()]) as server:
+        rows = call(face, server, "ipo_list", max_body_bytes=200_000)
+    assert rows == [{"name": "x" * 100_000}]
+
+
+def test_a_gzip_bomb_is_cut_short():
+    bomb = Answer(200, gzip.compress(bytes(200_000_000)), {"Content-Encoding": "gzip"})
+    start = time.monotonic()
+    broken("sync", "ipo_list", [bomb])
+    assert time.monotonic() - start < 5
+
+
+@envelopes
+@faces
+def test_a_gzip_answer_is_read(method, face):
+    with Scripted([gzipped(json.dumps(good(method)).encode())]) as server:
+        assert call(face, server, method) == []
+
+
+def test_a_gzip_answer_that_is_broken_or_doubled_is_no_result():
+    raw = json.dumps(good("ipo_list")).encode()
+    cut = Answer(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
+    for one in (gzipped(raw, 2), cut, Answer(200, raw, {"Content-Encoding": "gzip"})):
+        with Scripted([one]) as server:
+            with pytest.raises((bl.ProtocolError, bl.TransportError)):
+                call("sync", server, "ipo_list")
+            assert len(server.received) == 1
+
+
+@faces
+def test_chunks_that_split_characters_make_no_difference(face):
+    raw = json.dumps(
+        {**OK, "data": {"list": [{"name": "騰訊控股 📈"}]}}, ensure_ascii=False
+    ).encode()
+    pieces = [raw[i : i + 1] for i in range(len(raw))]
+    with Scripted([answer(chunks=pieces)]) as server:
+        assert call(face, server, "ipo_list") == [{"name": "騰訊控股 📈"}]

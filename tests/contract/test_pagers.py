@@ -1,0 +1,318 @@
+"""Section 2.4 and `Pager`: pages, limits, checkpoints, and nothing lost or doubled."""
+
+import json
+
+import boardlot as bl
+import pytest
+
+from .paged import CALLS, END, RANGE, START, Book, cursor_of, page
+from .scripted import Scripted, answer
+from .support import FACES, PRIVATE_PEM, run, settled
+
+faces = pytest.mark.parametrize("face", FACES)
+methods = pytest.mark.parametrize("method", CALLS)
+LENGTHS = [3, 0, 4, 1, 0, 2]
+
+
+def pager_of(client, method, **extra):
+    args, kwargs = CALLS[method]
+    return client.pager(method, *args, **{**kwargs, **extra})
+
+
+@methods
+@faces
+def test_iteration_hands_out_every_row_in_order(method, face):
+    book = Book(method, LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, method)
+        rows = await client.rows(pager)
+        return rows, pager.requests, pager.total, await client.rows(pager)
+
+    with Scripted(book) as server:
+        rows, requests, total, rest = run(face, server, use)
+    assert rows == book.rows
+    assert rest == []
+    assert requests == len(LENGTHS) == len(server.received)
+    assert total == (len(book.rows) if method == "plate_stocks" else None)
+
+
+@methods
+@faces
+def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, face):
+    with Scripted(Book(method, [1, 1])) as server:
+        run(face, server, lambda c: c.rows(pager_of(c, method)))
+    first = {"plate_stocks": "", "crypto_orders": None, "fills_history": ""}[method]
+    assert [cursor_of(received) for received in server.received] == [first, "after 1"]
+
+
+@methods
+@faces
+def test_at_most_one_page_is_fetched_ahead(method, face):
+    book = Book(method, [2] * 9)
+
+    async def use(client):
+        pager = pager_of(client, method)
+        rows = await client.rows(pager, 5)
+        return rows, pager.requests
+
+    with Scripted(book) as server:
+        rows, requests = run(face, server, use)
+    assert rows == book.rows[:5]
+    assert requests <= 4 and len(server.received) <= 4
+
+
+@methods
+@faces
+def test_pages_are_records_with_their_pagination_object(method, face):
+    book = Book(method, LENGTHS)
+    with Scripted(book) as server:
+        pages = run(face, server, lambda c: c.pages(pager_of(c, method)))
+    assert all(isinstance(one, bl.Records) for one in pages)
+    filled = [one for one in book.pages if one]
+    assert [list(one) for one in pages if len(one)] == filled
+    first = pages[0].meta.get("pagination", pages[0].meta)
+    last = pages[-1].meta.get("pagination", pages[-1].meta)
+    if method == "plate_stocks":
+        assert (first["has_more"], first["next_key"]) == (True, "after 1")
+        assert first["total"] == len(book.rows)
+        assert (last["has_more"], last["next_key"]) == (False, "-1")
+    else:
+        assert (first["completed"], first["page_flag"]) == (False, "after 1")
+        assert last["completed"] is True
+
+
+@methods
+@faces
+def test_all_takes_everything_or_as_much_as_it_is_told(method, face):
+    book = Book(method, [3, 4, 2, 1])
+
+    async def use(client):
+        return [
+            await settled(pager_of(client, method).all(**limits))
+            for limits in ({}, {"max_items": 5}, {"max_pages": 2}, {"max_items": 99})
+        ] + [await settled(pager_of(client, method).all(max_items=6, max_pages=1))]
+
+    with Scripted(book) as server:
+        whole, five, two_pages, more, both = run(face, server, use)
+    assert isinstance(whole, bl.Records)
+    assert whole == book.rows and more == book.rows
+    assert five == book.rows[:5]
+    assert two_pages == book.rows[:7]
+    assert both == book.rows[:3]
+
+
+@methods
+@faces
+def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, face):
+    book = Book(method, LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, method)
+        head = await client.rows(pager, 4)
+        return head, await settled(pager.all())
+
+    with Scripted(book) as server:
+        head, tail = run(face, server, use)
+    assert head == book.rows[:4] and tail == book.rows[4:]
+
+
+@methods
+@faces
+@pytest.mark.parametrize("taken", range(11))
+def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, face):
+    book = Book(method, LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, method)
+        head = await client.rows(pager, taken)
+        return head, pager.checkpoint()
+
+    with Scripted(book) as server:
+        head, checkpoint = run(face, server, use)
+        assert isinstance(checkpoint, str) and len(checkpoint) < 4096
+        json.loads(checkpoint)
+        assert PRIVATE_PEM.split("\n")[1] not in checkpoint
+        tail = run(face, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
+    assert head + tail == book.rows
+
+
+@faces
+def test_all_of_five_leaves_a_checkpoint_after_the_fifth(face):
+    book = Book("fills_history", LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, "fills_history")
+        head = await settled(pager.all(max_items=5))
+        resumed = pager_of(client, "fills_history", resume=pager.checkpoint())
+        return list(head), await client.rows(resumed)
+
+    with Scripted(book) as server:
+        head, tail = run(face, server, use)
+    assert head == book.rows[:5] and tail == book.rows[5:]
+
+
+@faces
+@pytest.mark.parametrize("taken", [0, 1, 3])
+def test_an_open_range_stays_fixed_over_a_checkpoint(taken, face):
+    book = Book("fills_history", [2, 2, 2])
+
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK")
+        head = await client.rows(pager, taken)
+        return head, pager.checkpoint()
+
+    with Scripted(book) as server:
+        head, checkpoint = run(face, server, use)
+        resumed = run(
+            face,
+            server,
+            lambda c: c.everything("fills_history", "281756", "HK", resume=checkpoint),
+        )
+        ranges = {
+            tuple(part for part in received.query.split("&") if part.startswith(("start=", "end=")))
+            for received in server.received
+        }
+    assert head + resumed == book.rows
+    assert len(ranges) == 1
+
+
+FAULTS = {
+    "HTTP 500": lambda: answer(b"oops", 500, {"Content-Type": "text/plain"}),
+    "a refusal": lambda: answer({"code": 5, "s": "error", "errcode": 5, "errmsg": "m", "msg": "m"}),
+    "HTML": lambda: answer(b"<html>"),
+    "a reset": lambda: answer(drop=True),
+    "a cut-off body": lambda: answer(b'{"code":0,' + b" " * 99, truncate=20),
+}
+
+
+@methods
+@faces
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled(
+    method, fault, number, face
+):
+    book = Book(method, LENGTHS, {number: [FAULTS[fault]()]})
+    head = []
+
+    async def use(client):
+        pager = pager_of(client, method)
+        while True:
+            (row,) = await client.rows(pager, 1)
+            head.append(row)
+
+    with Scripted(book) as server:
+        with pytest.raises(bl.BoardlotError) as caught:
+            run(face, server, use)
+        assert head == book.rows[: len(head)] and len(head) <= sum(LENGTHS[:number])
+        assert isinstance(caught.value.checkpoint, str)
+        checkpoint = caught.value.checkpoint
+        tail = run(face, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
+    assert head + tail == book.rows
+
+
+@methods
+@faces
+def test_all_never_gives_a_short_list(method, face):
+    book = Book(method, LENGTHS, {3: [answer(b"oops", 500)]})
+
+    async def all_of(client):
+        return await settled(pager_of(client, method).all())
+
+    with Scripted(book) as server, pytest.raises(bl.ServiceError):
+        run(face, server, all_of)
+
+
+@methods
+@faces
+@pytest.mark.parametrize(
+    "cursors", [["x", "x"], ["x", "y", "x"], ["x", "y", "z", "y"]], ids="-".join
+)
+def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors, face):
+    script = [page(method, [{"n": n}], cursor) for n, cursor in enumerate(cursors)]
+    with Scripted(script) as server:
+        with pytest.raises(bl.PaginationError) as caught:
+            run(face, server, lambda c: c.rows(pager_of(c, method)))
+        assert len(server.received) == len(cursors)
+    assert isinstance(caught.value, bl.ProtocolError)
+    assert method in caught.value.endpoint and caught.value.hint
+
+
+@faces
+@pytest.mark.parametrize("method", ["fills_history", "plate_stocks"])
+def test_a_cursor_back_to_the_beginning_is_a_pagination_error(method, face):
+    again = page(method, [{"n": 1}], "")
+    with Scripted(lambda _: again) as server:
+        with pytest.raises(bl.PaginationError):
+            run(face, server, lambda c: c.rows(pager_of(c, method)))
+        assert len(server.received) == 1
+
+
+def checkpoint_of(method, face="sync", **extra):
+    async def use(client):
+        pager = pager_of(client, method, **extra)
+        await client.rows(pager, 1)
+        return pager.checkpoint()
+
+    with Scripted(Book(method, [2, 2])) as server:
+        return run(face, server, use)
+
+
+OTHER_CALLS = [
+    ("plate_stocks", ["HK.BK1002"], {}),
+    ("crypto_orders", [8], {}),
+    ("fills_history", ["281757", "HK"], RANGE),
+    ("fills_history", ["281756", "US"], RANGE),
+    ("fills_history", ["281756", "HK"], {**RANGE, "code": "HK.00700"}),
+    ("fills_history", ["281756", "HK"], {"start": START, "end": END - 1}),
+    ("fills_history", ["281756", "HK"], {"start": START + 1, "end": END}),
+]
+
+
+@faces
+@pytest.mark.parametrize(("method", "args", "kwargs"), OTHER_CALLS)
+def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, face):
+    checkpoint = checkpoint_of(method)
+    with Scripted() as server:
+        with pytest.raises(bl.ConfigError) as caught:
+            run(
+                face,
+                server,
+                lambda c: c.everything(method, *args, **kwargs, resume=checkpoint),
+            )
+        assert server.received == []
+    assert "resume" in str(caught.value) or "checkpoint" in str(caught.value)
+
+
+@faces
+@pytest.mark.parametrize(
+    ("method", "source"),
+    [
+        (method, source)
+        for method in CALLS
+        for source in [*CALLS, "", "x", "{}", "[]", "null", "1", '{"version":1}']
+        if source != method
+    ],
+)
+def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, face):
+    checkpoint = checkpoint_of(source) if source in CALLS else source
+    args, kwargs = CALLS[method]
+    with Scripted() as server:
+        with pytest.raises(bl.ConfigError):
+            run(face, server, lambda c: c.everything(method, *args, **kwargs, resume=checkpoint))
+        assert server.received == []
+
+
+@methods
+def test_a_checkpoint_passes_from_one_kind_of_client_to_the_other(method):
+    book = Book(method, LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, method)
+        return await client.rows(pager, 5), pager.checkpoint()
+
+    with Scripted(book) as server:
+        head, checkpoint = run("async", server, use)
+        tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
+    assert head + tail == book.rows

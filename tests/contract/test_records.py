@@ -1,0 +1,289 @@
+"""Section 2 as `Records`, and what a client shows of itself: no secret anywhere."""
+
+import copy
+import operator
+import pickle
+import threading
+import traceback
+from collections.abc import Sequence
+
+import boardlot as bl
+import pytest
+
+from .scripted import Scripted, answer
+from .support import (
+    FACES,
+    KEYS,
+    PRIVATE_PEM,
+    PUBLIC_PEM,
+    api_key,
+    assert_signed,
+    run,
+    scripted_answers,
+    vector_case,
+)
+
+SECRET = PRIVATE_PEM.split("\n")[1]
+CASE = vector_case("sim_orders", "every field and every side and status")
+ROWS = CASE["result"]
+
+
+@pytest.fixture(scope="module", params=FACES)
+def records(request):
+    with Scripted(scripted_answers(CASE)) as server:
+        return run(request.param, server, lambda c: c.call("sim_orders", "9007199"))
+
+
+def test_records_are_a_sequence_of_dicts(records):
+    assert isinstance(records, Sequence) and isinstance(records, bl.Records)
+    assert len(records) == len(ROWS) == 5
+    assert records[0] == ROWS[0] and type(records[0]) is dict
+    assert records[-1] == ROWS[-1]
+    assert list(records) == ROWS == list(iter(records))
+    assert list(reversed(records)) == ROWS[::-1]
+    assert ROWS[2] in records and {"order_id": "none"} not in records
+    assert records.index(ROWS[3]) == 3 and records.count(ROWS[1]) == 1
+    assert bool(records)
+
+
+def test_a_place_outside_is_an_index_error(records):
+    for place in (5, -6, 2**70):
+        with pytest.raises(IndexError):
+            records[place]
+    with pytest.raises(TypeError):
+        records["0"]
+    with pytest.raises(ValueError):
+        records.index({"order_id": "none"})
+
+
+def test_records_equal_a_list_of_the_same_dicts(records):
+    assert records == ROWS
+    assert operator.eq(ROWS, records)
+    assert records == records[:]
+    assert operator.ne(records, ROWS) is False
+    assert records != ROWS[:4]
+    assert records != [*ROWS[:4], {**ROWS[4], "qty": "101"}]
+    assert records != "rows" and records != 5 and records is not None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [slice(None), slice(1, 3), slice(None, None, -1), slice(-2, None), slice(0, 5, 2), slice(9, 3)]
+    + [slice(4, 0, -3), slice(2, 2)],
+    ids=str,
+)
+def test_a_slice_is_records_too(records, part):
+    assert isinstance(records[part], bl.Records)
+    assert records[part] == ROWS[part]
+    assert len(records[part]) == len(ROWS[part])
+    assert records[part].to_arrow()["order_id"].to_pylist() == [r["order_id"] for r in ROWS[part]]
+    assert records[part].to_dicts() == ROWS[part]
+
+
+def test_records_cannot_be_changed(records):
+    with pytest.raises(TypeError):
+        records[0] = {}
+    with pytest.raises(TypeError):
+        del records[0]
+    for name in ("append", "extend", "insert", "pop", "clear", "sort"):
+        assert not hasattr(records, name)
+    records[0]["qty"] = "changed"
+    for row in records:
+        row.clear()
+    assert records == ROWS
+
+
+def test_records_show_a_table(records):
+    text = repr(records)
+    assert "order_id" in text and "6789012345678901234" in text
+    html = records._repr_html_()
+    assert "<table" in html and "order_id" in html and "</table>" in html
+
+
+def test_what_the_service_sent_cannot_become_markup():
+    evil = "<script>alert(1)</script>"
+    body = {"ret_code": 0, "data": {"orders": [{"order_id": evil, evil: 1, "text": "\x1b[31m"}]}}
+    with Scripted([answer(body)]) as server:
+        records = run("sync", server, lambda c: c.call("sim_orders", "1"))
+    assert "<script" not in records._repr_html_()
+    assert "\x1b" not in repr(records)
+
+
+def test_empty_records_are_a_sequence_and_a_table():
+    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+        records = run("sync", server, lambda c: c.call("sim_orders", "1"))
+    assert records == [] and len(records) == 0 and not records
+    assert repr(records) and records._repr_html_()
+    assert records[:1] == []
+
+
+def test_the_schema_names_every_declared_field(records):
+    names = [field.name if hasattr(field, "name") else field["name"] for field in records.schema]
+    assert set(ROWS[0]) <= set(names)
+
+
+def test_the_enums_equal_the_services_own_values(records):
+    assert records[0]["side"] == bl.SimSide(1) and records[3]["side"] == bl.SimSide(4)
+    assert records[1]["order_type"] == bl.SimOrderType(3)
+    assert [row["status"] for row in records[:4]] == [bl.SimOrderStatus(n) for n in (3, 4, 2, 5)]
+    # A side and a type that the document does not name pass through.
+    assert (records[4]["side"], records[4]["order_type"]) == (9, 7)
+
+
+@pytest.mark.parametrize(
+    ("enum", "values"),
+    [
+        ("SimSide", {1, 2, 3, 4}),
+        ("SimOrderType", {1, 3}),
+        ("SimOrderStatus", {2, 3, 4, 5, 6}),
+        ("PositionType", {0, 1}),
+        ("CryptoOrderStatus", {"PENDING_TRIGGER", "PENDING_NEW", "NEW", "PARTIAL_FILLED"}),
+        (
+            "IpoOfferType",
+            {
+                "UNSUPPORTED",
+                "PUBLIC_OFFER_ONLY",
+                "INTERNATIONAL_PLACING_ONLY",
+                "PUBLIC_AND_INTER_PLACING",
+            },
+        ),
+        (
+            "IpoSecurityType",
+            {
+                *("NORMAL", "SPAC", "HK_IBOND", "HK_CLIMATE_BOND", "HK_SILVER_BOND"),
+                *("HK_ETF", "SG_ETF"),
+            },
+        ),
+        (
+            "IpoApplyStatus",
+            {"NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING", "APPLY_WON", "APPLY_LOST"},
+        ),
+        ("UsIpoStatus", {"PENDING", "APPLYING", "CLOSED"}),
+        ("DividendProcess", {"Implementation", "Plan"}),
+        ("IpoRequest", {9, 10, 11}),
+        ("CnIpoRequest", {1, 2, 3, 4, 5}),
+    ],
+)
+def test_every_documented_set_of_values_is_an_enum(enum, values):
+    members = list(getattr(bl, enum))
+    assert len(members) == len(values)
+    assert all(any(member == value for member in members) for value in values)
+
+
+@pytest.fixture
+def key_file(tmp_path):
+    path = tmp_path / "key.pem"
+    path.write_text(PRIVATE_PEM)
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
+def test_a_client_with_a_key_file_travels_without_the_key(kind, key_file):
+    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+        auth = bl.ApiKey("key-1", key_file)
+        packed = pickle.dumps(getattr(bl, kind)(server.base_url, auth=auth))
+        assert SECRET.encode() not in packed and b"PRIVATE" not in packed
+        client = pickle.loads(packed)
+        assert type(client) is getattr(bl, kind)
+        if kind == "Client":
+            assert client.sim_orders("1") == []
+            client.close()
+            assert_signed(server.received[0])
+
+
+@pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
+def test_a_client_with_a_key_in_memory_refuses_to_travel(kind):
+    client = getattr(bl, kind)("http://127.0.0.1:1", auth=api_key())
+    with pytest.raises((bl.BoardlotError, TypeError, pickle.PicklingError)) as caught:
+        pickle.dumps(client)
+    assert "key" in str(caught.value).lower() and SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [repr, str, ascii, "{}".format])
+def test_no_secret_is_shown(make, key_file):
+    shown = [api_key(), bl.ApiKey("key-1", key_file), bl.BearerToken("canary-token-1")]
+    for auth in list(shown):
+        shown.append(bl.Client("http://127.0.0.1:1", auth=auth))
+        shown.append(bl.AsyncClient("http://127.0.0.1:1", auth=auth))
+    for one in shown:
+        text = make(one)
+        assert SECRET not in text and "PRIVATE KEY" not in text
+        assert "canary-token-1" not in text
+    encrypted = KEYS["ed25519_encrypted"]
+    key = bl.ApiKey("key-1", encrypted["private_pem"], password=encrypted["password"])
+    assert encrypted["password"] not in make(key)
+
+
+def test_a_key_does_not_give_itself_away_by_its_attributes():
+    key = api_key()
+    for name in dir(key):
+        if not name.startswith("__"):
+            assert SECRET not in str(getattr(key, name)), name
+    assert SECRET not in str(vars(key) if hasattr(key, "__dict__") else "")
+    for pack in (pickle.dumps, copy.copy, copy.deepcopy):
+        try:
+            made = pack(key)
+        except (bl.BoardlotError, TypeError, pickle.PicklingError) as error:
+            assert SECRET not in str(error)
+        else:
+            assert SECRET not in repr(made)
+    assert key.public_key_pem().split() == PUBLIC_PEM.split()
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(face):
+    def echo(received):
+        assert received.header("Authorization") == "Bearer canary-token-1"
+        text = "bad credential Bearer canary-token-1"
+        return answer({"ret_code": -1, "ret_msg": text, "token": "canary-token-1"}, 400)
+
+    with Scripted(echo) as server, pytest.raises(bl.ApiError) as caught:
+        auth = bl.BearerToken("canary-token-1")
+        run(face, server, lambda c: c.call("sim_orders", "1"), auth=auth)
+    error = caught.value
+    shown = [repr(error), str(error), str(error.body), str(error.hint), str(error.message)]
+    shown += [str(error.args), str(error.headers), "".join(traceback.format_exception_only(error))]
+    assert not any("canary-token-1" in text for text in shown)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_bearer_token_goes_alone_with_no_signature(face):
+    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+        auth = bl.BearerToken("canary-token-1")
+        run(face, server, lambda c: c.call("sim_orders", "1"), auth=auth)
+    (received,) = server.received
+    assert received.header("Authorization") == "Bearer canary-token-1"
+    names = {name.lower() for name, _ in received.headers}
+    assert not names & {"x-api-key", "x-timestamp", "x-nonce"}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(face):
+    body = {"ret_code": -1, "ret_msg": "long", "more": "y" * 10_000}
+    with Scripted([answer(body)]) as server, pytest.raises(bl.ApiError) as caught:
+        run(face, server, lambda c: c.call("sim_orders", "1"))
+    assert 1000 < len(caught.value.body) <= 2048 + 8
+    assert len(str(caught.value)) < 4096
+
+
+def test_an_answer_given_in_the_face_of_many_threads_is_each_threads_own():
+    def service(received):
+        account = received.path.split("/")[4]
+        return answer({"ret_code": 0, "data": {"orders": [{"order_id": account}]}})
+
+    wrong = []
+    with Scripted(service) as server, bl.Client(server.base_url, auth=api_key()) as client:
+
+        def work(first):
+            for account in range(first, first + 20):
+                rows = client.sim_orders(account)
+                if rows != [{"order_id": str(account)}]:
+                    wrong.append((account, rows))
+
+        threads = [threading.Thread(target=work, args=(n * 100,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []

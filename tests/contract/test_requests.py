@@ -1,0 +1,295 @@
+"""Sections 2.4 and 5.2 by hand: `request`, `paginate`, `explain` and `fetch_many`."""
+
+import hashlib
+import json
+import re
+import threading
+import time
+from urllib.parse import parse_qsl
+
+import boardlot as bl
+import pytest
+
+from .scripted import Scripted, answer
+from .support import (
+    FACES,
+    PRIVATE_PEM,
+    assert_signed,
+    run,
+    settled,
+    verify,
+)
+
+faces = pytest.mark.parametrize("face", FACES)
+
+
+def lowered(headers):
+    return {str(name).lower(): value for name, value in dict(headers).items()}
+
+
+@faces
+def test_a_response_is_what_came(face):
+    raw = b'{"b": [1, 2.50], "a": "\xc3\xbc", "n": 18446744073709551615}'
+    with Scripted([answer(raw, 200, {"X-Trace": "t-1"})]) as server:
+        response = run(face, server, lambda c: c.call("request", "GET", "/api/v1.0/any/thing"))
+    assert response.status == 200
+    assert response.content == raw and isinstance(response.content, bytes)
+    assert response.json() == {"b": [1, 2.5], "a": "ü", "n": 18446744073709551615}
+    assert lowered(response.headers)["x-trace"] == "t-1"
+    (received,) = server.received
+    assert received.line == "GET /api/v1.0/any/thing HTTP/1.1"
+    assert received.body == b""
+    assert_signed(received)
+
+
+@faces
+def test_the_envelope_is_left_to_the_caller(face):
+    for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
+        with Scripted([answer(envelope)]) as server:
+            response = run(face, server, lambda c: c.call("request", "GET", "/x"))
+        assert response.json() == envelope
+
+
+@faces
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [
+        ({"b": 1, "a": ["x", None, True, 1.5]}, b'{"b":1,"a":["x",null,true,1.5]}'),
+        ([], b"[]"),
+        ({}, b"{}"),
+        ([{"n": 18446744073709551615}], b'[{"n":18446744073709551615}]'),
+    ],
+    ids=["dict", "empty list", "empty dict", "64 bits"],
+)
+def test_a_dict_or_list_goes_out_as_compact_json(body, sent, face):
+    with Scripted([answer(b"{}")]) as server:
+        run(face, server, lambda c: c.call("request", "POST", "/api/v1.0/x", body=body))
+    (received,) = server.received
+    assert received.body == sent
+    assert received.header("Content-Type").startswith("application/json")
+    assert int(received.header("Content-Length")) == len(sent)
+    assert_signed(received)
+
+
+@faces
+def test_text_in_a_body_keeps_its_characters(face):
+    body = {"名": 'ü "\\ / \n 📈'}
+    with Scripted([answer(b"{}")]) as server:
+        run(face, server, lambda c: c.call("request", "PUT", "/x", body=body))
+    (received,) = server.received
+    assert received.method == "PUT"
+    assert json.loads(received.body) == body
+    assert_signed(received)
+
+
+@faces
+@pytest.mark.parametrize("body", [b'{ "a" : 1.0 }\n', b"\x00\xff not JSON", b"a=1&b=2"])
+def test_bytes_go_out_unchanged(body, face):
+    with Scripted([answer(b"{}")]) as server:
+        run(
+            face,
+            server,
+            lambda c: c.call(
+                "request", "POST", "/x", body=body, headers={"Content-Type": "text/x-own"}
+            ),
+        )
+    (received,) = server.received
+    assert received.body == body
+    assert received.header("Content-Type") == "text/x-own"
+    assert_signed(received)
+
+
+@faces
+def test_a_query_keeps_its_order_and_is_signed_as_sent(face):
+    query = {"z": "a b", "a": "ü/+&=%20", "m": "", "k": 7, "y": "~*'()!"}
+    with Scripted([answer(b"{}")]) as server:
+        run(face, server, lambda c: c.call("request", "GET", "/x", query=query))
+    (received,) = server.received
+    assert parse_qsl(received.query, keep_blank_values=True) == [
+        (name, str(value)) for name, value in query.items()
+    ]
+    assert received.query.isascii() and " " not in received.query
+    assert_signed(received)
+
+
+@faces
+def test_headers_of_the_client_and_of_the_request_are_sent(face):
+    with Scripted([answer(b"{}")]) as server:
+        run(
+            face,
+            server,
+            lambda c: c.call("request", "GET", "/x", headers={"X-One": "1"}),
+            headers={"X-Service-Client-Nnid": "123"},
+        )
+    (received,) = server.received
+    assert received.header("X-Service-Client-Nnid") == "123"
+    assert received.header("X-One") == "1"
+    assert_signed(received)
+
+
+@faces
+def test_a_path_below_the_base_url_is_signed_as_sent(face):
+    with Scripted([answer({"server_time_ms": "1790000000123"})] * 2) as server:
+        base = server.base_url + "/"
+        run(face, base, lambda c: c.call("server_time"))
+        run(face, base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
+    assert [received.path for received in server.received] == ["/api/v1.0/server-time"] * 2
+
+
+def next_key_service(received):
+    body = json.loads(received.body) if received.body else {}
+    key = body.get("next_key")
+    if key is None:
+        key = dict(parse_qsl(received.query, keep_blank_values=True))["next_key"]
+    page = {"": ([1, 2], True, "k+/="), "k+/=": ([], True, "k3"), "k3": ([3], False, "-1")}[key]
+    return answer(
+        {
+            "code": 0,
+            "data": {"deep": {"list": [{"n": n} for n in page[0]]}},
+            "pagination": {"has_more": page[1], "next_key": page[2], "total": 3},
+        }
+    )
+
+
+@faces
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_paginate_walks_any_list_with_next_key(method, face):
+    extra = {"body": {"plate": "x"}} if method == "POST" else {"query": {"plate": "x"}}
+
+    async def use(client):
+        pager = client.pager(
+            "paginate", method, "/api/v1.0/any", paging="next_key", rows="data.deep.list", **extra
+        )
+        return await client.rows(pager), pager.total, pager.requests
+
+    with Scripted(next_key_service) as server:
+        rows, total, requests = run(face, server, use)
+    assert rows == [{"n": 1}, {"n": 2}, {"n": 3}]
+    assert (total, requests) == (3, 3)
+    for received in server.received:
+        assert received.method == method
+        assert "plate" in (received.body.decode() + received.query)
+        assert_signed(received)
+
+
+@faces
+def test_paginate_walks_any_list_with_page_flag(face):
+    def service(received):
+        flag = dict(parse_qsl(received.query, keep_blank_values=True)).get("page_flag", "")
+        number = int(flag or 0)
+        rest = {"page_flag": str(number + 1), "completed": number == 2}
+        return answer({"code": 0, "msg": "success", "data": {"items": [{"n": number}], **rest}})
+
+    async def use(client):
+        pager = client.pager(
+            "paginate", "GET", "/api/v1/any", paging="page_flag", rows="data.items"
+        )
+        return await settled(pager.all())
+
+    with Scripted(service) as server:
+        rows = run(face, server, use)
+    assert rows == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert len(server.received) == 3
+
+
+@faces
+def test_explain_shows_what_would_be_sent_and_no_key(face):
+    query, body = {"a": "1 2", "b": ""}, {"next_key": ""}
+
+    async def use(client):
+        call = client.client.explain("POST", "/api/v1.0/x", query=query, body=body)
+        return str(await settled(call))
+
+    with Scripted() as server:
+        text = run(face, server, use)
+        assert server.received == []
+    digest = hashlib.sha256(b'{"next_key":""}').hexdigest()
+    assert digest in text
+    for part in ("POST", "/api/v1.0/x", "X-Api-Key", "key-1", "X-Timestamp", "X-Nonce"):
+        assert part.lower() in text.lower(), part
+    assert "authorization" in text.lower()
+    sent_query = re.search(r"a=1(\+|%20)2&b=", text).group(0)
+    signatures = set(re.findall(r"[A-Za-z0-9+/]{86}==", text))
+    assert len(signatures) == 1
+    (stamp,) = set(re.findall(r"\b\d{13}\b", text))
+    assert abs(int(stamp) - time.time() * 1000) < 60_000
+    payload = f"{stamp}\nPOST\n/api/v1.0/x\n{sent_query}\n{digest}"
+    verify(signatures.pop(), payload.encode())
+    assert PRIVATE_PEM.split("\n")[1] not in text and "PRIVATE KEY" not in text
+
+
+def dividends_service(received):
+    symbol = received.path.split("/")[4]
+    if symbol.startswith("BAD"):
+        error = {"code": "invalid_symbol"}
+        return answer({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
+    # The first ones answer last.
+    time.sleep(max(0, 5 - int(symbol.split(".")[1])) * 0.03)
+    many = int(symbol.split(".")[1]) % 3
+    lists = [{"statement": symbol, "dividend_per_share": n} for n in range(many)]
+    meta = {"total_dividend_count": len(lists), "total_dividend_money": 1}
+    return answer({"ret_code": 0, "ret_msg": "success", "data": {**meta, "dividend_list": lists}})
+
+
+SYMBOLS = [f"HK.{n}" for n in range(12)]
+
+
+@faces
+def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(face):
+    wanted = [symbol for n, symbol in enumerate(SYMBOLS) for _ in range(n % 3)]
+    with Scripted(dividends_service) as server:
+        records = run(face, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS))
+    assert isinstance(records, bl.Records)
+    assert [next(iter(row.values())) for row in records] == wanted
+    assert [row["statement"] for row in records] == wanted
+    shares = [n for symbol in range(len(SYMBOLS)) for n in range(symbol % 3)]
+    assert [row["dividend_per_share"] for row in records] == shares
+    table = records.to_arrow()
+    assert table.column(0).to_pylist() == wanted
+    assert len(server.received) == len(SYMBOLS)
+    assert {received.path.split("/")[4] for received in server.received} == set(SYMBOLS)
+
+
+@faces
+def test_many_keys_are_asked_side_by_side_but_no_more_than_told(face):
+    state = {"now": 0, "most": 0}
+    lock = threading.Lock()
+
+    def service(received):
+        with lock:
+            state["now"] += 1
+            state["most"] = max(state["most"], state["now"])
+        time.sleep(0.05)
+        with lock:
+            state["now"] -= 1
+        return dividends_service(received)
+
+    with Scripted(service) as server:
+        run(face, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS, concurrency=3))
+    assert 2 <= state["most"] <= 3
+
+
+@faces
+def test_one_refused_key_raises_unless_told_to_collect(face):
+    symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
+    with Scripted(dividends_service) as server:
+        with pytest.raises(bl.InvalidSymbol):
+            run(face, server, lambda c: c.call("fetch_many", "dividends", symbols))
+        records = run(
+            face,
+            server,
+            lambda c: c.call("fetch_many", "dividends", symbols, on_error="collect"),
+        )
+    assert [next(iter(row.values())) for row in records] == ["HK.1", "HK.2", "HK.2"]
+    errors = dict(records.errors)
+    assert list(errors) == ["BAD.1", "BAD.2"]
+    for symbol, error in errors.items():
+        assert isinstance(error, bl.InvalidSymbol) and symbol in error.message
+
+
+@faces
+def test_no_keys_make_no_requests(face):
+    with Scripted(dividends_service) as server:
+        records = run(face, server, lambda c: c.call("fetch_many", "dividends", []))
+        assert server.received == []
+    assert records == [] and "statement" in records.to_arrow().column_names

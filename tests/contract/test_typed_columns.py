@@ -1,0 +1,335 @@
+"""Section 2: the typed columns of each record, in Arrow, pandas, Polars and typed dicts."""
+
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import types
+
+from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
+from .scripted import Scripted
+from .support import FACES, PAGERS, run, same, scripted_answers, settled, vector_case
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+shapes = pytest.mark.parametrize(
+    ("endpoint", "name", "kinds"), SHAPES, ids=[f"{e}-{n.replace(' ', '_')}" for e, n, _ in SHAPES]
+)
+empties = pytest.mark.parametrize(
+    ("endpoint", "name", "kinds"), EMPTY, ids=[f"{e}-{n.replace(' ', '_')}" for e, n, _ in EMPTY]
+)
+
+
+def records(endpoint, name, face="sync"):
+    """The `Records` of a vector; those of a pager's first page."""
+    case = vector_case(endpoint, name)
+    args, kwargs = case["call"]["args"], case["call"]["kwargs"]
+
+    async def use(client):
+        if endpoint in PAGERS:
+            (page,) = await client.pages(client.pager(endpoint, *args, **kwargs))
+            return page
+        return await client.call(endpoint, *args, **kwargs)
+
+    with Scripted(scripted_answers(case)) as server:
+        return run(face, server, use), case["result"]
+
+
+def expected(kind, value):
+    """What a value of the service is, typed; decimals exact."""
+    if value is None:
+        return None
+    if kind in ("ms", "us"):
+        ticks = int(value) if value != "" else 0
+        return EPOCH + timedelta(microseconds=ticks * MICROSECONDS[kind]) if ticks else None
+    if kind == "date":
+        return None if value in ("", "--") else date.fromisoformat(value.replace("/", "-"))
+    if kind == "decimal":
+        return Decimal(value) if value else None
+    if kind == "float":
+        return float(value)
+    return value
+
+
+def column_of(rows, name, kind):
+    return [expected(kind, row.get(name)) for row in rows]
+
+
+def is_text(kind):
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string)) or (
+        hasattr(types, "is_string_view") and types.is_string_view(kind)
+    )
+
+
+def arrow_type_is(kind, arrow, decimals="float"):
+    if kind == "decimal":
+        if decimals == "decimal":
+            return types.is_decimal(arrow)
+        return is_text(arrow) if decimals == "string" else types.is_float64(arrow)
+    if kind in ("ms", "us"):
+        return types.is_timestamp(arrow) and arrow.unit == kind and arrow.tz in ("UTC", "+00:00")
+    if kind == "date":
+        return types.is_date(arrow)
+    if kind == "int" and types.is_dictionary(arrow):
+        arrow = arrow.value_type
+    simple = {
+        "text": is_text,
+        "int": types.is_integer,
+        "bool": types.is_boolean,
+        "float": types.is_float64,
+        "any": lambda _: True,
+    }
+    return simple[kind](arrow)
+
+
+def assert_columns(table, rows, kinds, decimals="float"):
+    unknown = {name for row in rows for name in row} - set(kinds)
+    assert len(table.column_names) == len(set(table.column_names))
+    assert set(table.column_names[: len(kinds)]) == set(kinds)
+    assert set(table.column_names[len(kinds) :]) == unknown
+    assert table.num_rows == len(rows)
+    for name, kind in kinds.items():
+        arrow = table.schema.field(name).type
+        assert arrow_type_is(kind, arrow, decimals), f"{name} is {arrow}, wanted {kind}"
+        if kind == "any":
+            continue
+        values = column_of(rows, name, kind)
+        if kind == "decimal" and decimals == "string":
+            values = [row.get(name) for row in rows]
+        elif kind == "decimal" and decimals == "float":
+            values = [None if value is None else float(value) for value in values]
+        got = table.column(name).to_pylist()
+        if kind == "decimal" and decimals == "string":
+            # Whether "" stays as sent or is null is not stated.
+            got, values = [v or None for v in got], [v or None for v in values]
+        assert got == values, name
+
+
+@shapes
+def test_arrow_columns_have_the_declared_types_and_values(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    assert_columns(result.to_arrow(), rows, kinds)
+
+
+@shapes
+def test_arrow_columns_can_hold_exact_decimals(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    assert_columns(result.to_arrow(decimals="decimal"), rows, kinds, "decimal")
+
+
+@shapes
+def test_arrow_columns_can_hold_decimals_as_sent(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    assert_columns(result.to_arrow(decimals="string"), rows, kinds, "string")
+
+
+@shapes
+def test_any_arrow_library_can_read_the_records(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    assert_columns(pa.table(result), rows, kinds)
+    reader = pa.RecordBatchReader.from_stream(result)
+    assert_columns(reader.read_all(), rows, kinds)
+
+
+@empties
+@pytest.mark.parametrize("decimals", ["float", "decimal", "string"])
+def test_an_empty_result_has_every_declared_column_with_its_type(endpoint, name, kinds, decimals):
+    result, rows = records(endpoint, name)
+    assert rows == []
+    options = {} if decimals == "float" else {"decimals": decimals}
+    assert_columns(result.to_arrow(**options), [], kinds, decimals)
+    assert set(result.to_pandas(**options).columns) == set(kinds)
+    assert set(result.to_polars(**options).columns) == set(kinds)
+
+
+@shapes
+def test_pandas_columns_have_the_declared_types_and_values(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    frame = result.to_pandas()
+    assert set(frame.columns[: len(kinds)]) == set(kinds)
+    assert len(frame) == len(rows)
+    for field, kind in kinds.items():
+        column, values = frame[field], column_of(rows, field, kind)
+        if kind == "any":
+            continue
+        assert list(column.isna()) == [value is None for value in values], field
+        got = [value for value in column if not pd.isna(value)]
+        values = [value for value in values if value is not None]
+        if kind in ("ms", "us"):
+            arrow = getattr(column.dtype, "pyarrow_dtype", None)
+            assert (arrow or column.dtype).unit == kind
+            assert [pd.Timestamp(value).to_pydatetime() for value in got] == values
+        elif kind == "date":
+            assert [pd.Timestamp(value).date() for value in got] == values
+        elif kind in ("decimal", "float"):
+            assert pd.api.types.is_float_dtype(column.dtype), field
+            assert got == [float(value) for value in values]
+        else:
+            assert got == values, field
+
+
+@shapes
+def test_polars_columns_have_the_declared_types_and_values(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    frame = result.to_polars()
+    assert set(frame.columns[: len(kinds)]) == set(kinds)
+    assert frame.height == len(rows)
+    plain = {"decimal": pl.Float64, "float": pl.Float64, "bool": pl.Boolean, "date": pl.Date}
+    for field, kind in kinds.items():
+        dtype, values = frame.schema[field], column_of(rows, field, kind)
+        if kind == "any":
+            continue
+        if kind in ("ms", "us"):
+            assert dtype == pl.Datetime(kind, "UTC"), field
+        elif kind == "int":
+            assert dtype.is_integer(), field
+        elif kind in plain:
+            assert dtype == plain[kind], field
+        if kind == "decimal":
+            values = [None if value is None else float(value) for value in values]
+        assert frame[field].to_list() == values, field
+
+
+@shapes
+def test_polars_and_pandas_can_hold_exact_decimals(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    polars, pandas = result.to_polars(decimals="decimal"), result.to_pandas(decimals="decimal")
+    for field, kind in kinds.items():
+        if kind == "decimal":
+            values = column_of(rows, field, kind)
+            assert polars[field].to_list() == values, field
+            got = [None if pd.isna(value) else value for value in pandas[field]]
+            assert got == values and all(isinstance(v, Decimal) for v in got if v is not None)
+
+
+@shapes
+@pytest.mark.parametrize("face", FACES)
+def test_typed_dicts_hold_decimals_times_dates_and_none(endpoint, name, kinds, face):
+    result, rows = records(endpoint, name, face)
+    typed = result.to_dicts(typed=True)
+    assert len(typed) == len(rows)
+    for got, row in zip(typed, rows, strict=True):
+        for field, kind in kinds.items():
+            value = expected(kind, row.get(field))
+            if kind == "any":
+                continue
+            assert got.get(field) == value, field
+            if kind == "decimal" and value is not None:
+                assert isinstance(got[field], Decimal)
+                assert str(got[field]) == row[field]
+            elif kind in ("ms", "us") and value is not None:
+                assert isinstance(got[field], datetime)
+                assert got[field].utcoffset() == timedelta(0)
+            elif kind == "date" and value is not None:
+                assert type(got[field]) is date
+
+
+@shapes
+def test_untyped_dicts_are_the_services_own_values(endpoint, name, kinds):
+    result, rows = records(endpoint, name)
+    assert same(result.to_dicts(), rows)
+
+
+def test_ten_cents_stay_ten_cents():
+    result, rows = records("fills_history", "one page, every field")
+    assert rows[0]["price"] == "0.10" and rows[1]["price"] == "168.300000000000000001"
+    assert result[0]["price"] == "0.10"
+    assert result.to_arrow()["price"].to_pylist() == [0.1, 168.3]
+    exact = result.to_arrow(decimals="decimal")["price"].to_pylist()
+    assert exact == [Decimal("0.10"), Decimal("168.300000000000000001")]
+    assert result.to_arrow(decimals="string")["price"].to_pylist() == [
+        "0.10",
+        "168.300000000000000001",
+    ]
+    assert str(result.to_dicts(typed=True)[0]["price"]) == "0.10"
+
+
+def test_the_times_of_crypto_orders_stay_integers_for_their_unit_is_not_shown():
+    result, rows = records("crypto_orders", "one page, every field")
+    for field in ("create_time", "update_time"):
+        assert CRYPTO_ORDERS[field] == "int"
+        assert same(result.to_dicts(typed=True)[0][field], rows[0][field])
+        assert same(result.to_arrow()[field].to_pylist(), [row[field] for row in rows])
+
+
+def test_the_times_of_simulated_orders_are_microseconds_in_a_string():
+    result, rows = records("sim_orders", "every field and every side and status")
+    assert rows[0]["create_time"] == "1790000000123456"
+    assert [row["update_time"] for row in rows[1:3]] == ["", "0"]
+    table = result.to_arrow()
+    assert table.schema.field("create_time").type.unit == "us"
+    moment = datetime(2026, 9, 21, 14, 13, 20, 123456, tzinfo=timezone.utc)
+    assert table["create_time"][0].as_py() == moment
+    assert table["update_time"].to_pylist()[1:3] == [None, None]
+    assert result.to_dicts(typed=True)[0]["create_time"] == moment
+
+
+def test_a_declared_field_that_was_left_out_is_null():
+    result, rows = records("dividends", "a data-vendor market")
+    assert "fiscal_year" not in rows[0] and "fiscal_year" not in result[0]
+    table = result.to_arrow()
+    for field in ("fiscal_year", "currency", "payout_ratio"):
+        assert table[field].to_pylist() == [None]
+    assert table.schema.field("payout_ratio").type == pa.float64()
+
+
+def test_unknown_fields_are_columns_after_the_declared_ones():
+    result, _ = records("fills_history", "one page, every field")
+    table = result.to_arrow()
+    assert set(table.column_names[-2:]) == {"fee", "tags"}
+    assert table["fee"].to_pylist() == [None, "1.20"]
+    assert table["tags"].to_pylist() == [None, None]
+
+
+def test_every_documented_field_is_in_some_vector():
+    seen = {}
+    for endpoint, name, kinds in SHAPES:
+        found = seen.setdefault((endpoint, frozenset(kinds)), set())
+        found |= {key for row in vector_case(endpoint, name)["result"] for key in row}
+    assert len(seen) == 11
+    for (endpoint, columns), found in seen.items():
+        assert columns <= found, f"{endpoint}: {columns - found}"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "name"),
+    [
+        ("plate_stocks", "one page"),
+        ("trading_days", "fields pass through as they come"),
+        ("trading_days", "arguments by name, fields nobody has seen"),
+    ],
+)
+def test_records_whose_fields_are_not_shown_still_make_columns(endpoint, name):
+    result, rows = records(endpoint, name)
+    names = {key for row in rows for key in row}
+    assert names <= set(result.to_arrow().column_names)
+    assert names <= set(result.to_pandas().columns)
+    assert names <= set(result.to_polars().columns)
+    assert result.to_arrow().num_rows == len(rows)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_pager_makes_one_frame_of_all_its_pages(face):
+    name = "four pages, odd cursors, an empty page in the middle"
+    case = vector_case("fills_history", name)
+    args, kwargs = case["call"]["args"], case["call"]["kwargs"]
+    deals = [row["deal_id"] for row in case["result"]]
+
+    async def use(client):
+        frames = []
+        for method in ("to_arrow", "to_pandas", "to_polars"):
+            pager = client.pager("fills_history", *args, **kwargs)
+            frames.append(await settled(getattr(pager, method)()))
+        return frames
+
+    with Scripted(scripted_answers(case) * 3) as server:
+        table, pandas, polars = run(face, server, use)
+    assert table["deal_id"].to_pylist() == deals
+    assert list(pandas["deal_id"]) == deals
+    assert polars["deal_id"].to_list() == deals
+    assert table["create_time"].cast(pa.int64()).to_pylist()[2] == 253402300799999999

@@ -1,0 +1,185 @@
+"""The command line: its exit statuses, its two commands, and where it writes."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_records import HOSTILE, FakeRecords, Field, fills
+
+from boardlot import errors, frames
+from boardlot.cli import main
+
+click = pytest.importorskip("click")
+from boardlot.cli import app, output  # noqa: E402  They need click.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nosuch"],
+        ["--format", "xml", "demo"],
+        ["sandbox", "--port", "70000"],
+        ["sandbox", "--error-rate", "1.5"],
+        ["sandbox", "--host", "0.0.0.0"],
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], capsys: Any) -> None:
+    assert main(arguments) == 2
+    seen = capsys.readouterr()
+    assert not seen.out
+    assert "Error: " in seen.err
+
+
+def test_help_lists_every_command(capsys: Any) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name, (_, line) in app.COMMANDS.items():
+        assert name in shown
+        assert line in shown
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.ConfigError("market is 'XX'", hint="Correct it."), 2),
+        (errors.ApiError("no such symbol", hint="Verify the code."), 1),
+        (errors.RequestTimeout("no answer"), 1),
+        (OSError("disk full"), 1),
+        (ImportError("needs pyarrow"), 1),
+    ],
+)
+def test_errors_go_to_stderr_with_their_hint(
+    error: Exception, status: int, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app.app, "main", fail)
+    assert main([]) == status
+    seen = capsys.readouterr()
+    hint = getattr(error, "hint", "")
+    assert seen.err == f"boardlot: {error}\n" + (f"hint: {hint}\n" if hint else "")
+    assert not seen.out
+
+
+def test_without_click_one_line_says_what_to_install() -> None:
+    code = "import sys; sys.modules['click'] = None; import boardlot.__main__ as m; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines() == [
+        "boardlot: the command line needs click: pip install 'boardlot[cli]'"
+    ]
+
+
+def serve(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "boardlot", "--format", "json", "sandbox", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_sandbox_serves_until_it_is_stopped(how: int, tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    with serve("--key-file", str(key)) as server:
+        assert server.stdout is not None
+        facts = json.loads(server.stdout.readline())
+        server.send_signal(how)
+        out, err = server.communicate(timeout=20)
+    assert server.returncode == 0
+    assert facts["base_url"].startswith("http://127.0.0.1:")
+    assert set(facts["accounts"]) == {"crypto", "sim", "trade"}
+    assert facts["key_id"]
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert "PRIVATE KEY" in key.read_text()
+    assert "PRIVATE KEY" not in out + err + json.dumps(facts)
+
+
+def test_sandbox_does_not_overwrite_a_key(tmp_path: Path, capsys: Any) -> None:
+    key = tmp_path / "key.pem"
+    key.write_text("mine")
+    assert main(["sandbox", "--key-file", str(key)]) == 2
+    assert "exists and is not overwritten" in capsys.readouterr().err
+    assert key.read_text() == "mine"
+
+
+def test_demo(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "new" / "folder"
+    assert main(["demo", "--out", str(out), "--seed", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "walked 2,000 fills" in shown
+    assert "the same 2,000 fills" in shown
+    assert max(map(len, shown.splitlines())) <= max(100, len(str(out)) + 30)
+    assert shown.splitlines()[-1] == f"the files are in {out}"
+    assert sorted(path.name for path in out.iterdir()) == ["fills.parquet", "fills.png"]
+    assert "PRIVATE KEY" not in shown
+    assert main(["demo", "--out", str(out)]) == 0
+
+
+def typed(rows: Any, schema: Any = None) -> FakeRecords:
+    class Typed(FakeRecords):
+        def to_arrow(self) -> Any:
+            return frames.to_arrow(self)
+
+    return Typed(rows, schema or rows.schema)
+
+
+@pytest.mark.parametrize("format_", app.FORMATS)
+def test_data_go_to_a_file_whole_or_not_at_all(format_: str, tmp_path: Path, capsys: Any) -> None:
+    if format_ == "parquet":
+        pytest.importorskip("pyarrow")
+    settings = app.Settings(format=format_, out=tmp_path / "data")
+    output.emit(settings, typed(fills(60)))
+    assert capsys.readouterr().err == f"wrote 60 rows to {settings.out}\n"
+    written = (tmp_path / "data").read_bytes()
+    if format_ == "json":
+        assert json.loads(written) == fills(60)
+    elif format_ == "jsonl":
+        assert [json.loads(line) for line in written.splitlines()] == fills(60)
+    elif format_ == "parquet":
+        assert written[:4] == b"PAR1"
+    else:
+        assert len(written.decode().splitlines()) == {"csv": 61, "table": 64}[format_]
+
+    with pytest.raises((TypeError, AttributeError)):
+        output.emit(settings, None)
+    assert (tmp_path / "data").read_bytes() == written
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_csv_has_every_field_and_values_as_sent(tmp_path: Path) -> None:
+    rows = [{"n": "0.10", "flag": True}, {"n": None, "new": {"a": "长"}, "text": 'a,"b"\n'}]
+    settings = app.Settings(format="csv", out=tmp_path / "data")
+    output.emit(settings, FakeRecords(rows, (Field("n", "decimal"), Field("gone", "text"))))
+    with (tmp_path / "data").open(encoding="utf-8", newline="") as file:
+        assert file.read() == (
+            'n,gone,flag,new,text\n0.10,,true,,\n,,,"{""a"":""长""}","a,""b""\n"\n'
+        )
+
+
+def test_a_table_obeys_nothing_in_it(tmp_path: Path) -> None:
+    settings = app.Settings(out=tmp_path / "data")
+    output.emit(settings, FakeRecords([{"name": HOSTILE}]))
+    assert b"\x1b" not in (tmp_path / "data").read_bytes()
+
+
+def test_global_options_stand_before_and_after_a_data_command() -> None:
+    seen: list[app.Settings] = []
+
+    @click.command("data", cls=app.DataCommand)  # type: ignore[untyped-decorator]
+    @click.pass_obj  # type: ignore[untyped-decorator]
+    def data(settings: app.Settings) -> None:
+        seen.append(settings)
+
+    group = click.Group("g", params=app.global_options(), commands=[data])
+    group.main(["--format", "csv", "--profile", "p", "data", "--format", "json"], "g", None, False)
+    assert seen == [app.Settings(profile="p", format="json")]

@@ -1,0 +1,50 @@
+//! Writes what is derived from the table of endpoints: the Python classes with their signatures
+//! and docstrings, the TypedDicts and enums, and the docs' page of endpoints.
+//!
+//! `make generate` runs it; a test fails where a file is stale.
+
+#[path = "generate/docs.rs"]
+mod docs;
+#[path = "generate/python_api.rs"]
+mod python_api;
+#[path = "generate/python_records.rs"]
+mod python_records;
+
+use std::{fs, io, path::Path};
+
+/// Every generated file with its contents.
+pub fn files() -> Vec<(&'static str, String)> {
+    vec![
+        ("python/boardlot/_api.py", python_api::text()),
+        ("python/boardlot/_records.py", python_records::text()),
+        ("docs/endpoints.md", docs::text()),
+    ]
+}
+
+#[allow(dead_code, reason = "the staleness test includes this file for `files` alone")]
+fn main() -> io::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (path, text) in files() {
+        let path = root.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+/// A text broken into lines of at most `width` characters, each behind `indent`.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.join("\n")
+}

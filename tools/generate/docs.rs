@@ -1,0 +1,154 @@
+//! `docs/endpoints.md`: the table of endpoints for reading.
+
+use boardlot::api::{
+    Answer, ENDPOINTS, Endpoint, Envelope, OAUTH_ENDPOINTS, Paging, Parameter, ParameterKind,
+    Place, Record,
+};
+
+pub fn text() -> String {
+    let mut out = String::from(
+        "# Endpoints\n\n\
+         Generated from the table of endpoints by `make generate`. Sections are those of the \
+         service document.\n\n\
+         | Method of the client | Request | Envelope | Pages | Section |\n|---|---|---|---|---|\n",
+    );
+    for endpoint in ENDPOINTS {
+        out += &format!(
+            "| [`{0}`](#{0}) | `{1} {2}` | {3} | {4} | {5} |\n",
+            endpoint.name,
+            endpoint.method.as_str(),
+            endpoint.path,
+            envelope(endpoint.envelope),
+            paging(endpoint.paging),
+            endpoint.section
+        );
+    }
+    out += "\nLogging in uses:\n\n| Request | What it does | Section |\n|---|---|---|\n";
+    for endpoint in OAUTH_ENDPOINTS {
+        out += &format!(
+            "| `{} {}` | {} | {} |\n",
+            endpoint.method.as_str(),
+            endpoint.path,
+            endpoint.summary,
+            endpoint.section
+        );
+    }
+    for endpoint in ENDPOINTS {
+        out += &section(endpoint);
+    }
+    out
+}
+
+fn section(endpoint: &Endpoint) -> String {
+    let mut out = format!("\n## {}\n\n{}\n", endpoint.name, endpoint.summary);
+    if !endpoint.notes.is_empty() {
+        out += &format!("\n{}\n", endpoint.notes);
+    }
+    if !endpoint.parameters.is_empty() {
+        out += "\n| Parameter | In | Required | Allowed | |\n|---|---|---|---|---|\n";
+        for parameter in endpoint.parameters {
+            out += &format!(
+                "| `{}` | {} | {} | {} | {} |\n",
+                parameter.name,
+                place(parameter.place),
+                if parameter.required { "yes" } else { "no" },
+                allowed(parameter),
+                parameter.doc
+            );
+        }
+    }
+    if !endpoint.failures.is_empty() {
+        out += "\n| Code | error.code | Condition | Handling |\n|---|---|---|---|\n";
+        for failure in endpoint.failures {
+            out += &format!(
+                "| {} | `{}` | {} | {} |\n",
+                failure.code, failure.error_code, failure.condition, failure.handling
+            );
+        }
+    }
+    if let Answer::Rows(_, schema) = endpoint.answer {
+        for record in schema.records() {
+            out += &fields(record);
+        }
+    }
+    out
+}
+
+fn fields(record: &Record) -> String {
+    let mut out = format!("\n### {}\n\n{} Section {}.\n", record.name, record.doc, record.section);
+    if record.groups.is_empty() {
+        return out;
+    }
+    out += "\n| Field | Kind | Unit | Values | |\n|---|---|---|---|---|\n";
+    for field in record.fields() {
+        let values = field.values.map(|set| format!("`{}`", set.name)).unwrap_or_default();
+        out += &format!(
+            "| `{}` | {} | {} | {} | {} |\n",
+            field.name,
+            field.kind.name(),
+            field.unit_name(),
+            values,
+            field.doc
+        );
+    }
+    out
+}
+
+fn envelope(envelope: Envelope) -> String {
+    match envelope {
+        Envelope::RetCode => "`ret_code: 0`".into(),
+        Envelope::Code => "`code: 0`".into(),
+        Envelope::Status => "`s: \"ok\"`".into(),
+        Envelope::Field(name) => format!("none; `{name}`"),
+        Envelope::NotShown => "not shown".into(),
+    }
+}
+
+fn paging(paging: Option<Paging>) -> &'static str {
+    match paging {
+        None => "",
+        Some(Paging::NextKey) => "`next_key`",
+        Some(Paging::PageFlag { .. }) => "`page_flag`",
+    }
+}
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::Path => "path",
+        Place::Query => "query",
+        Place::Body => "JSON body",
+        Place::Form => "form",
+    }
+}
+
+fn allowed(parameter: &Parameter) -> String {
+    match parameter.kind {
+        ParameterKind::Symbol => "`{market}.{code}`, at most 32 characters".into(),
+        ParameterKind::PlateCode => "`{market}.BK<digits>`".into(),
+        ParameterKind::OneOf(words) => {
+            words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+        }
+        ParameterKind::ValuesBy { sets, .. } => {
+            let mut names: Vec<&str> = sets.iter().map(|(_, set)| set.name).collect();
+            names.dedup();
+            names.sort_unstable();
+            names.dedup();
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+        }
+        ParameterKind::AccountNumber => "uint64".into(),
+        ParameterKind::AccountId => "1 to 64 letters, digits, `_`, `-`".into(),
+        ParameterKind::Integer { min, max } if max >= i64::from(i32::MAX) => {
+            if min == 1 {
+                "a positive whole number".into()
+            } else {
+                "a whole number".into()
+            }
+        }
+        ParameterKind::Integer { min, max } => format!("{min} to {max}"),
+        ParameterKind::Date => "`yyyy-MM-dd`".into(),
+        ParameterKind::Micros => "microseconds; 0 is open".into(),
+        ParameterKind::Text => "text".into(),
+        ParameterKind::TextList => "list of texts".into(),
+        ParameterKind::Cursor => "opaque".into(),
+    }
+}

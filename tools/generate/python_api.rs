@@ -1,0 +1,497 @@
+//! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
+
+use boardlot::{
+    api::{Answer, ENDPOINTS, Endpoint, FailureClass, Parameter, ParameterKind, Schema},
+    http::SenderOptions,
+};
+
+use super::{python_records::records, wrapped};
+
+/// Which of the two classes is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Face {
+    Sync,
+    Async,
+}
+
+/// A method that is no endpoint: the same in both classes but for `await`.
+struct Common {
+    name: &'static str,
+    /// Its parameters behind `self`, one an entry.
+    parameters: &'static [&'static str],
+    returns: Returns,
+    doc: &'static str,
+    /// The arguments of the core's method `_name`.
+    passed: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Returns {
+    /// Awaited in `AsyncClient`.
+    Value(&'static str),
+    /// The same object in both.
+    Plain(&'static str),
+    Pager(&'static str),
+}
+
+const COMMON: &[Common] = &[
+    Common {
+        name: "fetch_many",
+        parameters: &[
+            "method: str",
+            "keys: Iterable[str | int]",
+            "*",
+            "concurrency: int = 8",
+            "on_error: Literal[\"raise\", \"collect\"] = \"raise\"",
+            "progress: bool = False",
+        ],
+        returns: Returns::Value("Records[dict[str, Any]]"),
+        doc: "One method for many keys, `concurrency` requests at a time.\n\n\
+              `method` is the name of a method with exactly one required argument, such as\n\
+              `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
+              column of the key, named as the argument is. With `on_error=\"collect\"` the keys that\n\
+              fail go into `.errors`, each with its error; else the first failure is raised and the\n\
+              rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
+              Raises `ConfigError` for a key that the service document rules out, before anything\n\
+              is sent.\n\n\
+              >>> {client}.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])[0][\"symbol\"]\n\
+              'HK.00700'",
+        passed: "method, keys, concurrency, on_error, progress",
+    },
+    Common {
+        name: "request",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "*",
+            "query: Query | None = None",
+            "body: dict[str, Any] | list[Any] | bytes | None = None",
+            "headers: dict[str, str] | None = None",
+        ],
+        returns: Returns::Value("Response"),
+        doc: "Any request, authorized like the others; the envelope is left to the caller.\n\n\
+              `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
+              goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
+              `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are\n\
+              handled or raised. GET, HEAD and OPTIONS are retried where no answer came.\n\n\
+              >>> {client}.request(\"GET\", \"/api/v1.0/server-time\").status\n\
+              200",
+        passed: "method, path, query, body, headers",
+    },
+    Common {
+        name: "paginate",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "*",
+            "paging: Literal[\"next_key\", \"page_flag\"] | DateRange",
+            "rows: str",
+            "query: Query | None = None",
+            "body: dict[str, Any] | None = None",
+            "resume: str | None = None",
+        ],
+        returns: Returns::Pager("dict[str, Any]"),
+        doc: "The pages of any list.\n\n\
+              `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
+              backward by moving the end of a range of dates (service document, section 2.4).\n\
+              `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
+              The cursor travels in the query of a GET, else in the body. `resume` takes a pager's\n\
+              `.checkpoint()`.\n\n\
+              >>> path = \"/api/v1.0/quote/plate/HK.BK1001/stock\"\n\
+              >>> pages = client.paginate(\"POST\", path, paging=\"next_key\", rows=\"data.stock_list\")\n\
+              >>> pages.requests\n\
+              0",
+        passed: "method, path, paging, rows, query, body, resume",
+    },
+    Common {
+        name: "explain",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "query: Query | None = None",
+            "body: dict[str, Any] | list[Any] | bytes | None = None",
+        ],
+        returns: Returns::Plain("Explanation"),
+        doc: "What a request would be, signed as of now, without sending it.\n\n\
+              The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,\n\
+              `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service\n\
+              document, section 5.2.\n\n\
+              >>> client.explain(\"GET\", \"/api/v1.0/server-time\").payload_lines[1:]\n\
+              ['GET', '/api/v1.0/server-time', '', '']",
+        passed: "method, path, query, body",
+    },
+];
+
+pub fn text() -> String {
+    let names: Vec<&str> = records().iter().map(|record| record.name).collect();
+    let mut out = format!(
+        "\"\"\"`Client` and `AsyncClient`: a method for each endpoint of the service.\n\n\
+         Generated from the table of endpoints by `make generate`: change that, not this.\n\
+         \"\"\"\n\n\
+         from __future__ import annotations\n\n\
+         from . import _core\n\n\
+         TYPE_CHECKING = False\n\
+         if TYPE_CHECKING:\n    \
+             from collections.abc import Iterable, Mapping, Sequence\n    \
+             from datetime import date, datetime\n    \
+             from os import PathLike\n    \
+             from types import TracebackType\n    \
+             from typing import Any, Literal\n\n    \
+             from typing_extensions import Self\n\n    \
+             from ._core import (\n        ApiKey,\n        AsyncPager,\n        BearerToken,\n        \
+             DateRange,\n        Explanation,\n        Pager,\n        Records,\n        Response,\n    )\n    \
+             from ._records import (\n        {},\n    )\n\n    \
+             Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]\n    \
+             Day = str | date\n    \
+             Time = str | int | date | datetime\n",
+        names.join(",\n        ")
+    );
+    for face in [Face::Sync, Face::Async] {
+        out += &class(face);
+    }
+    out
+}
+
+fn class(face: Face) -> String {
+    let (name, opening) = match face {
+        Face::Sync => (
+            "Client",
+            "A client of the service whose calls block.\n\n    \
+             Safe to use from many threads at once, in a running event loop, and in a forked child.",
+        ),
+        Face::Async => (
+            "AsyncClient",
+            "A client of the service whose calls are awaited.\n\n    \
+             Bound to no event loop: it survives several `asyncio.run` calls. Cancelling a task\n    \
+             cancels its request.",
+        ),
+    };
+    let tag = if face == Face::Sync { "sync" } else { "async" };
+    let mut out = format!(
+        "\n\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
+         __slots__ = ()\n    _face = \"{tag}\"\n\n{}\n{}",
+        constructor_doc(),
+        constructor(),
+        context(face),
+    );
+    for endpoint in ENDPOINTS {
+        out += &method(face, endpoint);
+    }
+    for common in COMMON {
+        out += &common_method(face, common);
+    }
+    out
+}
+
+/// The options of a client: name, type, default, meaning. The numbers are the core's own.
+fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
+    let defaults = SenderOptions::default();
+    let none = || "None".to_owned();
+    vec![
+        ("auth", "ApiKey | BearerToken | None", none(), "who you are"),
+        (
+            "profile",
+            "str | None",
+            none(),
+            "a name in `config.toml` of the user's configuration folder: base URL, kind of auth and \
+             where its secret lies",
+        ),
+        (
+            "timeout",
+            "float",
+            format!("{:?}", defaults.timeout.as_secs_f64()),
+            "seconds for one attempt, connecting included",
+        ),
+        (
+            "connect_timeout",
+            "float",
+            format!("{:?}", defaults.connect_timeout.as_secs_f64()),
+            "seconds for connecting",
+        ),
+        (
+            "max_retries",
+            "int",
+            defaults.max_retries.to_string(),
+            "further attempts where a call may be repeated",
+        ),
+        ("rate_limit", "float | None", none(), "requests a second of this client"),
+        (
+            "max_connections",
+            "int",
+            defaults.max_connections.to_string(),
+            "requests under way at once",
+        ),
+        (
+            "max_body_bytes",
+            "int",
+            defaults.max_body_bytes.to_string(),
+            "the largest answer, decompressed",
+        ),
+        ("proxy", "str | None", none(), "a proxy URL; the environment's proxies are not used"),
+        (
+            "ca_file",
+            "str | PathLike[str] | None",
+            none(),
+            "a PEM bundle that is trusted besides the system's",
+        ),
+        ("headers", "Mapping[str, str] | None", none(), "sent with every request"),
+        ("ws_quote_url", "str | None", none(), "the quote WebSocket address, checked and kept"),
+        ("ws_trade_url", "str | None", none(), "the trade WebSocket address, checked and kept"),
+    ]
+}
+
+fn constructor_doc() -> String {
+    let mut out = wrapped(
+        "`base_url` is the service's address: https, or http to a loopback address written as a \
+         number. Raises `ConfigError` for anything that is not usable.",
+        96,
+        "    ",
+    );
+    out += "\n\n";
+    for (name, _, _, meaning) in options() {
+        out += &format!("{}\n", hanging(&format!("- `{name}`: {meaning}"), "    "));
+    }
+    out
+}
+
+fn constructor() -> String {
+    let mut out = String::from(
+        "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
+    );
+    for (name, kind, default, _) in options() {
+        out += &format!("        {name}: {kind} = {default},\n");
+    }
+    out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
+}
+
+fn context(face: Face) -> String {
+    let (asynchronous, a) = if face == Face::Async { ("async ", "a") } else { ("", "") };
+    format!(
+        "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
+         {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
+         error: BaseException | None,\n        traceback: TracebackType | None,\n    ) -> None:\n        \
+         self._close()\n\n    \
+         {asynchronous}def close(self) -> None:\n        \
+         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n"
+    )
+}
+
+fn method(face: Face, endpoint: &Endpoint) -> String {
+    let paged = endpoint.paging.is_some();
+    let is_async = face == Face::Async && !paged;
+    let record = match endpoint.answer {
+        Answer::Rows(_, Schema::One(record)) => record.name.to_owned(),
+        Answer::Rows(_, Schema::By(_, records)) => {
+            records.iter().map(|(_, record)| record.name).collect::<Vec<_>>().join(" | ")
+        }
+        _ => String::new(),
+    };
+    let returns = match (endpoint.answer, paged, face) {
+        (Answer::ServerTime(_), ..) => "datetime".to_owned(),
+        (_, true, Face::Sync) => format!("Pager[{record}]"),
+        (_, true, Face::Async) => format!("AsyncPager[{record}]"),
+        (_, false, _) => format!("Records[{record}]"),
+    };
+    let (required, optional): (Vec<&Parameter>, Vec<&Parameter>) =
+        endpoint.arguments().partition(|parameter| parameter.required);
+    let mut signature = vec!["self".to_owned()];
+    signature.extend(required.iter().map(|p| format!("{}: {}", p.name, annotation(p))));
+    if !optional.is_empty() || paged {
+        signature.push("*".to_owned());
+    }
+    signature
+        .extend(optional.iter().map(|p| format!("{}: {} | None = None", p.name, annotation(p))));
+    if paged {
+        signature.push("resume: str | None = None".to_owned());
+    }
+    let pairs: Vec<String> =
+        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
+    let passed = match pairs.join(", ") {
+        line if line.len() <= 60 => format!("[{line}]"),
+        _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
+    };
+    let call = match (endpoint.answer, paged) {
+        (Answer::ServerTime(_), _) => "self._server_time()".to_owned(),
+        (_, true) => format!("self._pages(\"{}\", {passed}, resume)", endpoint.name),
+        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
+    };
+    definition(is_async, endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
+}
+
+fn common_method(face: Face, common: &Common) -> String {
+    let (is_async, returns) = match (common.returns, face) {
+        (Returns::Value(kind), face) => (face == Face::Async, kind.to_owned()),
+        (Returns::Plain(kind), _) => (false, kind.to_owned()),
+        (Returns::Pager(row), Face::Sync) => (false, format!("Pager[{row}]")),
+        (Returns::Pager(row), Face::Async) => (false, format!("AsyncPager[{row}]")),
+    };
+    let mut signature = vec!["self".to_owned()];
+    signature.extend(common.parameters.iter().map(|&parameter| parameter.to_owned()));
+    let client = if is_async { "(await client" } else { "client" };
+    let mut doc: Vec<String> = Vec::new();
+    for line in common.doc.lines() {
+        let line = line.replace("{client}", client);
+        // An awaited call needs its closing bracket before what is taken of it.
+        doc.push(if is_async && line.starts_with(">>> (await") {
+            match line.rfind(')') {
+                Some(end) => format!("{}){}", &line[..=end], &line[end + 1..]),
+                None => line,
+            }
+        } else {
+            line
+        });
+    }
+    let call = format!("self._{}({})", common.name, common.passed);
+    definition(is_async, common.name, &signature, &returns, &doc.join("\n"), &call)
+}
+
+fn definition(
+    is_async: bool,
+    name: &str,
+    signature: &[String],
+    returns: &str,
+    doc: &str,
+    call: &str,
+) -> String {
+    let (asynchronous, awaited) = if is_async { ("async ", "await ") } else { ("", "") };
+    let one_line = format!("    {asynchronous}def {name}({}) -> {returns}:", signature.join(", "));
+    let head = if one_line.len() <= 100 {
+        one_line
+    } else {
+        format!(
+            "    {asynchronous}def {name}(\n        {},\n    ) -> {returns}:",
+            signature.join(",\n        ")
+        )
+    };
+    let doc: Vec<String> = doc
+        .lines()
+        .map(|line| if line.is_empty() { String::new() } else { format!("        {line}") })
+        .collect();
+    format!(
+        "\n{head}\n        \"\"\"{}\n        \"\"\"\n        return {awaited}{call}\n",
+        doc.join("\n").trim_start()
+    )
+}
+
+fn annotation(parameter: &Parameter) -> String {
+    match parameter.kind {
+        ParameterKind::Symbol | ParameterKind::PlateCode | ParameterKind::Text => "str".to_owned(),
+        ParameterKind::OneOf(words) => format!("Literal[\"{}\"]", words.join("\", \"")),
+        ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
+        ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
+        ParameterKind::Date => "Day".to_owned(),
+        ParameterKind::Micros => "Time".to_owned(),
+        ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
+    }
+}
+
+fn docstring(face: Face, endpoint: &Endpoint) -> String {
+    let mut parts = vec![endpoint.summary.to_owned()];
+    if !endpoint.notes.is_empty() {
+        parts.push(wrapped(endpoint.notes, 90, ""));
+    }
+    let mut arguments = Vec::new();
+    for parameter in endpoint.arguments() {
+        let form = match parameter.kind {
+            ParameterKind::Micros => {
+                " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
+                 microseconds since 1970."
+            }
+            ParameterKind::Date => " A `date` or `yyyy-MM-dd`.",
+            _ => "",
+        };
+        arguments.push(hanging(&format!("- `{}`: {}{form}", parameter.name, parameter.doc), ""));
+    }
+    if endpoint.paging.is_some() {
+        arguments
+            .push(hanging("- `resume`: a `.checkpoint()` of the same call: goes on after it.", ""));
+    }
+    if !arguments.is_empty() {
+        parts.push(arguments.join("\n"));
+    }
+    parts.push(wrapped(&result_doc(endpoint), 90, ""));
+    parts.push(wrapped(&raises(endpoint), 90, ""));
+    parts.push(format!("Service document, section {}.", endpoint.section));
+    parts.push(example(face, endpoint));
+    parts.join("\n\n")
+}
+
+fn result_doc(endpoint: &Endpoint) -> String {
+    match endpoint.answer {
+        Answer::ServerTime(_) => {
+            "Returns an aware UTC `datetime`, exact to the millisecond.".into()
+        }
+        Answer::Rows(_, schema) => {
+            let kind =
+                if endpoint.paging.is_some() { "A pager over" } else { "Returns `Records` of" };
+            let records: Vec<String> =
+                schema.records().iter().map(|record| format!("`{}`", record.name)).collect();
+            let fields = match schema {
+                Schema::One(record) if record.fields().next().is_some() => {
+                    let names: Vec<&str> = record.fields().map(|field| field.name).collect();
+                    format!(" Fields: {}; `.schema` has kinds and units.", names.join(", "))
+                }
+                Schema::One(_) => String::new(),
+                Schema::By(parameter, _) => format!(" The record depends on `{parameter}`."),
+            };
+            format!("{kind} {}.{fields}", records.join(", "))
+        }
+        Answer::Object(_) | Answer::Page => String::new(),
+    }
+}
+
+fn raises(endpoint: &Endpoint) -> String {
+    let mut refusals: Vec<(String, Vec<String>)> = Vec::new();
+    for failure in endpoint.failures {
+        let class = match FailureClass::of(200, Some(failure.code), Some(failure.error_code), "") {
+            FailureClass::InvalidParameter => "InvalidParameter",
+            FailureClass::InvalidSymbol => "InvalidSymbol",
+            FailureClass::Service => "ServiceError",
+            _ => "ApiError",
+        };
+        let what = format!("`{class}` ({}: CODES)", failure.condition);
+        match refusals.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, codes)) => codes.push(failure.code.to_string()),
+            None => refusals.push((what, vec![failure.code.to_string()])),
+        }
+    }
+    let mut classes: Vec<String> =
+        refusals.iter().map(|(what, codes)| what.replace("CODES", &codes.join(", "))).collect();
+    classes.insert(0, "`ConfigError` for an argument that the document rules out".into());
+    format!("Raises {}; see `boardlot.errors` for the others.", classes.join(", "))
+}
+
+/// The example as a doctest; `AsyncClient`'s awaits, which the tests know how to run.
+fn example(face: Face, endpoint: &Endpoint) -> String {
+    let example = &endpoint.example;
+    let call = match (face, endpoint.paging.is_some()) {
+        (Face::Async, false) => format!("(await {})", example.call),
+        _ => example.call.to_owned(),
+    };
+    let shown = match (face, endpoint.paging.is_some()) {
+        (Face::Async, true) if example.shown.starts_with("next({})") => {
+            example.shown.replace("next({})", &format!("(await anext({call}))"))
+        }
+        (Face::Async, true) => format!(
+            "len(await {})",
+            example
+                .shown
+                .replace("{}", &call)
+                .trim_start_matches("len(")
+                .trim_end_matches(')')
+                .to_owned()
+                + ")"
+        ),
+        _ => example.shown.replace("{}", &call),
+    };
+    format!(">>> {shown}\n{}", example.result)
+}
+
+/// A list item whose further lines stand below its text.
+fn hanging(text: &str, indent: &str) -> String {
+    wrapped(text, 90, &format!("{indent}  ")).replacen(
+        &format!("{indent}  -"),
+        &format!("{indent}-"),
+        1,
+    )
+}

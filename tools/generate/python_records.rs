@@ -1,0 +1,139 @@
+//! `_records.py`: a TypedDict for each record, an enum for each closed set of values.
+
+use boardlot::api::{Answer, ENDPOINTS, Field, Kind, Record, VALUE_SETS, Value, ValueSet, Wire};
+
+use super::wrapped;
+
+pub fn text() -> String {
+    let mut out = String::from(
+        "\"\"\"The service's records as TypedDicts, and its closed sets of values as enums.\n\n\
+         Generated from the table of endpoints by `make generate`: change that, not this.\n\
+         \"\"\"\n\n\
+         from __future__ import annotations\n\n\
+         from enum import Enum, IntEnum\n\
+         from typing import Any, TypedDict\n",
+    );
+    for set in VALUE_SETS {
+        out += &value_set(set);
+    }
+    for record in records() {
+        out += &typed_dict(record);
+    }
+    out
+}
+
+/// Every record of a row, in the order of the table.
+pub fn records() -> Vec<&'static Record> {
+    ENDPOINTS
+        .iter()
+        .filter_map(|endpoint| match endpoint.answer {
+            Answer::Rows(_, schema) => Some(schema.records()),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}
+
+fn value_set(set: &ValueSet) -> String {
+    let texts = set.members.iter().any(|member| matches!(member.value, Value::Text(_)));
+    let base = if texts { "str, Enum" } else { "IntEnum" };
+    let mut out = format!(
+        "\n\nclass {}({base}):\n    \"\"\"{} Service document, section {}.\"\"\"\n\n",
+        set.name, set.doc, set.section
+    );
+    for member in set.members {
+        let value = match member.value {
+            Value::Integer(number) => number.to_string(),
+            Value::Text(text) => format!("\"{text}\""),
+        };
+        out += &format!("    {} = {value}\n    \"\"\"{}\"\"\"\n", member.name, member.doc);
+    }
+    if texts {
+        out += "\n    def __str__(self) -> str:\n        return str(self.value)\n";
+    }
+    out
+}
+
+fn typed_dict(record: &Record) -> String {
+    let mut out = String::new();
+    for field in record.fields() {
+        if let Kind::Object(fields) = field.kind {
+            out += &class(&object_name(record, field), field.doc, record.section, fields.iter());
+        }
+    }
+    out + &class_of(record)
+}
+
+fn class_of(record: &Record) -> String {
+    if record.groups.is_empty() {
+        return format!(
+            "\n\n{} = dict[str, Any]\n\"\"\"{} Service document, section {}.\"\"\"\n",
+            record.name, record.doc, record.section
+        );
+    }
+    let mut out = header(record.name, record.doc, record.section);
+    for field in record.fields() {
+        out += &member(field, &python_type(record, field));
+    }
+    out
+}
+
+fn class<'a>(
+    name: &str,
+    doc: &str,
+    section: &str,
+    fields: impl Iterator<Item = &'a Field>,
+) -> String {
+    let mut out = header(name, &format!("{doc}."), section);
+    for field in fields {
+        out += &member(field, "str");
+    }
+    out
+}
+
+fn header(name: &str, doc: &str, section: &str) -> String {
+    format!(
+        "\n\nclass {name}(TypedDict, total=False):\n    \"\"\"{doc} Service document, section \
+         {section}.\"\"\"\n\n"
+    )
+}
+
+fn member(field: &Field, python_type: &str) -> String {
+    let mut doc = field.doc.to_owned();
+    match field.kind {
+        Kind::Timestamp(unit, _) => doc += &format!(" ({} since 1970)", unit.symbol()),
+        Kind::Decimal if field.unit.is_empty() => doc += " (decimal)",
+        Kind::Decimal => doc += &format!(" (decimal, {})", field.unit),
+        Kind::Date => doc += " (date)",
+        _ if !field.unit.is_empty() => doc += &format!(" ({})", field.unit),
+        _ => {}
+    }
+    let doc = wrapped(&format!("\"\"\"{doc}\"\"\""), 96, "    ");
+    format!("    {}: {python_type}\n{doc}\n", field.name)
+}
+
+/// The Python type of a field's value as it is sent; what else may stand for none is in the union.
+fn python_type(record: &Record, field: &Field) -> String {
+    match field.kind {
+        Kind::Text | Kind::Date => "str".to_owned(),
+        Kind::Integer => "int".to_owned(),
+        Kind::Number => "float".to_owned(),
+        Kind::Flag => "bool".to_owned(),
+        Kind::Decimal => "str | None".to_owned(),
+        Kind::Timestamp(_, Wire::Integer) => "int".to_owned(),
+        Kind::Timestamp(_, Wire::Text) => "str".to_owned(),
+        Kind::Object(_) => object_name(record, field),
+    }
+}
+
+/// `symbol_pair` of `CryptoOrder` is a `CryptoOrderSymbolPair`.
+fn object_name(record: &Record, field: &Field) -> String {
+    let camel: String = field
+        .name
+        .split('_')
+        .flat_map(|part| {
+            part.chars().take(1).flat_map(char::to_uppercase).chain(part.chars().skip(1))
+        })
+        .collect();
+    format!("{}{camel}", record.name)
+}
