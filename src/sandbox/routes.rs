@@ -3,7 +3,7 @@
 
 use super::{
     arguments::{Arguments, percent_decoded},
-    dividends, history,
+    history,
     reply::{INVALID, Refusal, Reply},
     world::World,
 };
@@ -27,7 +27,7 @@ pub const ROUTES: &[Route] = &[
     route(&api::TRADING_DAYS, INVALID, |world, asked| world.calendar.trading_days(asked)),
     route(&api::REFERENCE_FUTURES, INVALID, |world, asked| world.futures.related(world, asked)),
     route(&api::IPO_LIST, INVALID, |world, asked| world.ipos.list(asked)),
-    route(&api::DIVIDENDS, INVALID, dividends::dividends),
+    route(&api::DIVIDENDS, INVALID, |world, asked| world.dividends.of(world, asked)),
     route(&api::PLATE_STOCKS, INVALID, |world, asked| world.plates.stocks(world, asked)),
     // Seen in the document's error examples: 1 here, -1200 for the deals.
     route(&api::CRYPTO_ORDERS, 1, |world, asked| world.crypto.orders(world.seed, asked)),

@@ -32,6 +32,8 @@ use crate::api::THROTTLED_CODE;
 /// How many requests are remembered.
 const RECEIVED_MAX: usize = 10_000;
 const BODY_MAX_BYTES: usize = 1 << 20;
+/// A longer path with its query is refused, so that what is remembered stays small.
+const TARGET_MAX_BYTES: usize = 8 << 10;
 /// Where a connection is closed in the middle of a body, the first half gets this long to leave.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -138,6 +140,11 @@ async fn answer(shared: &Shared, request: Request) -> Response {
     let method = parts.method.as_str();
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();
+    if path.len() + query.len() > TARGET_MAX_BYTES {
+        let status = StatusCode::URI_TOO_LONG;
+        shared.record(method, path.get(..TARGET_MAX_BYTES).unwrap_or(""), "", status.as_u16());
+        return Outcome::plain(status, "the path or query is too long").response(false);
+    }
     let (delay, fault) = shared.fate();
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
@@ -145,19 +152,19 @@ async fn answer(shared: &Shared, request: Request) -> Response {
     // Read before anything is answered, so that the connection can be kept.
     let body =
         if body.is_end_stream() { Ok(Bytes::new()) } else { to_bytes(body, BODY_MAX_BYTES).await };
-    let mut response = match fault {
+    match fault {
         Some(Fault::Drop) => {
             if let Some(ConnectInfo(cut)) = parts.extensions.get::<ConnectInfo<Cut>>() {
                 cut.now();
             }
             shared.record(method, path, query, 0);
-            return Response::new(Body::empty());
+            Response::new(Body::empty())
         }
         Some(Fault::Html) => {
             shared.record(method, path, query, 200);
             let mut response = Response::new(Body::from(HTML_PAGE));
             response.headers_mut().insert(CONTENT_TYPE, HTML);
-            return response;
+            response
         }
         _ => {
             let found = find(method, path);
@@ -185,9 +192,7 @@ async fn answer(shared: &Shared, request: Request) -> Response {
             }
             response
         }
-    };
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
+    }
 }
 
 /// The answer of a known endpoint.
@@ -247,6 +252,7 @@ impl Outcome {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        headers.insert(CONTENT_TYPE, JSON);
         if self.status == StatusCode::TOO_MANY_REQUESTS {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }

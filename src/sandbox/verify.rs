@@ -142,7 +142,7 @@ impl Credentials {
 
 impl Nonces {
     fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Refusal> {
-        if now_ms >= self.next_sweep_ms || self.until_ms.len() >= NONCES_MAX {
+        if now_ms >= self.next_sweep_ms {
             self.until_ms.retain(|_, until_ms| *until_ms >= now_ms);
             self.next_sweep_ms = now_ms.saturating_add(SWEEP_MS);
         }
