@@ -8,17 +8,42 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 import pandas
 import polars
 import pyarrow
-from typing_extensions import CapsuleType, Self
+from typing_extensions import CapsuleType, Self, disjoint_base
 
 from ._api import AsyncClient, Client
 from .errors import BoardlotError
 
-Row_co = TypeVar("Row_co", covariant=True)
-Decimals = Literal["float64", "decimal", "string"]
-Invalid = Literal["raise", "null"]
-AlgorithmName = Literal["Ed25519", "RSA-SHA256"]
-Credentials = ApiKey | BearerToken
+_Row_co = TypeVar("_Row_co", covariant=True)
+_Decimals = Literal["float64", "decimal", "string"]
+_Invalid = Literal["raise", "null"]
+_Algorithm = Literal["Ed25519", "RSA-SHA256"]
 
+__all__ = [
+    "ApiKey",
+    "ArrowStream",
+    "AsyncPageIterator",
+    "AsyncPager",
+    "BearerToken",
+    "ClientBase",
+    "DateRange",
+    "Explanation",
+    "Faults",
+    "GeneratedKey",
+    "PageIterator",
+    "Pager",
+    "PagerBase",
+    "Ready",
+    "Received",
+    "Records",
+    "RecordsIterator",
+    "Response",
+    "Sandbox",
+    "SchemaField",
+    "__version__",
+    "_shut_down",
+    "generate_key",
+    "signature_payload",
+]
 __version__: str
 
 @final
@@ -33,7 +58,7 @@ class ApiKey:
     @property
     def key_id(self) -> str: ...
     @property
-    def algorithm(self) -> AlgorithmName: ...
+    def algorithm(self) -> _Algorithm: ...
     def public_key_pem(self) -> str: ...
     def sign(self, payload: bytes) -> str: ...
     def __getnewargs__(self) -> tuple[str, Any]: ...
@@ -50,10 +75,11 @@ class GeneratedKey:
     @property
     def public_pem(self) -> str: ...
 
-def generate_key(algorithm: AlgorithmName = "Ed25519", *, bits: int = 3072) -> GeneratedKey: ...
+def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey: ...
 def signature_payload(
     timestamp_ms: int, method: str, path: str, query: str = "", body: bytes | None = None
 ) -> bytes: ...
+
 @final
 class DateRange:
     def __new__(
@@ -79,16 +105,16 @@ class ArrowStream:
 
 # A `Sequence` by registration: it inherits nothing.
 @final
-class Records(Sequence[Row_co]):  # type: ignore[misc]
+class Records(Sequence[_Row_co]):
     @classmethod
-    def __class_getitem__(cls, key: Any, /) -> Any: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
     def __len__(self) -> int: ...
     @overload
-    def __getitem__(self, key: int, /) -> Row_co: ...
+    def __getitem__(self, key: int, /) -> _Row_co: ...
     @overload
-    def __getitem__(self, key: slice, /) -> Records[Row_co]: ...
-    def __iter__(self) -> RecordsIterator[Row_co]: ...
-    def __reversed__(self) -> RecordsIterator[Row_co]: ...
+    def __getitem__(self, key: slice, /) -> Records[_Row_co]: ...
+    def __iter__(self) -> RecordsIterator[_Row_co]: ...
+    def __reversed__(self) -> RecordsIterator[_Row_co]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
@@ -107,90 +133,145 @@ class Records(Sequence[Row_co]):  # type: ignore[misc]
     def schema(self) -> tuple[SchemaField, ...]: ...
     def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]: ...
     def to_pandas(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> pandas.DataFrame: ...
     def to_polars(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> polars.DataFrame: ...
     def to_arrow(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
     ) -> pyarrow.Table: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
     def _repr_html_(self) -> str: ...
 
 @final
-class RecordsIterator(Iterator[Row_co]):
+class RecordsIterator(Iterator[_Row_co]):
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Row_co: ...
+    def __next__(self) -> _Row_co: ...
     def __length_hint__(self) -> int: ...
 
-class PagerBase(Generic[Row_co]):
+@disjoint_base
+class PagerBase(Generic[_Row_co]):
     @classmethod
-    def __class_getitem__(cls, key: Any, /) -> Any: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
     @property
     def total(self) -> int | None: ...
     @property
     def requests(self) -> int: ...
     def checkpoint(self) -> str: ...
-
-@final
-class Pager(PagerBase[Row_co], Iterator[Row_co]):
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Row_co: ...
-    def pages(self) -> PageIterator[Row_co]: ...
+    # Each gives its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
+    def pages(self) -> Any: ...
     def all(
         self,
         max_items: int | None = None,
         max_pages: int | None = None,
         *,
         progress: bool = False,
-    ) -> Records[Row_co]: ...
+    ) -> Any: ...
     def to_pandas(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> Any: ...
+    def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> Any: ...
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> Any: ...
+
+@final
+class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Row_co: ...
+    def pages(self) -> PageIterator[_Row_co]: ...
+    def all(
+        self,
+        max_items: int | None = None,
+        max_pages: int | None = None,
+        *,
+        progress: bool = False,
+    ) -> Records[_Row_co]: ...
+    def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> pandas.DataFrame: ...
     def to_polars(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> polars.DataFrame: ...
     def to_arrow(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> pyarrow.Table: ...
 
 @final
-class AsyncPager(PagerBase[Row_co], AsyncIterator[Row_co]):
+class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
     def __aiter__(self) -> Self: ...
-    async def __anext__(self) -> Row_co: ...
-    def pages(self) -> AsyncPageIterator[Row_co]: ...
+    async def __anext__(self) -> _Row_co: ...
+    def pages(self) -> AsyncPageIterator[_Row_co]: ...
     async def all(
         self,
         max_items: int | None = None,
         max_pages: int | None = None,
         *,
         progress: bool = False,
-    ) -> Records[Row_co]: ...
+    ) -> Records[_Row_co]: ...
     async def to_pandas(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> pandas.DataFrame: ...
     async def to_polars(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> polars.DataFrame: ...
     async def to_arrow(
-        self, *, decimals: Decimals = "float64", invalid: Invalid = "raise", progress: bool = False
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
     ) -> pyarrow.Table: ...
 
 @final
-class PageIterator(Iterator[Records[Row_co]]):
+class PageIterator(Iterator[Records[_Row_co]]):
     @classmethod
-    def __class_getitem__(cls, key: Any, /) -> Any: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Records[Row_co]: ...
+    def __next__(self) -> Records[_Row_co]: ...
 
 @final
-class AsyncPageIterator(AsyncIterator[Records[Row_co]]):
+class AsyncPageIterator(AsyncIterator[Records[_Row_co]]):
     @classmethod
-    def __class_getitem__(cls, key: Any, /) -> Any: ...
+    def __class_getitem__(cls, key: Any) -> Any: ...
     def __aiter__(self) -> Self: ...
-    async def __anext__(self) -> Records[Row_co]: ...
+    async def __anext__(self) -> Records[_Row_co]: ...
 
 @final
 class Response:
@@ -217,6 +298,7 @@ class Explanation:
     @property
     def headers(self) -> dict[str, str]: ...
 
+@disjoint_base
 class ClientBase:
     _face: str
     def __new__(cls, base_url: str | None = None, **options: Any) -> Self: ...
@@ -324,12 +406,12 @@ class Sandbox:
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
     def upload_key(self, public_pem: str) -> str: ...
-    def api_key(self, algorithm: AlgorithmName = "Ed25519") -> ApiKey: ...
+    def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey: ...
     def client(
-        self, auth: AlgorithmName | Credentials | None = None, **options: Any
+        self, auth: _Algorithm | ApiKey | BearerToken | None = None, **options: Any
     ) -> Client: ...
     def async_client(
-        self, auth: AlgorithmName | Credentials | None = None, **options: Any
+        self, auth: _Algorithm | ApiKey | BearerToken | None = None, **options: Any
     ) -> AsyncClient: ...
     def reset(self) -> None: ...
     def close(self) -> None: ...

@@ -27,7 +27,7 @@ use super::{
     verify::{Credentials, Signed},
     world::World,
 };
-use crate::api::THROTTLED_CODE;
+use crate::error::THROTTLED_CODE;
 
 /// How many requests are remembered.
 const RECEIVED_MAX: usize = 10_000;

@@ -14,9 +14,8 @@ use base64::{
 
 use super::{keys::UploadedKey, lock, reply::Refusal, tokens::Tokens};
 use crate::{
-    api::{CLOCK_OFFSET_CODE, THROTTLED_CODE},
     auth::payload,
-    error::{Error, Result},
+    error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
 };
 
 /// How far the client's clock may be off, either way.

@@ -1,7 +1,8 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
 use boardlot::{
-    api::{Answer, ENDPOINTS, Endpoint, FailureClass, Parameter, ParameterKind, Schema},
+    api::{Answer, ENDPOINTS, Endpoint, Parameter, ParameterKind, Schema},
+    error::FailureClass,
     http::SenderOptions,
 };
 
