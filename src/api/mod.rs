@@ -166,7 +166,14 @@ pub struct Example {
     pub call: &'static str,
     /// What is taken of its result: `{}` stands for the call.
     pub shown: &'static str,
+    /// The same of an asynchronous pager, which is not awaited itself.
+    pub shown_async: Option<&'static str>,
     pub result: &'static str,
+}
+
+impl Example {
+    /// For endpoints that are no methods of the client.
+    pub const NONE: Example = Example { call: "", shown: "", shown_async: None, result: "" };
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_classed_by_its_code_before_its_status() {
-        let table: &[(u16, Option<i64>, Option<&str>, &str, FailureClass)] = &[
+        for (status, code, error_code, message, class) in [
             (200, Some(-3), Some("invalid_parameter"), "", InvalidParameter),
             (500, Some(-7), Some("invalid_symbol"), "", InvalidSymbol),
             (404, None, Some("invalid_symbol"), "", InvalidSymbol),
@@ -77,9 +77,8 @@ mod tests {
             (403, Some(1), None, "", PermissionDenied),
             (200, Some(1), None, "no such account", Other),
             (200, Some(-1200), None, "", Other),
-        ];
-        for (status, code, error_code, message, class) in table {
-            assert_eq!(FailureClass::of(*status, *code, *error_code, message), *class);
+        ] {
+            assert_eq!(FailureClass::of(status, code, error_code, message), class);
         }
     }
 }
