@@ -77,7 +77,7 @@ class GeneratedKey:
 
 def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey: ...
 def signature_payload(
-    timestamp_ms: int, method: str, path: str, query: str = "", body: bytes | None = None
+    timestamp_ms: int, method: str, path: str, query: str = "", body: bytes = b""
 ) -> bytes: ...
 
 @final
