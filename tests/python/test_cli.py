@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import boardlot as bl
 import pytest
 from boardlot import errors, frames
 from boardlot.cli import main
@@ -182,3 +183,19 @@ def test_global_options_stand_before_and_after_a_data_command() -> None:
     group = click.Group("g", params=app.global_options(), commands=[data])
     group.main(["--format", "csv", "--profile", "p", "data", "--format", "json"], "g", None, False)
     assert seen == [app.Settings(profile="p", format="json")]
+
+
+def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "key.pem"
+    command = [sys.executable, "-m", "boardlot", "keygen", str(file)]
+    made = subprocess.run(command, capture_output=True, text=True, umask=0)
+    assert made.returncode == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert bl.ApiKey("app-key", file).public_key_pem() == made.stdout
+    assert "PRIVATE" not in made.stdout + made.stderr
+
+    before = file.read_bytes()
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 2
+    assert "not overwritten" in again.stderr
+    assert file.read_bytes() == before

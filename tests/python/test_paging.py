@@ -2,11 +2,10 @@
 
 import json
 
+import boardlot as bl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import boardlot as bl
 
 ACCOUNT = "281756"
 

@@ -21,6 +21,7 @@ FORMATS = ["table", "json", "jsonl", "csv", "parquet"]
 # are loaded only when they are called.
 COMMANDS = {
     "demo": ("demo", "See all of it without an account, against the sandbox."),
+    "keygen": ("keygen", "Make a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with made-up data."),
 }
 
