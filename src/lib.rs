@@ -1,4 +1,4 @@
-//! boardlot: a client for market data and trading, and a sandbox of the service.
+#![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod api;
 pub mod auth;

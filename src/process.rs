@@ -62,6 +62,12 @@ impl<T> PerProcess<T> {
     }
 }
 
+impl<T> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> std::fmt::Debug for PerProcess<T> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("PerProcess(..)")

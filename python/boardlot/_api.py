@@ -452,9 +452,7 @@ class Client(_core.ClientBase):
         The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
         `.checkpoint()`.
 
-        >>> path = "/api/v1.0/quote/plate/HK.BK1001/stock"
-        >>> pages = client.paginate("POST", path, paging="next_key", rows="data.stock_list")
-        >>> pages.requests
+        >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
         return self._paginate(method, path, paging, rows, query, body, resume)
@@ -883,9 +881,7 @@ class AsyncClient(_core.ClientBase):
         The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
         `.checkpoint()`.
 
-        >>> path = "/api/v1.0/quote/plate/HK.BK1001/stock"
-        >>> pages = client.paginate("POST", path, paging="next_key", rows="data.stock_list")
-        >>> pages.requests
+        >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
         """
         return self._paginate(method, path, paging, rows, query, body, resume)

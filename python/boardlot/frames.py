@@ -69,7 +69,7 @@ def to_pandas(
     try:
         import pandas as pd
         import pyarrow as pa
-        import pyarrow.types as types
+        from pyarrow import types
     except ImportError as missing:
         raise _absent("to_pandas()", "pandas", missing) from missing
 
@@ -80,7 +80,8 @@ def to_pandas(
         if column.null_count and types.is_integer(column.type):
             nullable[place] = _nullable_integer(pd, str(column.type)).__from_arrow__(column)
         elif column.null_count and types.is_boolean(column.type):
-            nullable[place] = pd.BooleanDtype().__from_arrow__(column)
+            boolean: Any = pd.BooleanDtype()
+            nullable[place] = boolean.__from_arrow__(column)
 
     names = table.column_names
     table = table.select([place for place in range(len(names)) if place not in nullable])

@@ -42,8 +42,7 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         ConfigError: There is no such column.
     """
     try:
-        import matplotlib.dates as dates
-        import matplotlib.ticker as ticker
+        from matplotlib import dates, ticker
     except ImportError as missing:
         raise ImportError(
             "plots.fills() needs matplotlib: pip install 'boardlot[notebook]'", name=missing.name

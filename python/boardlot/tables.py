@@ -286,7 +286,7 @@ def _times(values: Sequence[object], unit: str) -> list[str]:
 
 def _moment(value: object, unit: str) -> object:
     """The point in time, `None` for none, or the value itself where it is no such count."""
-    if value is None or value == "" or value == 0 or value == "0":
+    if value is None or value in ("", 0, "0"):
         return None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return value

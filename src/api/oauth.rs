@@ -15,8 +15,6 @@ pub const SCOPES: &[(&str, &str)] = &[
     ("accid:*", "All accounts"),
 ];
 
-const NO_EXAMPLE: Example = Example { call: "", shown: "", result: "" };
-
 pub const REGISTER: Endpoint = Endpoint {
     name: "register",
     method: Method::Post,
@@ -46,7 +44,7 @@ pub const REGISTER: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     repeatable: false,
-    example: NO_EXAMPLE,
+    example: Example::NONE,
 };
 
 pub const AUTHORIZE: Endpoint = Endpoint {
@@ -80,7 +78,7 @@ pub const AUTHORIZE: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     repeatable: true,
-    example: NO_EXAMPLE,
+    example: Example::NONE,
 };
 
 pub const TOKEN: Endpoint = Endpoint {
@@ -110,7 +108,7 @@ pub const TOKEN: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     repeatable: false,
-    example: NO_EXAMPLE,
+    example: Example::NONE,
 };
 
 pub const CLIENT_RECORD: Record = Record {

@@ -26,7 +26,12 @@ pub const SERVER_TIME: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     repeatable: true,
-    example: Example { call: "client.server_time()", shown: "str({}.tzinfo)", result: "'UTC'" },
+    example: Example {
+        call: "client.server_time()",
+        shown: "str({}.tzinfo)",
+        shown_async: None,
+        result: "'UTC'",
+    },
 };
 
 pub const TRADING_DAYS: Endpoint = Endpoint {
@@ -53,6 +58,7 @@ pub const TRADING_DAYS: Endpoint = Endpoint {
     example: Example {
         call: "client.trading_days(\"HK\", \"2026-01-01\", \"2026-01-05\")",
         shown: "[day[\"time\"] for day in {}]",
+        shown_async: None,
         result: "['2026-01-02', '2026-01-05']",
     },
 };
@@ -98,6 +104,7 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
     example: Example {
         call: "client.reference_futures(\"HK.HSImain\")",
         shown: "{}[0][\"stock_type\"]",
+        shown_async: None,
         result: "'FUTURE'",
     },
 };
@@ -175,6 +182,7 @@ pub const IPO_LIST: Endpoint = Endpoint {
     example: Example {
         call: "client.ipo_list(\"us\")",
         shown: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
+        shown_async: None,
         result: "True",
     },
 };
@@ -373,6 +381,7 @@ pub const DIVIDENDS: Endpoint = Endpoint {
     example: Example {
         call: "client.dividends(\"HK.00700\")",
         shown: "{}[0][\"currency\"]",
+        shown_async: None,
         result: "'HKD'",
     },
 };
@@ -427,6 +436,7 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
     example: Example {
         call: "client.plate_stocks(\"HK.BK1001\")",
         shown: "next({})[\"code\"].startswith(\"HK.\")",
+        shown_async: Some("(await anext({}))[\"code\"].startswith(\"HK.\")"),
         result: "True",
     },
 };

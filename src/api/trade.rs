@@ -31,6 +31,7 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
     example: Example {
         call: "client.crypto_orders(sandbox.accounts[\"crypto\"][0])",
         shown: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
+        shown_async: Some("(await anext({}))[\"ord_status\"] in list(bl.CryptoOrderStatus)"),
         result: "True",
     },
 };
@@ -87,6 +88,7 @@ pub const SIM_ORDERS: Endpoint = Endpoint {
     example: Example {
         call: "client.sim_orders(sandbox.accounts[\"sim\"][0])",
         shown: "{}[0][\"side\"] in list(bl.SimSide)",
+        shown_async: None,
         result: "True",
     },
 };
@@ -136,6 +138,7 @@ pub const SIM_POSITIONS: Endpoint = Endpoint {
     example: Example {
         call: "client.sim_positions(sandbox.accounts[\"sim\"][0])",
         shown: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
+        shown_async: None,
         result: "True",
     },
 };
@@ -195,6 +198,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
     example: Example {
         call: "client.fills_history(sandbox.accounts[\"trade\"][0], \"HK\")",
         shown: "len({}.all(max_items=75))",
+        shown_async: Some("len(await {}.all(max_items=75))"),
         result: "75",
     },
 };

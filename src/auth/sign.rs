@@ -121,10 +121,8 @@ mod tests {
             let text = String::from_utf8(payload(timestamp, &method, &path, &query, &body))
                 .expect("text");
             let lines: Vec<&str> = text.split('\n').collect();
-            prop_assert_eq!(
-                lines,
-                vec![&*timestamp.to_string(), &*method, &*path, &*query, &*body_hash(&body)]
-            );
+            let (timestamp, hash) = (timestamp.to_string(), body_hash(&body));
+            prop_assert_eq!(lines, [&*timestamp, &*method, &*path, &*query, &*hash]);
         }
     }
 }

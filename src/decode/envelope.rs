@@ -10,8 +10,8 @@ use super::{
     json::{Members, member, members, nests_too_deeply},
 };
 use crate::{
-    api::{Answer, Envelope, FailureClass, SERVER_TIME},
-    error::{Error, ErrorKind, Refusal, Result, first_of},
+    api::{Answer, Envelope, SERVER_TIME},
+    error::{Error, ErrorKind, FailureClass, Refusal, Result, first_of},
 };
 
 /// The rows of an answer that says it is a success; the error that it is otherwise.

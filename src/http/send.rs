@@ -16,9 +16,9 @@ use super::{
     limit::RateLimit,
 };
 use crate::{
-    api::{FailureClass, SERVER_TIME},
+    api::SERVER_TIME,
     auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp},
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, FailureClass, Result},
     process::PerProcess,
 };
 

@@ -120,8 +120,11 @@ impl Abort {
 struct Delivery {
     event_loop: Py<PyAny>,
     waiter: Py<PyAny>,
-    finish: Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>,
+    finish: Resolve,
 }
+
+/// Makes the outcome, attached to the interpreter.
+type Resolve = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 
 static NOTIFIER: PerProcess<Arc<Notifier>> = PerProcess::new();
 

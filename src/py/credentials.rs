@@ -169,7 +169,10 @@ impl BearerToken {
 
 /// The five signed lines of section 5.2.
 #[pyfunction]
-#[pyo3(signature = (timestamp_ms, method, path, query = "", body = None))]
+#[pyo3(
+    signature = (timestamp_ms, method, path, query = "", body = None),
+    text_signature = "(timestamp_ms, method, path, query='', body=b'')",
+)]
 pub fn signature_payload<'py>(
     py: Python<'py>,
     timestamp_ms: i64,

@@ -2,10 +2,7 @@
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
-use crate::{
-    api::FailureClass,
-    error::{Error, ErrorKind, Refusal},
-};
+use crate::error::{Error, ErrorKind, FailureClass, Refusal};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {

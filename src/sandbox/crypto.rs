@@ -1,13 +1,14 @@
 //! Open crypto orders (sections 2.5 and 4.3), newest first, by pages.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{
     arguments::Arguments,
     cursor::Purpose,
     draw::Draw,
     prices::{UNIT, decimal},
-    reply::{Refusal, Reply, json},
+    reply::{Refusal, Reply, json, rendered},
 };
 
 const PAGE_SIZE: usize = 50;
@@ -25,7 +26,8 @@ const PAIRS: &[(&str, &str, &str, i64)] = &[
 
 #[derive(Debug)]
 pub struct Crypto {
-    accounts: Vec<(&'static str, Vec<Order>)>,
+    /// The orders of each account, as JSON.
+    accounts: Vec<(&'static str, Vec<Box<RawValue>>)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,7 +73,7 @@ impl Crypto {
                 let mut orders: Vec<Order> =
                     (0..count).map(|number| order(number as u64, anchor_ms, &mut draw)).collect();
                 orders.sort_by_key(|order| std::cmp::Reverse(order.create_time));
-                (*account, orders)
+                (*account, rendered(&orders))
             })
             .collect();
         Crypto { accounts }
@@ -86,7 +88,7 @@ impl Crypto {
         }
         #[derive(Serialize)]
         struct Data<'a> {
-            orders: &'a [Order],
+            orders: &'a [Box<RawValue>],
             page_flag: String,
             completed: bool,
         }

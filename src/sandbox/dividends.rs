@@ -1,4 +1,7 @@
-//! Dividend histories (section 2.11), made when they are asked for, from the symbol's own draw.
+//! Dividend histories (section 2.11), made when they are first asked for, from the symbol's own
+//! draw.
+
+use std::{collections::HashMap, sync::OnceLock};
 
 use jiff::{
     ToSpan,
@@ -11,12 +14,18 @@ use super::{
     draw::Draw,
     prices::{UNIT, number},
     reply::{Refusal, Reply, ret_code_data},
-    securities::{Kind, Security},
+    securities::{Kind, Securities, Security},
     world::World,
 };
 
 /// Section 8.
 const RECORDS_MAX: usize = 100;
+
+/// The answer for each security, once it was asked for.
+#[derive(Debug)]
+pub struct Dividends {
+    answers: HashMap<String, OnceLock<Vec<u8>>>,
+}
 
 #[derive(Serialize)]
 struct History {
@@ -54,20 +63,22 @@ struct Custom {
     dividend_type: bool,
 }
 
-pub fn dividends(world: &World, asked: &Arguments) -> Reply {
-    let symbol = asked.text("symbol");
-    let Some(security) = world.securities.get(symbol) else {
-        return if world.futures.knows(symbol) {
-            Ok(ret_code_data(&none()))
-        } else {
-            Err(Refusal::invalid_symbol(symbol))
-        };
-    };
-    let history = match custom(security.market) {
-        Some(custom) if security.kind == Kind::Stock => history(world, security, &custom),
-        _ => none(),
-    };
-    Ok(ret_code_data(&history))
+impl Dividends {
+    pub fn new(securities: &Securities) -> Self {
+        let codes = securities.all().iter().map(|security| security.code.clone());
+        Dividends { answers: codes.map(|code| (code, OnceLock::new())).collect() }
+    }
+
+    pub fn of(&self, world: &World, asked: &Arguments) -> Reply {
+        let symbol = asked.text("symbol");
+        match (self.answers.get(symbol), world.securities.get(symbol)) {
+            (Some(answer), Some(security)) => {
+                Ok(answer.get_or_init(|| ret_code_data(&history(world, security))).clone())
+            }
+            _ if world.futures.knows(symbol) => Ok(ret_code_data(&none())),
+            _ => Err(Refusal::invalid_symbol(symbol)),
+        }
+    }
 }
 
 fn none() -> History {
@@ -97,7 +108,11 @@ fn custom(market: &str) -> Option<Custom> {
     })
 }
 
-fn history(world: &World, security: &Security, custom: &Custom) -> History {
+fn history(world: &World, security: &Security) -> History {
+    let custom = match custom(security.market) {
+        Some(custom) if security.kind == Kind::Stock => custom,
+        _ => return none(),
+    };
     let mut draw = Draw::new(world.seed, &format!("dividends {}", security.code));
     // Realty Income has paid each month for decades; a few others pay nothing.
     let (a_year, years) = match security.code.as_str() {
@@ -117,7 +132,7 @@ fn history(world: &World, security: &Security, custom: &Custom) -> History {
         let paid = number(per_share);
         total += paid * shares;
         if records.len() < RECORDS_MAX {
-            records.push(record(custom, paid, weekday(ex_date), world.anchor, &mut draw));
+            records.push(record(&custom, paid, weekday(ex_date), world.anchor, &mut draw));
         }
         // Backward in time: mostly a little less than the year after.
         per_share = (per_share * draw.between(930, 1_010) / 1_000).max(UNIT / 1_000);

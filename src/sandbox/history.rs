@@ -48,7 +48,7 @@ const fn endpoint(
         paging: None,
         failures: &[],
         repeatable: true,
-        example: Example { call: "", shown: "", result: "" },
+        example: Example::NONE,
     }
 }
 

@@ -105,10 +105,19 @@ mod tests {
         }
     }
 
+    const RSA_1024: &str = "-----BEGIN PUBLIC KEY-----\n\
+        MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDL959fINjDwXtXDRLaCHBJAoLC\n\
+        SzRSIew17A8GgfqA+dNy0TToNKNML/I9PUIkQoMwv9Fn9zEazty1jqISlQ2M7pNd\n\
+        Tgk1U+e+94TSXQVC4sfLLRgHl2FrASI/A+MjXKdRkCsfIm+rBESUDnjKYd1K13EA\n\
+        hGqUQtCcvHNUqc2yxQIDAQAB\n\
+        -----END PUBLIC KEY-----";
+
     #[test]
     fn only_public_keys_of_the_two_algorithms_are_taken() {
         let (private, _) = generate(Algorithm::Ed25519, 0).expect("made");
         assert!(UploadedKey::read(&private).is_err());
+        let error = UploadedKey::read(RSA_1024).expect_err("too small").to_string();
+        assert!(error.contains("2048"), "{error}");
         for pem in ["", "x", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
             assert!(UploadedKey::read(pem).is_err(), "{pem}");
         }

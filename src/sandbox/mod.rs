@@ -28,7 +28,8 @@
 //!   goes back to the client as `invalid_request`, a refusal by the person as `access_denied`.
 //! - Business errors come with HTTP 200. Refused arguments have the code -3, 1 for crypto orders
 //!   and -1200 for the deals; an unknown plate -7. An argument given twice is refused.
-//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405.
+//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a
+//!   path with its query over 8 KiB: 414; a body over 1 MiB: 413.
 //! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of
 //!   at most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 where it is not given and at
 //!   most 200. The header X-Service-Client-Nnid is not needed.
@@ -58,7 +59,7 @@ mod ipos;
 mod keys;
 mod line;
 mod listed;
-mod oauth;
+mod login;
 mod outcome;
 mod plates;
 mod prices;
@@ -92,7 +93,7 @@ pub use faults::Faults;
 
 use crate::error::{Error, Result};
 use line::Lines;
-use oauth::OAuth;
+use login::OAuth;
 use server::{Shared, serve};
 use world::World;
 

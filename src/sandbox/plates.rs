@@ -1,12 +1,13 @@
 //! Plates and their constituents. The document shows neither the fields nor the bounds of `limit`.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{
     arguments::Arguments,
     cursor::Purpose,
     draw::Draw,
-    reply::{Refusal, Reply, json},
+    reply::{Refusal, Reply, json, rendered},
     securities::Securities,
     world::World,
 };
@@ -30,7 +31,8 @@ const PLATES: &[(&str, &str, u64)] = &[
 
 #[derive(Debug)]
 pub struct Plates {
-    plates: Vec<(&'static str, Vec<Constituent>)>,
+    /// The constituents of each plate, as JSON.
+    plates: Vec<(&'static str, Vec<Box<RawValue>>)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,7 +55,7 @@ impl Plates {
             .map(|(plate, market, share)| {
                 let mut draw = Draw::new(seed, plate);
                 let whole = if *market == "HK" { count } else { usize::MAX };
-                let constituents = securities
+                let constituents: Vec<Constituent> = securities
                     .stocks(market)
                     .take(whole)
                     .filter(|_| draw.below(100) < *share)
@@ -72,7 +74,7 @@ impl Plates {
                         }
                     })
                     .collect();
-                (*plate, constituents)
+                (*plate, rendered(&constituents))
             })
             .collect();
         Plates { plates }
@@ -87,7 +89,7 @@ impl Plates {
         }
         #[derive(Serialize)]
         struct Data<'a> {
-            stock_list: &'a [Constituent],
+            stock_list: &'a [Box<RawValue>],
         }
         #[derive(Serialize)]
         struct Pagination {

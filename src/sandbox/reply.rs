@@ -1,6 +1,7 @@
 //! Answers in the envelope of each endpoint (section 7).
 
 use serde::{Serialize, ser::SerializeMap};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::api::{Envelope, Failure};
 
@@ -91,6 +92,11 @@ pub fn ret_code_data(data: &impl Serialize) -> Vec<u8> {
 pub fn json(value: &impl Serialize) -> Vec<u8> {
     // Of our own structures, none of which can fail to be written.
     serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Rows written once, for pages to be put together from.
+pub fn rendered(rows: &[impl Serialize]) -> Vec<Box<RawValue>> {
+    rows.iter().filter_map(|row| to_raw_value(row).ok()).collect()
 }
 
 #[derive(Serialize)]

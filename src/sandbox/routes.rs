@@ -3,7 +3,7 @@
 
 use super::{
     arguments::{Arguments, percent_decoded},
-    dividends, history, oauth,
+    history, login,
     reply::{INVALID, Refusal, Reply},
     world::World,
 };
@@ -27,7 +27,7 @@ pub const ROUTES: &[Route] = &[
     route(&api::TRADING_DAYS, INVALID, |world, asked| world.calendar.trading_days(asked)),
     route(&api::REFERENCE_FUTURES, INVALID, |world, asked| world.futures.related(world, asked)),
     route(&api::IPO_LIST, INVALID, |world, asked| world.ipos.list(asked)),
-    route(&api::DIVIDENDS, INVALID, dividends::dividends),
+    route(&api::DIVIDENDS, INVALID, |world, asked| world.dividends.of(world, asked)),
     route(&api::PLATE_STOCKS, INVALID, |world, asked| world.plates.stocks(world, asked)),
     // Seen in the document's error examples: 1 here, -1200 for the deals.
     route(&api::CRYPTO_ORDERS, 1, |world, asked| world.crypto.orders(world.seed, asked)),
@@ -46,7 +46,7 @@ const fn route(endpoint: &'static Endpoint, invalid_code: i64, handler: Handler)
 #[derive(Debug)]
 pub enum Found {
     Route(&'static Route, Vec<(&'static str, String)>),
-    OAuth(&'static oauth::Route),
+    OAuth(&'static login::Route),
     /// The path is known, with other methods: these.
     OtherMethod(Vec<&'static str>),
     Nothing,
@@ -62,7 +62,7 @@ pub fn find(method: &str, path: &str) -> Found {
         }
         others.push(route.endpoint.method.as_str());
     }
-    for route in oauth::ROUTES.iter().filter(|route| route.endpoint.path == path) {
+    for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
         if route.method.as_str() == method {
             return Found::OAuth(route);
         }

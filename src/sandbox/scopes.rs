@@ -8,8 +8,8 @@ use crate::api::{Endpoint, ParameterKind, SCOPES};
 
 /// The sandbox's choice, with HTTP 403.
 pub const PERMISSION_DENIED: i64 = -10;
-pub const ACCOUNT_PREFIX: &str = "accid:";
-pub const ALL_ACCOUNTS: &str = "accid:*";
+const ACCOUNT_PREFIX: &str = "accid:";
+const ALL_ACCOUNTS: &str = "accid:*";
 const QUOTE: &str = "quote:read";
 const TRADE: &str = "trade:read";
 
@@ -17,11 +17,15 @@ const TRADE: &str = "trade:read";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scopes(Arc<[String]>);
 
-/// The kinds of account there are with their ids, each as its own scope.
-pub fn account_scopes() -> impl Iterator<Item = (&'static str, String, String)> {
-    accounts().into_iter().flat_map(|(kind, ids)| {
-        ids.into_iter().map(move |id| (kind, format!("{ACCOUNT_PREFIX}{id}"), id))
-    })
+/// The accounts there are: the kind of each, and its own scope.
+pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
+    accounts()
+        .into_iter()
+        .flat_map(|(kind, ids)| ids.into_iter().map(move |id| (kind, own_scope(&id))))
+}
+
+fn own_scope(id: &str) -> String {
+    format!("{ACCOUNT_PREFIX}{id}")
 }
 
 /// Whether a scope is about accounts.
@@ -44,7 +48,7 @@ impl Scopes {
         let on_offer: Vec<String> = SCOPES
             .iter()
             .map(|(scope, _)| (*scope).to_owned())
-            .chain(account_scopes().map(|(_, scope, _)| scope))
+            .chain(account_scopes().map(|(_, scope)| scope))
             .collect();
         if let Some(unknown) = ticked.iter().find(|scope| !on_offer.contains(scope)) {
             let shown: String = unknown.chars().take(64).collect();
@@ -81,7 +85,7 @@ impl Scopes {
         let Some(account) = account else { return self.need(QUOTE) };
         self.need(TRADE)?;
         let id = path.iter().find(|(name, _)| *name == account.name).map(|(_, id)| id.as_str());
-        let own = format!("{ACCOUNT_PREFIX}{}", id.unwrap_or_default());
+        let own = own_scope(id.unwrap_or_default());
         self.need(ALL_ACCOUNTS).or_else(|_| self.need(&own))
     }
 

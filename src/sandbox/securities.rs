@@ -75,6 +75,10 @@ impl Securities {
         self.all.get(*self.by_code.get(code)?)
     }
 
+    pub fn all(&self) -> &[Security] {
+        &self.all
+    }
+
     /// The stocks of a market, the listed names first.
     pub fn stocks(&self, market: &str) -> impl Iterator<Item = &Security> {
         self.all

@@ -19,7 +19,7 @@ use super::{
     faults::{Dice, Fault, Faults},
     line::{Cut, Lines},
     lock,
-    oauth::{Asked, OAuth, recorded},
+    login::{Asked, OAuth, recorded},
     outcome::Outcome,
     reply::Refusal,
     routes::{Found, Route, find},
@@ -27,11 +27,13 @@ use super::{
     verify::{Credentials, Signed},
     world::World,
 };
-use crate::api::THROTTLED_CODE;
+use crate::error::THROTTLED_CODE;
 
 /// How many requests are remembered.
 const RECEIVED_MAX: usize = 10_000;
 const BODY_MAX_BYTES: usize = 1 << 20;
+/// A longer path with its query is refused, so that what is remembered stays small.
+const TARGET_MAX_BYTES: usize = 8 << 10;
 const HTML_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
                          <body><h1>Sign in to the network</h1></body></html>\n";
 
@@ -131,6 +133,11 @@ async fn answer(shared: &Shared, request: Request) -> Response {
     let method = parts.method.as_str();
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();
+    if path.len() + query.len() > TARGET_MAX_BYTES {
+        let status = StatusCode::URI_TOO_LONG;
+        shared.record(method, path.get(..TARGET_MAX_BYTES).unwrap_or(""), "", status.as_u16());
+        return Outcome::plain(status, "the path or query is too long").response(false);
+    }
     let found = find(method, path);
     let (delay, fault) = shared.fate();
     // What a person sees in a browser is spared: it would tell nothing about a client.

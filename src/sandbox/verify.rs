@@ -14,9 +14,8 @@ use base64::{
 
 use super::{keys::UploadedKey, lock, reply::Refusal, scopes::Scopes, tokens::Tokens};
 use crate::{
-    api::{CLOCK_OFFSET_CODE, THROTTLED_CODE},
     auth::payload,
-    error::{Error, Result},
+    error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
 };
 
 /// How far the client's clock may be off, either way.
@@ -142,7 +141,7 @@ impl Credentials {
 
 impl Nonces {
     fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Refusal> {
-        if now_ms >= self.next_sweep_ms || self.until_ms.len() >= NONCES_MAX {
+        if now_ms >= self.next_sweep_ms {
             self.until_ms.retain(|_, until_ms| *until_ms >= now_ms);
             self.next_sweep_ms = now_ms.saturating_add(SWEEP_MS);
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::{
-    Options, calendar::Calendar, calendar::midnight_seconds, crypto::Crypto, fills::Fills,
-    futures::Futures, ipos::Ipos, plates::Plates, securities::Securities, sim::Sim,
+    Options, calendar::Calendar, calendar::midnight_seconds, crypto::Crypto, dividends::Dividends,
+    fills::Fills, futures::Futures, ipos::Ipos, plates::Plates, securities::Securities, sim::Sim,
 };
 
 /// Account ids; one of them is past what a 64-bit float holds exactly.
@@ -24,6 +24,7 @@ pub struct World {
     pub securities: Securities,
     pub futures: Futures,
     pub ipos: Ipos,
+    pub dividends: Dividends,
     pub plates: Plates,
     pub crypto: Crypto,
     pub sim: Sim,
@@ -42,6 +43,7 @@ impl World {
             anchor,
             futures: Futures::new(seed, anchor, &calendar),
             ipos: Ipos::new(seed, anchor, &calendar),
+            dividends: Dividends::new(&securities),
             plates: Plates::new(seed, options.plate_stocks, &securities),
             crypto: Crypto::new(seed, CRYPTO_ACCOUNTS, options.orders, anchor_ms),
             sim: Sim::new(seed, SIM_ACCOUNTS, options.orders / 3, anchor, listed),

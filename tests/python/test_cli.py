@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_records import HOSTILE, FakeRecords, Field, fills
-
 from boardlot import errors, frames
 from boardlot.cli import main
+from fake_records import HOSTILE, FakeRecords, Field, fills
 
 click = pytest.importorskip("click")
 from boardlot.cli import app, output  # noqa: E402  They need click.

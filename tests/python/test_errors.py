@@ -8,7 +8,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-
 from boardlot import errors
 
 TREE = {

@@ -5,9 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from fake_records import FakeRecords, Field
-
 from boardlot import errors, frames
+from fake_records import FakeRecords, Field
 
 pa = pytest.importorskip("pyarrow")
 

@@ -5,9 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from fake_records import FILL, FakeRecords, fills
-
 from boardlot import errors, plots
+from fake_records import FILL, FakeRecords, fills
 
 figure = pytest.importorskip("matplotlib.figure")
 
@@ -36,7 +35,7 @@ def test_a_marker_for_each_fill_by_its_side() -> None:
 
 
 def test_times_are_of_the_declared_unit() -> None:
-    import matplotlib.dates as dates
+    from matplotlib import dates
 
     axes = drawn(fills(1))
     (x, y) = axes.collections[0].get_offsets()[0]

@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 from unicodedata import east_asian_width
 
 import pytest
-from fake_records import FILL, HOSTILE, FakeRecords, Field, fills
-
 from boardlot import tables
+from fake_records import FILL, HOSTILE, FakeRecords, Field, fills
 
 
 def cells_wide(line: str) -> int:

@@ -1,7 +1,8 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
 use boardlot::{
-    api::{Answer, ENDPOINTS, Endpoint, FailureClass, Parameter, ParameterKind, Schema},
+    api::{Answer, ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, Schema},
+    error::FailureClass,
     http::SenderOptions,
 };
 
@@ -21,8 +22,13 @@ struct Common {
     parameters: &'static [&'static str],
     returns: Returns,
     doc: &'static str,
+    example: Example,
     /// The arguments of the core's method `_name`.
     passed: &'static str,
+}
+
+const fn example(call: &'static str, shown: &'static str, result: &'static str) -> Example {
+    Example { call, shown, shown_async: None, result }
 }
 
 #[derive(Clone, Copy)]
@@ -53,9 +59,12 @@ const COMMON: &[Common] = &[
               fail go into `.errors`, each with its error; else the first failure is raised and the\n\
               rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
               Raises `ConfigError` for a key that the service document rules out, before anything\n\
-              is sent.\n\n\
-              >>> {client}.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])[0][\"symbol\"]\n\
-              'HK.00700'",
+              is sent.",
+        example: example(
+            "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
+            "{}[0][\"symbol\"]",
+            "'HK.00700'",
+        ),
         passed: "method, keys, concurrency, on_error, progress",
     },
     Common {
@@ -73,9 +82,8 @@ const COMMON: &[Common] = &[
               `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
               goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
               `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are\n\
-              handled or raised. GET, HEAD and OPTIONS are retried where no answer came.\n\n\
-              >>> {client}.request(\"GET\", \"/api/v1.0/server-time\").status\n\
-              200",
+              handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
+        example: example("client.request(\"GET\", \"/api/v1.0/server-time\")", "{}.status", "200"),
         passed: "method, path, query, body, headers",
     },
     Common {
@@ -96,11 +104,12 @@ const COMMON: &[Common] = &[
               backward by moving the end of a range of dates (service document, section 2.4).\n\
               `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
               The cursor travels in the query of a GET, else in the body. `resume` takes a pager's\n\
-              `.checkpoint()`.\n\n\
-              >>> path = \"/api/v1.0/quote/plate/HK.BK1001/stock\"\n\
-              >>> pages = client.paginate(\"POST\", path, paging=\"next_key\", rows=\"data.stock_list\")\n\
-              >>> pages.requests\n\
-              0",
+              `.checkpoint()`.",
+        example: example(
+            "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
+            "{}.requests",
+            "0",
+        ),
         passed: "method, path, paging, rows, query, body, resume",
     },
     Common {
@@ -115,9 +124,12 @@ const COMMON: &[Common] = &[
         doc: "What a request would be, signed as of now, without sending it.\n\n\
               The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,\n\
               `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service\n\
-              document, section 5.2.\n\n\
-              >>> client.explain(\"GET\", \"/api/v1.0/server-time\").payload_lines[1:]\n\
-              ['GET', '/api/v1.0/server-time', '', '']",
+              document, section 5.2.",
+        example: example(
+            "client.explain(\"GET\", \"/api/v1.0/server-time\")",
+            "{}.payload_lines[1:]",
+            "['GET', '/api/v1.0/server-time', '', '']",
+        ),
         passed: "method, path, query, body",
     },
 ];
@@ -327,22 +339,9 @@ fn common_method(face: Face, common: &Common) -> String {
     };
     let mut signature = vec!["self".to_owned()];
     signature.extend(common.parameters.iter().map(|&parameter| parameter.to_owned()));
-    let client = if is_async { "(await client" } else { "client" };
-    let mut doc: Vec<String> = Vec::new();
-    for line in common.doc.lines() {
-        let line = line.replace("{client}", client);
-        // An awaited call needs its closing bracket before what is taken of it.
-        doc.push(if is_async && line.starts_with(">>> (await") {
-            match line.rfind(')') {
-                Some(end) => format!("{}){}", &line[..=end], &line[end + 1..]),
-                None => line,
-            }
-        } else {
-            line
-        });
-    }
+    let doc = format!("{}\n\n{}", common.doc, doctest(is_async, false, &common.example));
     let call = format!("self._{}({})", common.name, common.passed);
-    definition(is_async, common.name, &signature, &returns, &doc.join("\n"), &call)
+    definition(is_async, common.name, &signature, &returns, &doc, &call)
 }
 
 fn definition(
@@ -412,7 +411,8 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     parts.push(wrapped(&result_doc(endpoint), 90, ""));
     parts.push(wrapped(&raises(endpoint), 90, ""));
     parts.push(format!("Service document, section {}.", endpoint.section));
-    parts.push(example(face, endpoint));
+    let (is_async, paged) = (face == Face::Async, endpoint.paging.is_some());
+    parts.push(doctest(is_async && !paged, is_async && paged, &endpoint.example));
     parts.join("\n\n")
 }
 
@@ -461,30 +461,11 @@ fn raises(endpoint: &Endpoint) -> String {
     format!("Raises {}; see `boardlot.errors` for the others.", classes.join(", "))
 }
 
-/// The example as a doctest; `AsyncClient`'s awaits, which the tests know how to run.
-fn example(face: Face, endpoint: &Endpoint) -> String {
-    let example = &endpoint.example;
-    let call = match (face, endpoint.paging.is_some()) {
-        (Face::Async, false) => format!("(await {})", example.call),
-        _ => example.call.to_owned(),
-    };
-    let shown = match (face, endpoint.paging.is_some()) {
-        (Face::Async, true) if example.shown.starts_with("next({})") => {
-            example.shown.replace("next({})", &format!("(await anext({call}))"))
-        }
-        (Face::Async, true) => format!(
-            "len(await {})",
-            example
-                .shown
-                .replace("{}", &call)
-                .trim_start_matches("len(")
-                .trim_end_matches(')')
-                .to_owned()
-                + ")"
-        ),
-        _ => example.shown.replace("{}", &call),
-    };
-    format!(">>> {shown}\n{}", example.result)
+/// The example as a doctest. The tests know how to run one that awaits.
+fn doctest(awaited: bool, async_pager: bool, example: &Example) -> String {
+    let call = if awaited { format!("(await {})", example.call) } else { example.call.to_owned() };
+    let shown = example.shown_async.filter(|_| async_pager).unwrap_or(example.shown);
+    format!(">>> {}\n{}", shown.replace("{}", &call), example.result)
 }
 
 /// A list item whose further lines stand below its text.

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -164,16 +164,14 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
             click.echo(f"      {line}")
 
 
-async def _fills_async(
-    base_url: str, auth: Any, account: str, span: dict[str, datetime]
-) -> list[Any]:
+async def _fills_async(base_url: str, auth: Any, account: str, span: dict[str, Any]) -> list[Any]:
     async with bl.AsyncClient(base_url, auth=auth) as client:
         return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
 
 
 def _parquet(pager: Any, path: Path) -> None:
     table = pager.to_arrow()
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     parquet.write_table(table, path, compression="zstd")
 

@@ -104,7 +104,7 @@ def _csv(records: Rows, file: BinaryIO) -> None:
 
 def _parquet(records: Any, file: BinaryIO) -> None:
     table = records.to_arrow()
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
     parquet.write_table(table, file, compression="zstd")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 
@@ -65,7 +65,7 @@ def command(
     plate_stocks: int,
     token_lifetime: float,
     clock_offset: float,
-    algorithm: str,
+    algorithm: Literal["Ed25519", "RSA-SHA256"],
     key_file: Path | None,
     **faults: float,
 ) -> None:

@@ -88,14 +88,11 @@ impl Shown {
     }
 }
 
-/// A header's value. The testing side reads it in the case it was sent in.
+/// A header's value; empty where there is none.
 pub fn header(got: &Got, name: &str) -> String {
-    let prefix = format!("{name}: ");
-    got.head
-        .lines()
-        .find(|line| line.to_ascii_lowercase().starts_with(&prefix))
-        .map(|line| line[prefix.len()..].to_owned())
-        .unwrap_or_default()
+    let mut headers = got.head.lines().filter_map(|line| line.split_once(": "));
+    let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.to_owned()).unwrap_or_default()
 }
 
 /// The value of a parameter of a callback URL.

@@ -82,9 +82,10 @@ pub fn consent(
         .iter()
         .filter(|(scope, _)| is_account(scope))
         .map(|(scope, meaning)| choice(scope, meaning, ticked(scope)))
-        .chain(account_scopes().map(|(kind, scope, id)| {
-            choice(&scope, &format!("{} account {id}", capitalised(kind)), ticked(&scope))
-        }))
+        .chain(
+            account_scopes()
+                .map(|(kind, scope)| choice(&scope, account_meaning(kind), ticked(&scope))),
+        )
         .collect();
     let body = format!(
         r#"<h1>Allow <bdi>{client}</bdi> to use your account?</h1>
@@ -109,7 +110,8 @@ pub fn consent(
 </fieldset>
 <fieldset>
 <legend>With which accounts</legend>
-<ul class="accounts">
+<p class="hint">To allow only some, untick “All accounts” and tick those.</p>
+<ul>
 {accounts}</ul>
 </fieldset>
 <p class="actions"><button name="{DECISION}" value="{ALLOW}" class="allow">Allow</button>
@@ -225,11 +227,13 @@ fn invalid(filled: &Filled, place: Place) -> &'static str {
     if is_wrong { " aria-invalid=\"true\"" } else { "" }
 }
 
-fn capitalised(word: &str) -> String {
-    let mut characters = word.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+fn account_meaning(kind: &str) -> &str {
+    match kind {
+        "crypto" => "Crypto account",
+        "sim" => "Simulated trading",
+        "trade" => "Trading account",
+        other => other,
+    }
 }
 
 /// Text in HTML, between tags or in a quoted attribute.

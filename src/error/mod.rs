@@ -1,8 +1,10 @@
 //! One error type: what happened, where, and what to do about it.
 
+mod class;
+
 use std::{fmt, time::Duration};
 
-use crate::api::FailureClass;
+pub use class::{CLOCK_OFFSET_CODE, FailureClass, THROTTLED_CODE};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

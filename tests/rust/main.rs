@@ -1,0 +1,14 @@
+//! Tests of the core from outside: the vectors, the import arrows, the generated files.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+mod arrows;
+mod generated;
+mod pages;
+mod vectors;
