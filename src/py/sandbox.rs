@@ -134,7 +134,31 @@ impl Sandbox {
         self.client_of(py, "AsyncClient", auth, options)
     }
 
-    /// Back to the state of the seed: requests and nonces forgotten, keys kept.
+    /// What a person would do on the consent page: the demo user signs in and allows these scopes
+    /// (by default those ticked at first). Gives the callback URL that a browser would go to.
+    #[pyo3(signature = (authorize_url, scopes = None))]
+    fn authorize_demo_user(
+        &self,
+        py: Python<'_>,
+        authorize_url: &str,
+        scopes: Option<Vec<String>>,
+    ) -> PyResult<String> {
+        self.0
+            .authorize_demo_user(authorize_url, scopes.as_deref())
+            .map_err(|error| raise(py, error))
+    }
+
+    /// Ends every access token; refresh tokens stay good.
+    fn revoke_tokens(&self) {
+        self.0.revoke_tokens();
+    }
+
+    /// Ends every access and refresh token: users have to log in again.
+    fn revoke_grants(&self) {
+        self.0.revoke_grants();
+    }
+
+    /// Back to the state of the seed: requests, nonces, clients and logins forgotten, keys kept.
     fn reset(&self, py: Python<'_>) {
         py.detach(|| self.0.reset());
     }
