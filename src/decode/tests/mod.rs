@@ -1,0 +1,4 @@
+//! The fast ways held against the simple ones, over answers of any kind.
+
+mod answers;
+mod pages;
