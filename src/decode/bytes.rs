@@ -28,6 +28,12 @@ pub fn same(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
+/// Whether all of these are digits.
+#[inline(always)]
+pub fn all_digits(chunk: &[u8; 8]) -> bool {
+    chunk::first_other_than_digit(chunk).is_none()
+}
+
 fn is_special(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }

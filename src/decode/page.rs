@@ -27,16 +27,19 @@ pub struct Page {
     body: Utf8,
     rows: Vec<Range<usize>>,
     /// What stood beside the list, and in the `pagination` object.
-    meta: Vec<(String, Range<usize>)>,
+    meta: Named,
 }
 
 /// What stands beside a list of records.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
-    pub members: Vec<(String, Range<usize>)>,
+    pub members: Named,
     /// The `pagination` object at the top of the answer, and its members.
-    pub pagination: Option<(Range<usize>, Vec<(String, Range<usize>)>)>,
+    pub pagination: Option<(Range<usize>, Named)>,
 }
+
+/// Where members stand, by their names.
+pub(super) type Named = Vec<(String, Range<usize>)>;
 
 impl Page {
     pub(super) fn new(body: Utf8, rows: Vec<Range<usize>>, beside: Beside) -> Page {
@@ -75,7 +78,7 @@ impl Page {
             }
             rows.push(span(text, item.get()));
         }
-        let spans = |members: Members<'_>| -> Vec<(String, Range<usize>)> {
+        let spans = |members: Members<'_>| -> Named {
             let spans = members.into_iter().filter(|(_, value)| !std::ptr::eq(*value, list));
             spans.map(|(key, value)| (key.into_owned(), span(text, value.get()))).collect()
         };

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::{
     cursor::Cursor,
-    page::{Beside, Page, RowsAt},
+    page::{Beside, Named, Page, RowsAt},
 };
 
 /// More members than this beside a list are left to the general path: each is compared with all.
@@ -82,7 +82,7 @@ pub fn scan(
 
 type Member<'a> = (Cow<'a, str>, Range<usize>);
 
-fn owned(members: Vec<Member<'_>>) -> Vec<(String, Range<usize>)> {
+fn owned(members: Vec<Member<'_>>) -> Named {
     members.into_iter().map(|(name, span)| (name.into_owned(), span)).collect()
 }
 

@@ -8,7 +8,7 @@ use super::answers::{Node, answer, damage, key, records, spaces, value};
 use crate::{
     api::Envelope,
     decode::{
-        Page, RowsAt,
+        Page, RowsAt, Value,
         envelope::{opened_generally, scanned},
         open,
     },
@@ -63,6 +63,11 @@ fn walked(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
     while more {
         let name = cursor.key()?.name.string()?.into_owned();
         let value = cursor.value(1)?.of(cursor.text())?;
+        let text = match Value::parse(value.json).expect("valid") {
+            Value::Text(text) => Some(text.into_owned()),
+            _ => None,
+        };
+        assert_eq!(value.string().map(String::from), text);
         members.push((name, value.json.to_owned()));
         more = cursor.more(b'}')?;
     }
