@@ -4,10 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use ::http::{HeaderMap, Response, StatusCode, header::RETRY_AFTER};
 use bytes::Bytes;
+use serde_json::value::RawValue;
 
 use super::{
     Page, RowsAt, Value,
     json::{Members, member, members, nests_too_deeply},
+    scan::{Utf8, scan},
 };
 use crate::{
     api::{Answer, Envelope, SERVER_TIME},
@@ -16,8 +18,29 @@ use crate::{
 
 /// The rows of an answer that says it is a success; the error that it is otherwise.
 pub fn open(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
-    let (text, top) = object(envelope, answer)?;
-    Page::find(answer.body(), text, &top, at)
+    match scanned(envelope, at, answer) {
+        Some(page) => Ok(page),
+        None => opened_generally(envelope, at, answer),
+    }
+}
+
+/// The page where the scan takes the answer.
+pub(super) fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Option<Page> {
+    if !answer.status().is_success() {
+        return None;
+    }
+    scan(answer.body(), at, |value| is_success(envelope, value))
+}
+
+/// The same through serde: for all that the scan leaves alone, and to hold it against.
+pub(super) fn opened_generally(
+    envelope: Envelope,
+    at: &RowsAt,
+    answer: &Response<Bytes>,
+) -> Result<Page> {
+    let (_, top) = object(envelope, answer)?;
+    let body = Utf8::new(answer.body()).ok_or_else(|| not_utf8(answer))?;
+    Page::find(&body, &top, at)
 }
 
 /// The service's time in milliseconds.
@@ -37,11 +60,12 @@ pub fn object<'a>(
     envelope: Envelope,
     answer: &'a Response<Bytes>,
 ) -> Result<(&'a str, Members<'a>)> {
-    let parsed = parse(answer);
-    match parsed {
-        Ok((text, top)) if answer.status().is_success() && is_success(envelope, &top) => {
-            Ok((text, top))
-        }
+    let succeeded = |top: &Members<'a>| {
+        answer.status().is_success()
+            && is_success(envelope, &|name| member(top, name).map(RawValue::get))
+    };
+    match parse(answer) {
+        Ok((text, top)) if succeeded(&top) => Ok((text, top)),
         Ok((_, top)) => Err(refusal(answer, Some(&top))
             .unwrap_or_else(|| Error::protocol("the answer has no success mark", answer.body()))),
         Err(error) => Err(refusal(answer, None).unwrap_or(error)),
@@ -72,8 +96,7 @@ fn parse(answer: &Response<Bytes>) -> Result<(&str, Members<'_>)> {
     if body.is_empty() {
         return Err(Error::protocol("the answer is empty", body));
     }
-    let text =
-        std::str::from_utf8(body).map_err(|_| Error::protocol("the answer is not UTF-8", body))?;
+    let text = std::str::from_utf8(body).map_err(|_| not_utf8(answer))?;
     if nests_too_deeply(text) {
         return Err(Error::protocol("the answer nests too deeply", body));
     }
@@ -82,15 +105,20 @@ fn parse(answer: &Response<Bytes>) -> Result<(&str, Members<'_>)> {
     Ok((text, top))
 }
 
-fn is_success(envelope: Envelope, top: &Members<'_>) -> bool {
-    let zero = |name| member(top, name).is_some_and(|raw| raw.get() == "0");
-    let ok = || member(top, "s").is_some_and(|raw| raw.get() == "\"ok\"");
+fn not_utf8(answer: &Response<Bytes>) -> Error {
+    Error::protocol("the answer is not UTF-8", answer.body())
+}
+
+/// Whether an answer is a success; `value` gives the JSON of a member at its top.
+fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -> bool {
+    let zero = |name| value(name) == Some("0");
+    let ok = || value("s") == Some("\"ok\"");
     match envelope {
         Envelope::RetCode => zero("ret_code"),
         Envelope::Code => zero("code"),
         Envelope::Status => ok(),
-        Envelope::Field(name) => member(top, name).is_some(),
-        Envelope::NotShown => match (member(top, "s"), member(top, "ret_code")) {
+        Envelope::Field(name) => value(name).is_some(),
+        Envelope::NotShown => match (value("s"), value("ret_code")) {
             (Some(_), _) => ok(),
             (None, Some(_)) => zero("ret_code"),
             (None, None) => zero("code"),

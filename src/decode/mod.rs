@@ -1,13 +1,23 @@
 //! From bytes to rows to columns. `Page` is the seam: what it offers stays, however it is read.
 
+mod bytes;
+mod cells;
 mod columns;
+mod cursor;
 mod envelope;
 mod json;
+mod members;
+mod numbers;
 mod page;
 mod rows;
+mod scan;
+#[cfg(test)]
+mod tests;
 
-pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Strings, calendar_date, unfit};
+pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Strings, unfit};
+pub use cursor::{Cursor, Raw, Span};
 pub use envelope::{object, open, refused_by_status, server_time};
 pub use json::{Members, Value};
+pub use numbers::calendar_date;
 pub use page::{Page, RowsAt};
 pub use rows::{Piece, RowAt, Rows};

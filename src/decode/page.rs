@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
     Value,
+    cursor::Cursor,
     json::{Members, member, members},
+    scan::Utf8,
 };
 use crate::error::{Error, Result};
 
@@ -23,17 +24,43 @@ pub enum RowsAt {
 /// A page of records. Values are decoded when asked for.
 #[derive(Debug)]
 pub struct Page {
-    body: Bytes,
+    body: Utf8,
     rows: Vec<Range<usize>>,
     /// What stood beside the list, and in the `pagination` object.
-    meta: Vec<(String, Range<usize>)>,
+    meta: Named,
 }
 
+/// What stands beside a list of records.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    pub members: Named,
+    /// The `pagination` object at the top of the answer, and its members.
+    pub pagination: Option<(Range<usize>, Named)>,
+}
+
+/// Where members stand, by their names.
+pub(super) type Named = Vec<(String, Range<usize>)>;
+
 impl Page {
-    /// Finds the list in an answer that is known to be valid JSON of moderate depth.
-    pub(super) fn find(body: &Bytes, text: &str, top: &Members<'_>, at: &RowsAt) -> Result<Page> {
-        let missing =
-            |what: &str| Error::protocol(format!("the answer has no list of records {what}"), body);
+    pub(super) fn new(body: Utf8, rows: Vec<Range<usize>>, beside: Beside) -> Page {
+        let mut meta = beside.members;
+        // The cursor of section 2.4 stands at the top, outside the data: the object itself, and
+        // its members where the other cursor pair has its own.
+        if let Some((span, members)) = beside.pagination {
+            meta.retain(|(key, _)| key != "pagination");
+            meta.extend(members);
+            meta.push(("pagination".to_owned(), span));
+        }
+        Page { body, rows, meta }
+    }
+
+    /// Finds the list in an answer that is known to be valid JSON of moderate depth: the general
+    /// path, for what `scan` leaves to it.
+    pub(super) fn find(body: &Utf8, top: &Members<'_>, at: &RowsAt) -> Result<Page> {
+        let (text, bytes) = (body.as_str(), body.bytes());
+        let missing = |what: &str| {
+            Error::protocol(format!("the answer has no list of records {what}"), bytes)
+        };
         let (list, beside) = match at {
             RowsAt::Path(path) => {
                 descend(top, path).ok_or_else(|| missing(&format!("at '{}'", path.join("."))))?
@@ -47,26 +74,18 @@ impl Page {
         let mut rows = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             if !item.get().starts_with('{') {
-                return Err(Error::protocol(format!("record {index} is no object"), body));
+                return Err(Error::protocol(format!("record {index} is no object"), bytes));
             }
             rows.push(span(text, item.get()));
         }
-        let mut meta = Vec::new();
-        for (key, value) in &beside {
-            if !std::ptr::eq(*value, list) {
-                meta.push((key.clone().into_owned(), span(text, value.get())));
-            }
-        }
-        // The cursor of section 2.4 stands at the top, outside the data: the object itself, and
-        // its members where the other cursor pair has its own.
-        if let Some(pagination) = member(top, "pagination") {
-            meta.retain(|(key, _)| key != "pagination");
-            for (key, value) in members(pagination.get()).unwrap_or_default() {
-                meta.push((key.into_owned(), span(text, value.get())));
-            }
-            meta.push(("pagination".to_owned(), span(text, pagination.get())));
-        }
-        let page = Page { body: body.clone(), rows, meta };
+        let spans = |members: Members<'_>| -> Named {
+            let spans = members.into_iter().filter(|(_, value)| !std::ptr::eq(*value, list));
+            spans.map(|(key, value)| (key.into_owned(), span(text, value.get()))).collect()
+        };
+        let pagination = member(top, "pagination").map(|value| {
+            (span(text, value.get()), spans(members(value.get()).unwrap_or_default()))
+        });
+        let page = Page::new(body.clone(), rows, Beside { members: spans(beside), pagination });
         page.check_escapes(text)?;
         Ok(page)
     }
@@ -81,8 +100,16 @@ impl Page {
 
     /// The members of a record, each value as its own JSON text.
     pub fn row(&self, index: usize) -> Result<Members<'_>> {
-        let text = self.rows.get(index).map_or("", |span| self.text(span));
-        members(text).map_err(|error| self.broken(index, &error))
+        members(self.text(&self.span(index))).map_err(|error| self.broken(index, &error))
+    }
+
+    /// A cursor before a record, which reads faster than `row`.
+    pub fn cursor(&self, index: usize) -> Cursor<'_> {
+        Cursor::new(self.body.as_str(), self.span(index).start)
+    }
+
+    fn span(&self, index: usize) -> Range<usize> {
+        self.rows.get(index).cloned().unwrap_or_default()
     }
 
     /// What stood beside the list.
@@ -99,7 +126,7 @@ impl Page {
 
     /// The text or number at a place of the answer, from its top.
     pub fn text_at(&self, path: &[String]) -> Option<String> {
-        let top = members(std::str::from_utf8(&self.body).ok()?).ok()?;
+        let top = members(self.body.as_str()).ok()?;
         let (value, _) = descend(&top, path)?;
         match Value::parse(value.get()).ok()? {
             Value::Text(text) => Some(text.into_owned()),
@@ -109,17 +136,17 @@ impl Page {
     }
 
     pub fn body(&self) -> &[u8] {
-        &self.body
+        self.body.bytes()
     }
 
     /// The error for a record that cannot be decoded after all.
     pub fn broken(&self, index: usize, error: &serde_json::Error) -> Error {
-        Error::protocol(format!("record {index} is broken: {error}"), &self.body)
+        Error::protocol(format!("record {index} is broken: {error}"), self.body())
     }
 
     fn text(&self, span: &Range<usize>) -> &str {
-        // The spans were cut from this very text, so neither step fails.
-        self.body.get(span.clone()).and_then(|part| std::str::from_utf8(part).ok()).unwrap_or("")
+        // The spans were cut from this very text.
+        self.body.as_str().get(span.clone()).unwrap_or_default()
     }
 
     /// Splitting an answer does not look into escapes. Where there are any, every record is read

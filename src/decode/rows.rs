@@ -119,12 +119,9 @@ impl Rows {
 
     /// Typed columns of the declared schema.
     pub fn columns(&self, options: ColumnOptions) -> Result<RecordBatch> {
-        let mut columns = Columns::new(self.fields.iter().copied(), options);
-        if let Some(name) = self.key_name {
-            columns = columns.with_key(name);
-        }
-        for row in self.iter() {
-            columns.push(row.key, &row.members()?)?;
+        let mut columns = Columns::new(self.fields.iter().copied(), self.key_name, options);
+        for piece in &self.pieces {
+            columns.push_piece(piece)?;
         }
         columns.finish()
     }

@@ -1,0 +1,221 @@
+//! A page found in one pass over the answer, by hand.
+//!
+//! The general path (`Page::find`) splits the answer level by level through serde: several passes
+//! and an allocation for each row. This one checks every byte once and writes down where the
+//! records stand. It takes nothing that the general path would refuse, and finds the same; whatever
+//! is out of the ordinary (names doubled on the way to the list, lone surrogates, anything broken)
+//! it leaves to that path, which also words the errors.
+
+use std::{borrow::Cow, ops::Range};
+
+use bytes::Bytes;
+
+use super::{
+    cursor::Cursor,
+    page::{Beside, Named, Page, RowsAt},
+};
+
+/// More members than this beside a list are left to the general path: each is compared with all.
+const MOST_MEMBERS: usize = 64;
+
+/// An answer's bytes, known to be UTF-8.
+#[derive(Debug, Clone)]
+pub struct Utf8(Bytes);
+
+impl Utf8 {
+    pub fn new(bytes: &Bytes) -> Option<Self> {
+        simdutf8::basic::from_utf8(bytes).ok().map(|_| Utf8(bytes.clone()))
+    }
+
+    #[expect(unsafe_code, reason = "records are cut from the text again and again")]
+    pub fn as_str(&self) -> &str {
+        // SAFETY: `new` is the only way to make one and has checked these bytes, and the bytes
+        // behind a `Bytes` never change.
+        unsafe { std::str::from_utf8_unchecked(&self.0) }
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+/// The page in an answer whose members at the top pass `accepted`.
+pub fn scan(
+    body: &Bytes,
+    at: &RowsAt,
+    accepted: impl for<'t> Fn(&dyn Fn(&str) -> Option<&'t str>) -> bool,
+) -> Option<Page> {
+    let body = Utf8::new(body)?;
+    let text = body.as_str();
+    let mut scan = Scan { cursor: Cursor::new(text, 0), pagination: None };
+    let goal = match at {
+        RowsAt::Path(path) => Goal::Path(path),
+        RowsAt::OnlyListOf(name) => Goal::OnlyListOf(name),
+    };
+    let mut top = scan.level(goal, 0)?;
+    if scan.cursor.peek().is_some() {
+        return None;
+    }
+    let found = top.found.take()?;
+    let value = |name: &str| {
+        let (_, span) = top.members.iter().find(|(key, _)| key == name)?;
+        text.get(span.clone())
+    };
+    if !accepted(&value) {
+        return None;
+    }
+    let beside = match found.beside {
+        Some(beside) => beside,
+        None => top.members.iter().filter(|(_, span)| *span != found.list).cloned().collect(),
+    };
+    let pagination = top
+        .members
+        .into_iter()
+        .find(|(key, _)| key == "pagination")
+        .map(|(_, span)| (span, scan.pagination.unwrap_or_default()));
+    let beside = Beside {
+        members: owned(beside),
+        pagination: pagination.map(|(span, members)| (span, owned(members))),
+    };
+    Some(Page::new(body.clone(), found.rows, beside))
+}
+
+type Member<'a> = (Cow<'a, str>, Range<usize>);
+
+fn owned(members: Vec<Member<'_>>) -> Named {
+    members.into_iter().map(|(name, span)| (name.into_owned(), span)).collect()
+}
+
+struct Scan<'a> {
+    cursor: Cursor<'a>,
+    /// The members of the `pagination` object at the top.
+    pagination: Option<Vec<Member<'a>>>,
+}
+
+/// What is looked for in an object.
+#[derive(Clone, Copy)]
+enum Goal<'p> {
+    Path(&'p [String]),
+    OnlyListOf(&'p str),
+    /// The one list among the members.
+    OnlyList,
+    Nothing,
+}
+
+/// The members of an object, and the records where they are in it.
+struct Level<'a> {
+    members: Vec<Member<'a>>,
+    found: Option<Found<'a>>,
+}
+
+struct Found<'a> {
+    rows: Vec<Range<usize>>,
+    list: Range<usize>,
+    /// What stands beside the list; none where that is the level that found it.
+    beside: Option<Vec<Member<'a>>>,
+}
+
+impl<'a> Scan<'a> {
+    /// An object that `depth` brackets stand around.
+    fn level(&mut self, goal: Goal<'_>, depth: usize) -> Option<Level<'a>> {
+        let mut level = Level { members: Vec::with_capacity(8), found: None };
+        let mut more = self.cursor.open(b'{', b'}')?;
+        while more {
+            let name = self.cursor.key()?.name.string()?;
+            let first = self.cursor.peek()?;
+            let start = self.cursor.at();
+            let found = self.member(goal, &name, first, depth + 1)?;
+            let span = start..self.cursor.at();
+            if let Some(found) = found {
+                // A second list where there has to be one.
+                if level.found.replace(found).is_some() {
+                    return None;
+                }
+            }
+            let doubled = level.members.iter().any(|(other, _)| *other == name);
+            if doubled || level.members.len() == MOST_MEMBERS {
+                return None;
+            }
+            level.members.push((name, span));
+            more = self.cursor.more(b'}')?;
+        }
+        Some(level)
+    }
+
+    /// The value of a member: the records where it leads to them.
+    fn member(
+        &mut self,
+        goal: Goal<'_>,
+        name: &str,
+        first: u8,
+        depth: usize,
+    ) -> Option<Option<Found<'a>>> {
+        match (goal, first) {
+            (Goal::Path([last]), b'[') if last == name => self.list(depth).map(Some),
+            (Goal::Path([next, rest @ ..]), b'{') if next == name && !rest.is_empty() => {
+                self.below(Goal::Path(rest), depth).map(Some)
+            }
+            (Goal::Path([next, ..]), _) if next == name => None,
+            (Goal::OnlyListOf(wanted), b'{') if wanted == name => {
+                self.below(Goal::OnlyList, depth).map(Some)
+            }
+            (Goal::OnlyListOf(wanted), b'[') if wanted == name => {
+                let found = self.list(depth)?;
+                Some(Some(Found { beside: Some(Vec::new()), ..found }))
+            }
+            (Goal::OnlyList, b'[') => self.list(depth).map(Some),
+            (Goal::Path(_) | Goal::OnlyListOf(_), b'{') if depth == 1 && name == "pagination" => {
+                self.pagination = Some(self.level(Goal::Nothing, depth)?.members);
+                Some(None)
+            }
+            _ => self.cursor.value(depth).map(|_| None),
+        }
+    }
+
+    /// The records in a member that is an object itself.
+    fn below(&mut self, goal: Goal<'_>, depth: usize) -> Option<Found<'a>> {
+        let level = self.level(goal, depth)?;
+        let found = level.found?;
+        let beside = found.beside.unwrap_or_else(|| {
+            level.members.into_iter().filter(|(_, span)| *span != found.list).collect()
+        });
+        Some(Found { beside: Some(beside), ..found })
+    }
+
+    /// A list of objects.
+    fn list(&mut self, depth: usize) -> Option<Found<'a>> {
+        let start = self.cursor.at();
+        let mut rows = Vec::new();
+        let mut keys = Vec::new();
+        let mut more = self.cursor.open(b'[', b']')?;
+        while more {
+            let start = self.cursor.at();
+            self.row(&mut keys, depth + 1)?;
+            rows.push(start..self.cursor.at());
+            more = self.cursor.more(b']')?;
+        }
+        Some(Found { rows, list: start..self.cursor.at(), beside: None })
+    }
+
+    /// A record. Its keys are nearly always those of the record before: so each is first compared
+    /// with the bytes of the key at this place there.
+    #[inline(always)]
+    fn row(&mut self, keys: &mut Vec<&'a str>, depth: usize) -> Option<()> {
+        let mut more = self.cursor.open(b'{', b'}')?;
+        let mut place = 0;
+        while more {
+            let known = keys.get(place).copied().unwrap_or_default();
+            if !self.cursor.predicted(known.as_bytes()) {
+                let token = self.cursor.key()?.token;
+                match keys.get_mut(place) {
+                    Some(key) => *key = token,
+                    None => keys.push(token),
+                }
+            }
+            place += 1;
+            self.cursor.value(depth + 1)?;
+            more = self.cursor.more(b'}')?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Columns straight from a page's text held against those made of its members.
+
+use std::sync::Arc;
+
+use ::http::Response;
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use proptest::{prelude::*, sample::select};
+
+use super::answers::{Node, key, records, spaces, value};
+use crate::{
+    api::{Envelope, Field},
+    decode::{ColumnOptions, Columns, Decimals, InvalidValues, Page, Piece, RowsAt, Strings, open},
+    error::Result,
+};
+
+const FIELDS: &[Field] = &[
+    Field::text("code", ""),
+    Field::decimal("price", ""),
+    Field::micros("time", ""),
+    Field::date("day", ""),
+    Field::object("pair", &[Field::text("a", ""), Field::number("n", "")], ""),
+    Field::flag("flag", ""),
+    Field::integer("n", ""),
+    Field::number("number", ""),
+];
+
+/// Mostly values that some field can hold.
+fn fitting() -> BoxedStrategy<Node> {
+    let plain = select(vec![
+        "null",
+        "true",
+        "false",
+        "0",
+        "1780000000123456",
+        "\"1780000000123456\"",
+        "\"\"",
+        "\"--\"",
+        "\"12.50\"",
+        "\"-0.000000000000000001\"",
+        "\"2024-02-29\"",
+        "\"2024/01/31\"",
+        "\"2024-02-30\"",
+        "{\"a\":\"x\",\"n\":1.5}",
+        "{\"n\":null,\"b\":1}",
+        "{\"a\":1,\"a\":\"2\"}",
+        "-1.5e3",
+        "9223372036854775808",
+        "\"HK.00700\"",
+        "\"\\u4e2d\\ud83d\\ude00\"",
+        "[1,2]",
+    ]);
+    prop_oneof![3 => plain.prop_map(|text| Node::Plain(text.to_owned())), 1 => value()].boxed()
+}
+
+fn options() -> impl Strategy<Value = ColumnOptions> {
+    let decimals = select(vec![Decimals::Float64, Decimals::Decimal, Decimals::Text]);
+    let strings = select(vec![Strings::Utf8, Strings::Large, Strings::View]);
+    (decimals, strings, prop::bool::weighted(0.8)).prop_map(|(decimals, strings, lenient)| {
+        let invalid = if lenient { InvalidValues::Null } else { InvalidValues::Raise };
+        ColumnOptions { decimals, invalid, strings }
+    })
+}
+
+fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
+    let top = Node::Object(vec![
+        ("code".into(), Node::Plain("0".into())),
+        ("data".into(), Node::List(rows)),
+    ]);
+    let answer = Response::new(Bytes::from(top.written(spaces)));
+    open(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &answer).ok().map(Arc::new)
+}
+
+fn straight(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
+    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
+    columns.push_piece(&Piece {
+        page: page.clone(),
+        range: 0..page.len(),
+        key: key.map(Arc::from),
+    })?;
+    columns.finish()
+}
+
+fn by_members(page: &Page, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
+    let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
+    for index in 0..page.len() {
+        columns.push(key, &page.row(index)?)?;
+    }
+    columns.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_records_give_the_same_columns_or_the_same_error(
+        rows in records(fitting()), spaces in spaces(), options in options(), keyed in any::<bool>(),
+    ) {
+        let Some(page) = page(rows, &spaces) else { return Ok(()) };
+        let key = keyed.then_some("HK.00700");
+        match (straight(&page, key, options), by_members(&page, key, options)) {
+            (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours, theirs),
+            (Err(ours), Err(theirs)) => prop_assert_eq!(ours.to_string(), theirs.to_string()),
+            (ours, theirs) => prop_assert!(false, "{:?}, not {:?}", ours, theirs),
+        }
+    }
+
+    #[test]
+    fn parts_have_one_schema_and_together_all_rows(
+        rows in records(fitting()), more in records(value()), name in key(), text in fitting(),
+    ) {
+        let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
+        let odd = vec![Node::Object(vec![(name, text)])];
+        let pages: Vec<_> = [rows, more, Vec::new(), odd].into_iter().filter_map(|r| page(r, &[""])).collect();
+        let mut whole = Columns::new(FIELDS.iter(), None, options);
+        let mut parts = vec![Columns::new(FIELDS.iter(), None, options)];
+        for page in &pages {
+            let piece = Piece { page: page.clone(), range: 0..page.len(), key: None };
+            whole.push_piece(&piece).expect("no error");
+            let mut part = Columns::new(FIELDS.iter(), None, options);
+            part.push_piece(&piece).expect("no error");
+            parts.push(part);
+        }
+        let whole = whole.finish().expect("a batch");
+        let (schema, batches) = Columns::finish_parts(parts).expect("batches");
+        prop_assert_eq!(&schema, &whole.schema());
+        let mut row = 0;
+        for batch in batches {
+            prop_assert_eq!(&whole.slice(row, batch.num_rows()), &batch);
+            row += batch.num_rows();
+        }
+        prop_assert_eq!(row, whole.num_rows());
+    }
+}
