@@ -10,18 +10,19 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
-    ("auth", &["api", "error"]),
+    ("auth", &["api", "error", "process"]),
     ("process", &["error"]),
     ("profile", &["error"]),
-    ("decode", &["api", "error"]),
+    ("decode", &["api", "auth", "error"]),
     ("http", &["api", "auth", "error", "process"]),
     ("pages", &["api", "auth", "decode", "error", "http"]),
     ("client", &["api", "auth", "decode", "error", "http", "pages"]),
+    ("login", &["api", "auth", "decode", "error", "http", "process"]),
     ("sandbox", &["api", "auth", "error"]),
     (
         "py",
         &[
-            "api", "auth", "client", "decode", "error", "http", "pages", "process", "profile",
+            "api", "auth", "client", "decode", "error", "http", "login", "pages", "process", "profile",
             "sandbox",
         ],
     ),
