@@ -16,9 +16,9 @@ use crate::{
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
     error::{Error, Result},
-    http::{BaseUrl, Draft, Received, Sender, SenderOptions},
+    http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
     pages::{Listing, Pages, Style},
 };
 
@@ -57,7 +57,8 @@ impl Client {
         credentials: Option<Credentials>,
         options: SenderOptions,
     ) -> Result<Self> {
-        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, server_time)?) })
+        let readers = Readers { clock: server_time, token: token_answer };
+        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, readers)?) })
     }
 
     pub fn sender(&self) -> &Sender {
@@ -139,7 +140,7 @@ impl Client {
     /// What a request would be, signed as of now.
     pub fn explain(&self, draft: &Draft) -> Result<Explanation> {
         let prepared = draft.prepare(self.sender.base(), &self.sender.options().headers)?;
-        let authorization = self.sender.authorize(&prepared)?;
+        let authorization = self.sender.authorize(&prepared, None)?;
         let timestamp = authorization
             .iter()
             .find(|(name, _)| *name == crate::auth::X_TIMESTAMP)

@@ -6,6 +6,7 @@ pub mod client;
 pub mod decode;
 pub mod error;
 pub mod http;
+pub mod login;
 pub mod pages;
 pub mod process;
 pub mod profile;

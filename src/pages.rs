@@ -432,7 +432,8 @@ impl Listing {
     fn identity(&self) -> String {
         let draft = &self.draft;
         let body = match &draft.body {
-            crate::http::Body::None => String::new(),
+            // No listing asks by a form, whose values are secrets.
+            crate::http::Body::None | crate::http::Body::Form(_) => String::new(),
             crate::http::Body::Json(members) => {
                 members.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
             }

@@ -38,8 +38,8 @@ pub enum ErrorKind {
     Api(Refusal),
     #[error("{error}: {description}")]
     OAuth { error: String, description: String },
-    #[error("{0}")]
-    LoginRequired(String),
+    #[error("{message}")]
+    LoginRequired { error: String, message: String },
     #[error("{0}")]
     Store(String),
 }
@@ -120,7 +120,7 @@ impl Error {
             | ErrorKind::Config(message)
             | ErrorKind::Timeout(message)
             | ErrorKind::Pagination(message)
-            | ErrorKind::LoginRequired(message)
+            | ErrorKind::LoginRequired { message, .. }
             | ErrorKind::Store(message) => strike(message),
         }
         self
@@ -142,7 +142,7 @@ impl Error {
             | ErrorKind::Protocol { .. }
             | ErrorKind::Pagination(_)
             | ErrorKind::OAuth { .. }
-            | ErrorKind::LoginRequired(_)
+            | ErrorKind::LoginRequired { .. }
             | ErrorKind::Store(_) => false,
         }
     }
@@ -165,7 +165,9 @@ impl Error {
             }
             ErrorKind::Api(refusal) => refusal.hint(),
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
-            ErrorKind::LoginRequired(_) => "Log in again with `boardlot.login`.".into(),
+            ErrorKind::LoginRequired { .. } => {
+                "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.".into()
+            }
             ErrorKind::Store(_) => "Check the token store; it was left as it is.".into(),
         }
     }

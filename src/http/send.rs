@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     api::SERVER_TIME,
-    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp},
+    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenAnswer, TokenSet},
     error::{Error, ErrorKind, FailureClass, Result},
     process::PerProcess,
 };
@@ -60,16 +60,23 @@ impl Default for SenderOptions {
     }
 }
 
+/// How the answers are read that the sender itself asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Readers {
+    /// The service's time, in milliseconds.
+    pub clock: fn(&Received) -> Result<i64>,
+    pub token: fn(&Received) -> Result<TokenAnswer>,
+}
+
 /// Sends the requests of one client.
 #[derive(Debug)]
 pub struct Sender {
     base: BaseUrl,
     credentials: Option<Credentials>,
-    options: SenderOptions,
+    options: Arc<SenderOptions>,
     clock: Clock,
-    /// Reads the service's time, in milliseconds, from its answer.
-    read_clock: fn(&Received) -> Result<i64>,
-    wire: PerProcess<Wire>,
+    readers: Readers,
+    wire: Arc<PerProcess<Wire>>,
 }
 
 /// What cannot be shared with a forked child: connections, and locks that may be held.
@@ -86,19 +93,38 @@ impl Sender {
         base: BaseUrl,
         credentials: Option<Credentials>,
         options: SenderOptions,
-        read_clock: fn(&Received) -> Result<i64>,
+        readers: Readers,
     ) -> Result<Self> {
+        if let Some(Credentials::OAuth(oauth)) = &credentials {
+            oauth.bind(base.as_str())?;
+        }
         let sender = Sender {
             base,
             credentials,
-            options,
+            options: Arc::new(options),
             clock: Clock::default(),
-            read_clock,
-            wire: PerProcess::new(),
+            readers,
+            wire: Arc::new(PerProcess::new()),
         };
         // A proxy or certificate that cannot be used shall fail here, not at the first call.
         sender.wire()?;
         Ok(sender)
+    }
+
+    /// A sender over the same connections that authorizes nothing.
+    pub(super) fn without_credentials(&self) -> Self {
+        Sender {
+            base: self.base.clone(),
+            credentials: None,
+            options: self.options.clone(),
+            clock: Clock::default(),
+            readers: self.readers,
+            wire: self.wire.clone(),
+        }
+    }
+
+    pub(super) fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     pub fn base(&self) -> &BaseUrl {
@@ -124,16 +150,23 @@ impl Sender {
             self.options.timeout.saturating_mul(self.options.max_retries + 1) + RETRY_AFTER_MAX;
         let mut retries = 0;
         let mut clock_corrected = false;
+        let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
             let corrections = self.clock.corrections();
-            let outcome = match self.attempt(prepared).await {
+            // A refresh has retries of its own, so its failure is final here.
+            let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
+            let outcome = match self.attempt(prepared, token.as_deref()).await {
                 Ok(received) => judge(&received),
                 Err(error) => Err(error),
             };
             let error = match outcome {
                 Ok(value) => return Ok(value),
-                Err(error) => self.without_secret(error).at(&prepared.label),
+                Err(error) => self.without_secret(error, token.as_deref()).at(&prepared.label),
             };
+            if token.is_some() && rejected.is_none() && is_unauthorized(&error) {
+                rejected = token;
+                continue;
+            }
             if !clock_corrected && self.is_clock_refusal(&error) {
                 clock_corrected = true;
                 if self.correct_clock(corrections).await.is_ok() {
@@ -153,10 +186,29 @@ impl Sender {
         }
     }
 
-    /// The headers that authorize this request now.
-    pub fn authorize(&self, prepared: &Prepared) -> Result<Vec<(&'static str, String)>> {
+    /// The token to send, where the credentials are those of a login.
+    async fn token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
+        match &self.credentials {
+            Some(Credentials::OAuth(oauth)) => {
+                oauth.token(&self.token_endpoint(), rejected).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The headers that authorize this request now. `token` is that of a login; without one, stars
+    /// stand in its place.
+    pub fn authorize(
+        &self,
+        prepared: &Prepared,
+        token: Option<&TokenSet>,
+    ) -> Result<Vec<(&'static str, String)>> {
         match &self.credentials {
             None => Ok(Vec::new()),
+            Some(Credentials::OAuth(_)) => {
+                let token = token.map_or("***", |set| set.access_token.as_str());
+                Ok(vec![(AUTHORIZATION, format!("Bearer {token}"))])
+            }
             Some(Credentials::Bearer(token)) => {
                 Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
             }
@@ -170,14 +222,14 @@ impl Sender {
         }
     }
 
-    async fn attempt(&self, prepared: &Prepared) -> Result<Received> {
+    async fn attempt(&self, prepared: &Prepared, token: Option<&TokenSet>) -> Result<Received> {
         let wire = self.wire()?;
         let _permit =
             wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
         wire.limit.turn().await;
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
-        for (name, value) in self.authorize(prepared)? {
+        for (name, value) in self.authorize(prepared, token)? {
             let mut value = HeaderValue::from_str(&value)
                 .map_err(|_| Error::config("the credentials are no usable header value"))?;
             value.set_sensitive(true);
@@ -204,9 +256,10 @@ impl Sender {
         }
     }
 
-    fn without_secret(&self, error: Error) -> Error {
+    fn without_secret(&self, error: Error, used: Option<&TokenSet>) -> Error {
         match &self.credentials {
             Some(Credentials::Bearer(token)) => error.without(token),
+            Some(Credentials::OAuth(oauth)) => oauth.strike(error, used),
             Some(Credentials::ApiKey { .. }) | None => error,
         }
     }
@@ -229,7 +282,7 @@ impl Sender {
         let mut request = reqwest::Request::new(Method::GET, url);
         *request.headers_mut() = self.options.headers.clone();
         let received = self.exchange(&wire, request).await?;
-        let service_ms = (self.read_clock)(&received)?;
+        let service_ms = (self.readers.clock)(&received)?;
         self.clock.correct(service_ms, before, local_ms());
         Ok(())
     }
@@ -332,6 +385,10 @@ fn chain(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+fn is_unauthorized(error: &Error) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::Authentication)
 }
 
 /// A request that may have been carried out is repeated only where that does no harm.

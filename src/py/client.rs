@@ -453,7 +453,7 @@ fn open(
     Core::new(base, auth, options).map_err(refused)
 }
 
-fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
+pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
     fs::read(&path).map_err(|error| Error::config(format!("ca_file {}: {error}", path.display())))
 }
 
@@ -466,7 +466,11 @@ fn check_websocket_url(name: &str, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn seconds(name: &str, value: Option<Bound<'_, PyAny>>, default: Duration) -> PyResult<Duration> {
+pub fn seconds(
+    name: &str,
+    value: Option<Bound<'_, PyAny>>,
+    default: Duration,
+) -> PyResult<Duration> {
     /// A day: every call is bounded.
     const LONGEST: f64 = 86_400.0;
     let Some(value) = value else { return Ok(default) };

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::errors::raise;
+use super::{errors::raise, oauth::OAuth};
 use crate::{
     auth::{Algorithm, Credentials, KeyPair, generate, payload},
     error::{Error, Result},
@@ -230,10 +230,17 @@ pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
     if let Ok(token) = auth.cast::<BearerToken>() {
         return Ok(token.get().credentials());
     }
+    if let Ok(oauth) = auth.cast::<OAuth>() {
+        return Ok(oauth.get().credentials());
+    }
     let kind = auth.get_type().name()?.to_string();
     Err(raise(
         py,
-        Error::argument("auth", &format!("of the type {kind}"), "an ApiKey or a BearerToken"),
+        Error::argument(
+            "auth",
+            &format!("of the type {kind}"),
+            "an ApiKey, a BearerToken or an OAuth",
+        ),
     ))
 }
 
@@ -251,7 +258,7 @@ fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
 }
 
 /// A text that is wiped from memory when it is dropped; Python's own copy is Python's.
-fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
+pub fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
     value.extract::<String>().map(Zeroizing::new)
 }
 

@@ -37,7 +37,11 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
             attributes.set_item("description", description)?;
             "OAuthError"
         }
-        ErrorKind::LoginRequired(_) => "LoginRequired",
+        ErrorKind::LoginRequired { error, message } => {
+            attributes.set_item("error", error)?;
+            attributes.set_item("description", message)?;
+            "LoginRequired"
+        }
         ErrorKind::Store(_) => "StoreError",
     };
     errors.getattr(class)?.call((error.to_string(),), Some(&attributes))
