@@ -299,8 +299,9 @@ impl BaseUrl {
         self.0.scheme() == "https"
     }
 
-    pub fn is_loopback(&self) -> bool {
-        is_loopback(&self.0)
+    /// Whether requests to it need no network, and so no proxy.
+    pub fn stays_on_this_machine(&self) -> bool {
+        is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
     /// The URL of a path below this base.

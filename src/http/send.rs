@@ -24,6 +24,8 @@ use crate::{
 
 /// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// Room made for a body before any of it has come.
+const FIRST_CAPACITY: usize = 1 << 20;
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
@@ -85,7 +87,8 @@ struct Wire {
     client: reqwest::Client,
     permits: Semaphore,
     limit: RateLimit,
-    correcting: Mutex<()>,
+    /// How the last correction of the clock went: those that wait for it share its failure too.
+    correcting: Mutex<Result<()>>,
 }
 
 impl Sender {
@@ -145,14 +148,36 @@ impl Sender {
         prepared: &Prepared,
         judge: impl Fn(&Received) -> Result<T>,
     ) -> Result<T> {
+        match timeout(self.patience(), self.send_patiently(prepared, judge)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let text = "the call got no turn within its attempts' timeouts; raise rate_limit or \
+                            max_connections, or call less often";
+                Err(Error::from(ErrorKind::Timeout(text.into())).at(&prepared.label))
+            }
+        }
+    }
+
+    /// The longest that a call takes: all its attempts, the waits between them, and as much again
+    /// for waiting its turn.
+    fn patience(&self) -> Duration {
+        let attempts = self.options.timeout.saturating_mul(self.options.max_retries + 1);
+        let waits = if self.options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
+        attempts.saturating_mul(2) + waits
+    }
+
+    async fn send_patiently<T>(
+        &self,
+        prepared: &Prepared,
+        judge: impl Fn(&Received) -> Result<T>,
+    ) -> Result<T> {
         let started = Instant::now();
-        let patience =
-            self.options.timeout.saturating_mul(self.options.max_retries + 1) + RETRY_AFTER_MAX;
+        let patience = self.patience();
         let mut retries = 0;
         let mut clock_corrected = false;
         let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
-            let corrections = self.clock.corrections();
+            let tries = self.clock.tries();
             // A refresh has retries of its own, so its failure is final here.
             let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
             let outcome = match self.attempt(prepared, token.as_deref()).await {
@@ -169,7 +194,7 @@ impl Sender {
             }
             if !clock_corrected && self.is_clock_refusal(&error) {
                 clock_corrected = true;
-                if self.correct_clock(corrections).await.is_ok() {
+                if self.correct_clock(tries).await.is_ok() {
                     continue;
                 }
                 return Err(error);
@@ -226,7 +251,8 @@ impl Sender {
         let wire = self.wire()?;
         let _permit =
             wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
-        wire.limit.turn().await;
+        let turn = wire.limit.turn();
+        turn.come().await;
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
         for (name, value) in self.authorize(prepared, token)? {
@@ -270,18 +296,23 @@ impl Sender {
     }
 
     /// Takes the offset from server-time, once for all calls that were refused at the same time.
-    async fn correct_clock(&self, seen_corrections: u64) -> Result<()> {
+    async fn correct_clock(&self, seen_tries: u64) -> Result<()> {
         let wire = self.wire()?;
-        let _turn = wire.correcting.lock().await;
-        if self.clock.corrections() != seen_corrections {
-            return Ok(());
+        let mut last = wire.correcting.lock().await;
+        if self.clock.tries() == seen_tries {
+            *last = self.read_service_clock(&wire).await;
+            self.clock.tried();
         }
+        last.clone()
+    }
+
+    async fn read_service_clock(&self, wire: &Wire) -> Result<()> {
         let url = self.base.join(SERVER_TIME.path)?;
         let before = local_ms();
         // Without credentials: a signature by the wrong clock would be refused as well.
         let mut request = reqwest::Request::new(Method::GET, url);
         *request.headers_mut() = self.options.headers.clone();
-        let received = self.exchange(&wire, request).await?;
+        let received = self.exchange(wire, request).await?;
         let service_ms = (self.readers.clock)(&received)?;
         self.clock.correct(service_ms, before, local_ms());
         Ok(())
@@ -293,7 +324,7 @@ impl Sender {
                 client: build_client(&self.base, &self.options)?,
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
-                correcting: Mutex::new(()),
+                correcting: Mutex::new(Ok(())),
             })
         })
     }
@@ -326,10 +357,14 @@ fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Clie
         builder = builder.tls_certs_only([]);
     }
     if let Some(address) = &options.proxy
-        && !base.is_loopback()
+        && !base.stays_on_this_machine()
     {
+        // Other schemes the HTTP library would take over and not use.
+        let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
         let proxy = Proxy::all(address)
-            .map_err(|_| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
+            .ok()
+            .filter(|_| known)
+            .ok_or_else(|| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
         builder = builder.proxy(proxy);
     }
     builder
@@ -346,7 +381,9 @@ async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
     if announced > limit as u64 {
         return Err(too_large(b""));
     }
-    let mut body = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
+    // What is announced may never come: room for more is made when it does.
+    let expected = usize::try_from(announced).unwrap_or_default().min(FIRST_CAPACITY);
+    let mut body = BytesMut::with_capacity(expected);
     while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
         if body.len() + chunk.len() > limit {
             return Err(too_large(&body));

@@ -70,7 +70,10 @@ pub fn block<T: Send>(
             }
         })
     });
-    outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))
+    let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;
+    // A signal that came meanwhile is raised now, before anything counts as handed over.
+    py.check_signals()?;
+    Ok(value)
 }
 
 /// An asyncio future for it; cancelling that cancels the operation.

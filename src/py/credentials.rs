@@ -187,9 +187,11 @@ pub fn signature_payload<'py>(
 /// A new key pair: `.private_pem` (PKCS#8) and `.public_pem`. `bits` is the size of an RSA key.
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
-pub fn generate_key(py: Python<'_>, algorithm: &str, bits: usize) -> PyResult<GeneratedKey> {
+pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
     let made = Algorithm::parse(algorithm)
-        .and_then(|algorithm| py.detach(|| generate(algorithm, bits)))
+        .and_then(|algorithm| {
+            py.detach(|| generate(algorithm, usize::try_from(bits).unwrap_or_default()))
+        })
         .map_err(|error| raise(py, error))?;
     Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })
 }
