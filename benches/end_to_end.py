@@ -38,13 +38,14 @@ def rows(settings: Settings) -> list[Row]:
 
 
 def over_loopback(settings: Settings, *, checked: bool) -> Row:
-    count = int(settings.pick(100_000, 20_000))
+    count = int(settings.pick(100_000, 10_000))
     contenders = {
         "boardlot": boardlot_pandas,
         "requests + orjson + pandas": requests_pandas,
         "urllib3 + orjson + pandas": urllib3_pandas,
-        "pyreqwest + orjson + pandas": pyreqwest_pandas,
     }
+    if peers.HAS_PYREQWEST:
+        contenders["pyreqwest + orjson + pandas"] = pyreqwest_pandas
     if checked:
         with server.sandbox(seed=7, fills=count) as line:
             taken = run(contenders, settings, *line[:3], line[3]["trade"][0])
@@ -68,11 +69,10 @@ def over_loopback(settings: Settings, *, checked: bool) -> Row:
 def with_latency(settings: Settings) -> Row:
     import boardlot as bl
 
-    count = int(settings.pick(20_000, 2_500))
-    contenders = {
-        "boardlot, one cursor": boardlot_pandas,
-        "requests + orjson + pandas": requests_pandas,
-    }
+    count = int(settings.pick(20_000, 3_200))
+    contenders = {"boardlot, one cursor": boardlot_pandas}
+    if not settings.quick:
+        contenders["requests + orjson + pandas"] = requests_pandas
     notes = [f"{count:,} fills: nearly all of it is waiting, so that more would show no more."]
     if "windows" in inspect.signature(bl.Client.fills_history).parameters:
         contenders = {"boardlot": boardlot_windows, **contenders}

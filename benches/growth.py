@@ -37,7 +37,7 @@ def rows(settings: Settings) -> list[Row]:
         key_file = Path(folder) / "key.pem"
         key_file.write_text(pem)
         common = {"base": base, "key_id": key_id, "key_file": str(key_file)}
-        seconds = settings.pick(2.0, 0.4)
+        seconds = settings.pick(2.0, 0.3)
         return [
             grown(settings, "to_frame", counts, common, "Rows into pandas, a row", "rows"),
             grown(settings, "iterate", counts, common, "Rows iterated, a row", "rows"),

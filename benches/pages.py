@@ -91,6 +91,6 @@ def page(
         title,
         f"{len(body) / 1000:.1f} kB of JSON to dicts",
         "µs",
-        interleave(contenders, settings.rounds, settings.pick(0.4, 0.12)),
+        interleave(contenders, settings.rounds, settings.pick(0.4, 0.08)),
         targets,
     )

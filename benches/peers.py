@@ -9,10 +9,13 @@ from __future__ import annotations
 import http.client
 from contextlib import AsyncExitStack, ExitStack
 from datetime import timedelta
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from .signer import Signer
 
+# There is none for Python 3.10.
+HAS_PYREQWEST = find_spec("pyreqwest") is not None
 # How many connections a client may keep: as many as tasks or threads use it.
 CONNECTIONS = 256
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from .harness import Limit, Row, Taken, Target, cores
@@ -95,7 +96,13 @@ def machine(load: tuple[float, float, float]) -> Iterator[str]:
     yield f"- {processor()}, {cores()} cores, {platform.system()} {platform.machine()}"
     yield f"- {platform.python_implementation()} {platform.python_version()}"
     yield f"- load of the machine before: {load[0]:.1f}, after: {os.getloadavg()[0]:.1f}"
-    yield "- " + ", ".join(f"{name} {version(name)}" for name in PEERS)
+    yield "- " + ", ".join(f"{name} {release}" for name, release in releases())
+
+
+def releases() -> Iterator[tuple[str, str]]:
+    for name in PEERS:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
 
 
 def processor() -> str:
@@ -135,34 +142,43 @@ def chart(rows: list[Row], path: Path) -> None:
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
-    bars = []
+    bars: list[tuple[str, str, float] | None] = []
     for row in rows:
         base = row.taken[row.ours].median(row.measure)
         if not row.targets or row.measure != "seconds" or not base or base <= 0:
             continue
+        if len(row.taken) < 2:
+            continue
         for name, taken in row.taken.items():
-            bars.append((row.title, name, (taken.median() or 0.0) / base, name == row.ours))
+            bars.append((row.title, name, max((taken.median() or 0.0) / base, 1e-3)))
         bars.append(None)
     figure, axes = plt.subplots(figsize=(8, 0.16 * len(bars) + 1.0))
-    places = range(len(bars), 0, -1)
+    title = ""
     labels = []
-    title = None
+    places = range(len(bars), 0, -1)
     for place, bar in zip(places, bars, strict=True):
+        labels.append(bar[1] if bar else "")
         if bar is None:
-            labels.append("")
             continue
         if bar[0] != title:
             title = bar[0]
-            axes.text(1.02, place, title, transform=axes.get_yaxis_transform(), fontsize=6,
-                      va="center")  # fmt: skip
-        labels.append(bar[1])
-        axes.barh(place, max(bar[2], 1e-3), color="#d9480f" if bar[3] else "#868e96", height=0.8)
-        axes.text(bar[2], place, f" {bar[2]:.2f}", va="center", fontsize=5)
+            beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 6}
+            axes.text(1.02, place, title, **beside)
+        color = "#d9480f" if bar[1].startswith("boardlot") else "#868e96"
+        axes.barh(place, bar[2] - 1, left=1, color=color, height=0.7)
+        axes.plot(bar[2], place, marker="o", markersize=3, color=color)
+        # Outside of the bar, which begins at 1.
+        where, align = (bar[2] / 1.05, "right") if bar[2] < 1 else (bar[2] * 1.05, "left")
+        axes.text(where, place, f"{bar[2]:.2f}", va="center", ha=align, fontsize=5)
     axes.axvline(1.0, color="#d9480f", linewidth=0.6)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_yticks(list(places), labels, fontsize=5)
-    axes.set_xlabel("time as a multiple of boardlot's: longer is slower", fontsize=7)
+    axes.set_xlabel("time as a multiple of boardlot's: to the right is slower", fontsize=7)
     axes.tick_params(axis="x", labelsize=6)
     axes.set_ylim(0, len(bars) + 1)
     for side in ("top", "right"):

@@ -16,7 +16,7 @@ from .harness import Limit, Row, Settings, Target, in_processes
 
 def rows(settings: Settings) -> list[Row]:
     hooks.require()
-    count = int(settings.pick(1_000_000, 100_000))
+    count = int(settings.pick(1_000_000, 50_000))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fills.jsonl"
         data.write_pages(path, count)

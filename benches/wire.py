@@ -21,14 +21,20 @@ from .harness import Row, Settings, Taken, Target, take_turns
 from .signer import Signer
 
 SIDE_BY_SIDE = 32
-NATIVE = {"pyreqwest": peers.Pyreqwest, "rnet": peers.Rnet, "primp": peers.Primp,
-          "httpr": peers.Httpr}  # fmt: skip
-NATIVE_ASYNC = {
+NATIVE: dict[str, type[peers.Sync]] = {
+    "pyreqwest": peers.Pyreqwest,
+    "rnet": peers.Rnet,
+    "primp": peers.Primp,
+    "httpr": peers.Httpr,
+}
+NATIVE_ASYNC: dict[str, tuple[type[peers.Async], Callable]] = {
     "pyreqwest": (peers.AsyncPyreqwest, asyncio.run),
     "pyreqwest, uvloop": (peers.AsyncPyreqwest, uvloop.run),
     "rnet, uvloop": (peers.AsyncRnet, uvloop.run),
     "primp, uvloop": (peers.AsyncPrimp, uvloop.run),
 }
+if not peers.HAS_PYREQWEST:
+    del NATIVE["pyreqwest"], NATIVE_ASYNC["pyreqwest"], NATIVE_ASYNC["pyreqwest, uvloop"]
 THREADED = {"requests": peers.Requests, "httpx": peers.Httpx, "urllib3": peers.Urllib3, **NATIVE}
 LAZY = "boardlot, rows not yet read"
 
@@ -78,7 +84,7 @@ def rows(settings: Settings) -> list[Row]:
 def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> Row:
     import boardlot as bl
 
-    seconds = settings.pick(1.0, 0.2)
+    seconds = settings.pick(1.0, 0.15)
     url = orders_of(base)
     with ExitStack() as stack:
         client = stack.enter_context(bl.Client(base, auth=bl.ApiKey(key_id, pem)))
@@ -118,7 +124,7 @@ def timed(work: Callable[[], object], seconds: float) -> Callable[[], int]:
 def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
     import boardlot as bl
 
-    seconds = settings.pick(1.0, 0.25)
+    seconds = settings.pick(1.0, 0.2)
     url = orders_of(base)
 
     def pooled(work: Callable[[], object]) -> Callable[[], int]:
@@ -150,7 +156,7 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
 
 
 def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
-    seconds = settings.pick(1.0, 0.25)
+    seconds = settings.pick(1.0, 0.2)
     url = orders_of(base)
 
     def peer_of(peer: type[peers.Async], run: Callable) -> Callable[[], int]:
