@@ -48,9 +48,7 @@ pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
 
 /// Client id and, for a confidential client, its secret, from the answer to a registration
 /// (section 2.1). Nothing else in it is believed.
-pub fn client_registered(
-    answer: &Response<Bytes>,
-) -> Result<(String, Option<Zeroizing<String>>)> {
+pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zeroizing<String>>)> {
     let (_, top) = object(REGISTER.envelope, answer).map_err(|error| refused(error, answer))?;
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && !id.chars().any(char::is_control))
@@ -63,11 +61,8 @@ fn refused(error: Error, answer: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Api(refusal) => match &refusal.error_code {
             Some(code) if is_oauth_code(code) && !is_passing(answer.status().as_u16()) => {
-                ErrorKind::OAuth {
-                    error: code.clone(),
-                    description: shown(&refusal.message),
-                }
-                .into()
+                ErrorKind::OAuth { error: code.clone(), description: shown(&refusal.message) }
+                    .into()
             }
             _ => error,
         },

@@ -153,7 +153,9 @@ impl Draft {
                     self.body = Body::Form(Form::default());
                 }
                 let Body::Form(form) = &mut self.body else {
-                    return Err(Error::config(format!("{name} needs a body of the form of a form")));
+                    return Err(Error::config(format!(
+                        "{name} needs a body of the form of a form"
+                    )));
                 };
                 form.0.push((name.to_owned(), Zeroizing::new(value.to_owned())));
                 Ok(())

@@ -154,8 +154,7 @@ impl Sender {
         loop {
             let corrections = self.clock.corrections();
             // A refresh has retries of its own, so its failure is final here.
-            let token =
-                self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
+            let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
             let outcome = match self.attempt(prepared, token.as_deref()).await {
                 Ok(received) => judge(&received),
                 Err(error) => Err(error),

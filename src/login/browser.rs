@@ -43,7 +43,10 @@ fn openers() -> Vec<Opener> {
         openers.extend(list.split(':').filter(plain).map(|name| (name.to_owned(), &[] as _)));
     }
     // Without a screen these would start a browser for terminals, in the middle of a program.
-    if set("DISPLAY").or_else(|| set("WAYLAND_DISPLAY")).or_else(|| set("WSL_DISTRO_NAME")).is_some()
+    if set("DISPLAY")
+        .or_else(|| set("WAYLAND_DISPLAY"))
+        .or_else(|| set("WSL_DISTRO_NAME"))
+        .is_some()
     {
         openers.push(("xdg-open".to_owned(), &[]));
         openers.push(("gio".to_owned(), &["open"]));

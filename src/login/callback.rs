@@ -20,7 +20,10 @@ pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 /// What a callback means to a login.
 pub enum Verdict {
     Code(Code),
-    Error { error: String, description: String },
+    Error {
+        error: String,
+        description: String,
+    },
     /// Not of this login: it goes on as if nothing had come.
     Foreign(&'static str),
 }
@@ -95,10 +98,8 @@ mod tests {
     use super::*;
 
     fn judged(query: &str) -> String {
-        let attempt = Attempt {
-            verifier: Zeroizing::new("v".into()),
-            state: Zeroizing::new("right".into()),
-        };
+        let attempt =
+            Attempt { verifier: Zeroizing::new("v".into()), state: Zeroizing::new("right".into()) };
         match Callback::of_query(query).judge(&attempt) {
             Verdict::Code(code) => format!("code {}", *code),
             Verdict::Error { error, description } => format!("error {error} {description}"),

@@ -142,9 +142,9 @@ impl Flow {
     pub async fn wait(&self) -> Outcome {
         let mut outcome = self.outcome.clone();
         let ended = outcome.wait_for(Option::is_some).await.ok();
-        ended.and_then(|ended| ended.clone()).unwrap_or_else(|| {
-            Err(callback::invalid("this login was cancelled; begin another"))
-        })
+        ended
+            .and_then(|ended| ended.clone())
+            .unwrap_or_else(|| Err(callback::invalid("this login was cancelled; begin another")))
     }
 
     /// Gives the login up and closes its socket.
@@ -221,13 +221,14 @@ impl Login {
             arguments.push(("client_secret", text(secret)));
         }
         let asked_at_ms = now_ms();
-        let answer = send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
-            let error = error.without(code).without(&self.attempt.verifier);
-            self.log_in_again(match secret {
-                Some(secret) => error.without(secret),
-                None => error,
-            })
-        })?;
+        let answer =
+            send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
+                let error = error.without(code).without(&self.attempt.verifier);
+                self.log_in_again(match secret {
+                    Some(secret) => error.without(secret),
+                    None => error,
+                })
+            })?;
         let set = TokenSet::new(&self.client, answer, asked_at_ms);
         let client_id = self.client.client_id.clone();
         let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));
@@ -294,7 +295,8 @@ async fn known_client(sender: &Sender, options: &Options) -> Result<Option<Regis
         let port = options.redirect_port;
         options.client_id.as_ref().is_none_or(|wanted| *wanted == known.client_id)
             && (port == 0 || port == known.redirect_port)
-            && (options.client_id.is_some() || options.confidential == known.client_secret.is_some())
+            && (options.client_id.is_some()
+                || options.confidential == known.client_secret.is_some())
     }))
 }
 

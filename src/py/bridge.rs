@@ -308,7 +308,8 @@ impl Door {
     fn close(&self) {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.closed = true;
-        let emptied = self.left.wait_timeout_while(inside, DOOR_PATIENCE, |inside| inside.count > 0);
+        let emptied =
+            self.left.wait_timeout_while(inside, DOOR_PATIENCE, |inside| inside.count > 0);
         drop(emptied);
     }
 }

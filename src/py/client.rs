@@ -466,7 +466,11 @@ fn check_websocket_url(name: &str, url: &str) -> Result<()> {
     Ok(())
 }
 
-pub fn seconds(name: &str, value: Option<Bound<'_, PyAny>>, default: Duration) -> PyResult<Duration> {
+pub fn seconds(
+    name: &str,
+    value: Option<Bound<'_, PyAny>>,
+    default: Duration,
+) -> PyResult<Duration> {
     /// A day: every call is bounded.
     const LONGEST: f64 = 86_400.0;
     let Some(value) = value else { return Ok(default) };

@@ -233,7 +233,11 @@ pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
     let kind = auth.get_type().name()?.to_string();
     Err(raise(
         py,
-        Error::argument("auth", &format!("of the type {kind}"), "an ApiKey, a BearerToken or an OAuth"),
+        Error::argument(
+            "auth",
+            &format!("of the type {kind}"),
+            "an ApiKey, a BearerToken or an OAuth",
+        ),
     ))
 }
 

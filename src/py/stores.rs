@@ -246,11 +246,9 @@ impl TokenStore for OwnStore {
     }
 
     fn delete(&self, key: &str) -> Result<()> {
-        self.ask("delete", |py| {
-            match self.object.call_method1(py, intern!(py, "delete"), (key,)) {
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
-                outcome => outcome.map(drop),
-            }
+        self.ask("delete", |py| match self.object.call_method1(py, intern!(py, "delete"), (key,)) {
+            Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
+            outcome => outcome.map(drop),
         })
     }
 

@@ -22,8 +22,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "py",
         &[
-            "api", "auth", "client", "decode", "error", "http", "login", "pages", "process", "profile",
-            "sandbox",
+            "api", "auth", "client", "decode", "error", "http", "login", "pages", "process",
+            "profile", "sandbox",
         ],
     ),
 ];

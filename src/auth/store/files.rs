@@ -187,7 +187,8 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
         return Err(store_error(path, "it belongs to another user", "choose another path"));
     }
     if metadata.mode() & 0o077 != 0 {
-        let way_out = format!("log in again if they may have, or run: chmod 600 {}", path.display());
+        let way_out =
+            format!("log in again if they may have, or run: chmod 600 {}", path.display());
         return Err(store_error(path, "other users can read or change it", &way_out));
     }
     Ok(())

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
-use super::{
-    EncryptedFile, Guard, Secret, TokenStore, digest, hold_in_state_folder, state_folder,
-};
+use super::{EncryptedFile, Guard, Secret, TokenStore, digest, hold_in_state_folder, state_folder};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What an entry of ours is filed under.
