@@ -103,6 +103,15 @@ impl OAuth {
         }
     }
 
+    /// A token that can be sent without asking anybody.
+    pub fn ready(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
+        let live = self.live()?;
+        Ok(live.current.load_full().filter(|current| {
+            is_other(current, rejected)
+                && (!current.ends_soon(now_ms()) || live.pauses_for(current))
+        }))
+    }
+
     /// A token to send now. `rejected` is the one that the service has just refused.
     pub async fn token(
         self: &Arc<Self>,
@@ -110,10 +119,7 @@ impl OAuth {
         rejected: Option<&TokenSet>,
     ) -> Outcome {
         let live = self.live()?;
-        if let Some(current) = live.current.load_full()
-            && is_other(&current, rejected)
-            && (!current.ends_soon(now_ms()) || live.pauses_for(&current))
-        {
+        if let Some(current) = self.ready(rejected)? {
             return Ok(current);
         }
         let refused = rejected.map(|set| set.access_token.clone());
