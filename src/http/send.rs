@@ -214,9 +214,10 @@ impl Sender {
     /// The token to send, where the credentials are those of a login.
     async fn token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         match &self.credentials {
-            Some(Credentials::OAuth(oauth)) => {
-                oauth.token(&self.token_endpoint(), rejected).await.map(Some)
-            }
+            Some(Credentials::OAuth(oauth)) => match oauth.ready(rejected)? {
+                Some(token) => Ok(Some(token)),
+                None => oauth.token(&self.token_endpoint(), rejected).await.map(Some),
+            },
             _ => Ok(None),
         }
     }

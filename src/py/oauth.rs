@@ -8,7 +8,7 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyFrozenSet},
+    types::{PyDict, PyFloat, PyFrozenSet},
 };
 
 use super::{
@@ -26,9 +26,6 @@ use crate::{
     login::{Flow, Options},
     process::runtime,
 };
-
-/// How long a person may take to log in.
-const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The tokens of a login, kept in a store and refreshed for you: before they run out and on a 401,
 /// once for all threads, tasks and processes that share the store.
@@ -183,7 +180,7 @@ impl LoginFlow {
 /// `flow.url`; then `flow.wait()` (or `await flow`) waits for the browser to come back to this
 /// machine, and `flow.finish(callback_url)` takes the address from a browser elsewhere.
 #[pyfunction]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, timeout = None, confidential = false, proxy = None, ca_file = None))]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None))]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn begin_login<'py>(
     py: Python<'py>,
@@ -192,7 +189,7 @@ pub fn begin_login<'py>(
     client_id: Option<String>,
     client_name: &str,
     redirect_port: u16,
-    timeout: Option<Bound<'py, PyAny>>,
+    timeout: f64,
     confidential: bool,
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
@@ -207,7 +204,7 @@ pub fn begin_login<'py>(
         client_name: client_name.to_owned(),
         redirect_port,
         confidential,
-        deadline: seconds("timeout", timeout, LOGIN_TIMEOUT)?,
+        deadline: seconds("timeout", Some(PyFloat::new(py, timeout).into_any()), Duration::ZERO)?,
         sender: SenderOptions { proxy, extra_certificates, ..SenderOptions::default() },
     };
     let flow = block(py, Flow::begin(base, options), |_| Ok(()))?;
@@ -222,7 +219,7 @@ pub fn begin_login<'py>(
 /// puts the tokens into `store` (None: the keychain). Without a browser the address is printed to
 /// stderr, with the ways to finish from another machine. Service document, section 5.1.
 #[pyfunction]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, open_browser = true, timeout = None, confidential = false, proxy = None, ca_file = None))]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None))]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn login<'py>(
     py: Python<'py>,
@@ -232,7 +229,7 @@ pub fn login<'py>(
     client_name: &str,
     redirect_port: u16,
     open_browser: bool,
-    timeout: Option<Bound<'py, PyAny>>,
+    timeout: f64,
     confidential: bool,
     proxy: Option<String>,
     ca_file: Option<PathBuf>,

@@ -9,7 +9,7 @@ use pyo3::{
     exceptions::PyKeyError,
     intern,
     prelude::*,
-    types::{PyBytes, PyString},
+    types::{PyBytes, PyString, PyTuple},
 };
 use zeroize::Zeroizing;
 
@@ -68,7 +68,9 @@ impl KeyringStore {
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
-    fn __getnewargs__(&self) {}
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
+        PyTuple::empty(py)
+    }
 }
 
 /// Tokens in memory: they end with the process.
