@@ -67,7 +67,8 @@ impl Callback {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
                 Verdict::Code(Zeroizing::new(code.to_owned()))
             }
-            (None, Some(error)) if !error.is_empty() && self.count("code") == 0 => Verdict::Error {
+            // A code beside an error is not believed.
+            (_, Some(error)) if !error.is_empty() => Verdict::Error {
                 error: shown(error),
                 description: self.only("error_description").map(shown).unwrap_or_default(),
             },
@@ -111,6 +112,7 @@ mod tests {
     fn only_one_code_with_the_right_state_counts() {
         assert_eq!(judged("code=a%2Bb&state=right"), "code a+b");
         assert_eq!(judged("state=right&code=a&extra=1"), "code a");
+        assert_eq!(judged("code=a&error=x&state=right"), "error x ");
         for query in [
             "",
             "code=a",
@@ -120,7 +122,6 @@ mod tests {
             "code=&state=right",
             "code=a&code=b&state=right",
             "code=a&state=right&state=right",
-            "code=a&error=x&state=right",
             "error=x&state=wrong",
             "error=x",
             "error=&state=right",
