@@ -58,6 +58,7 @@ class Fault:
     status: int | None = None
     body: bytes | None = None
     change: dict = field(default_factory=dict)
+    headers: dict = field(default_factory=dict)
     echo: bool = False
 
 
@@ -113,7 +114,7 @@ def handler(owner):
                 self.send(fault.status or 400, {}, told)
                 return
             if fault.body is not None or fault.status is not None:
-                self.send(fault.status or 200, {}, fault.body or b"<html>busy</html>")
+                self.send(fault.status or 200, fault.headers, fault.body or b"<html>busy</html>")
                 return
             status, headers, told = owner.answer(kind, seen)
             if fault.lost:

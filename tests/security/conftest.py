@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from .authorization_server import AuthorizationServer
 from .support import OPENERS, write_opener
 
 
@@ -36,3 +37,11 @@ def opened(tmp_path_factory, monkeypatch):
         if name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     return noted
+
+
+@pytest.fixture
+def server():
+    """An authorization server that the client gave no reason to complain."""
+    with AuthorizationServer() as running:
+        yield running
+        assert running.complaints == []

@@ -161,6 +161,20 @@ def visit(callback_url):
         return reply.status, reply.headers, reply.read()
 
 
+def finish_for_real(server, flow, login):
+    """The real callback still works, whatever came before it."""
+    status, _, _ = visit(server.authorize(flow.url))
+    assert status == 200
+    oauth = login.get()
+    assert list(quotes(client_of(server, oauth))) == []
+    assert server.counts["authorization_code"] == 1
+    return oauth
+
+
+def callback_query(server, flow):
+    return server.authorize(flow.url).partition("?")[2]
+
+
 def listens(port, host="127.0.0.1"):
     try:
         socket.create_connection((host, port), timeout=3).close()
