@@ -45,3 +45,9 @@ def server():
     with AuthorizationServer() as running:
         yield running
         assert running.complaints == []
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where an encrypted store goes: in a folder that does not exist yet."""
+    return tmp_path / "tokens" / "boardlot.tokens"
