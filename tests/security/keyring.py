@@ -62,7 +62,9 @@ def session(folder, state=UNLOCKED):
     for place in (home, runtime):
         place.mkdir(mode=0o700)
     kept = {"PATH": ENVIRONMENT["PATH"], "LANG": "C.UTF-8"}
-    kept |= {name: ENVIRONMENT[name] for name in ("LD_LIBRARY_PATH",) if name in ENVIRONMENT}
+    kept |= {
+        name: ENVIRONMENT[name] for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if name in ENVIRONMENT
+    }
     bus = runtime / "bus"
     environment = {
         **kept,

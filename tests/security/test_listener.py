@@ -89,19 +89,17 @@ def test_security_05_no_socket_is_left_where_the_registration_fails(server):
     assert own_listeners() == before
 
 
-def own_listeners():
-    listening = {
-        line.split()[9]
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
-        if line.split()[3] == "0A"
-    }
+def own_sockets():
     found = set()
     for entry in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
-            target = str(entry.readlink())
-            if target.startswith("socket:[") and target[8:-1] in listening:
-                found.add(target)
-    return found
+            found.add(str(entry.readlink()))
+    return {target for target in found if target.startswith("socket:[")}
+
+
+def own_listeners():
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return own_sockets() & {f"socket:[{each[9]}]" for each in lines if each[3] == "0A"}
 
 
 def test_security_05_ctrl_c_ends_the_wait_and_closes_the_socket(server):
@@ -206,6 +204,29 @@ def test_security_05_100_clients_that_drip_do_not_block_a_login(server):
         login.get(0.1)
         assert visited.get()[0] == 200
         assert time.monotonic() - start < 15
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="asks Linux's /proc")
+def test_security_05_at_most_8_connections_are_held(server):
+    flow = begin(server)
+    login = waiting(flow)
+    port, _ = place_of(flow)
+    most = 0
+    with contextlib.ExitStack() as slow:
+        for _ in range(60):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+            slow.enter_context(connection)
+            time.sleep(0.01)
+            most = max(most, len(accepted(port)))
+        assert 1 <= most <= 8
+        finish_for_real(server, flow, login)
+
+
+def accepted(port):
+    """This process's ends of the connections to one of its ports."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    open_ones = {f"socket:[{each[9]}]" for each in lines if each[1] == f"0100007F:{port:04X}"}
+    return own_sockets() & open_ones - own_listeners()
 
 
 def test_security_05_a_slow_request_is_given_up_after_five_seconds(server):

@@ -225,7 +225,8 @@ def test_security_18_tasks_that_wait_share_the_failure(server, failure):
     server.faults["refresh_token"] = fault
 
     async def use():
-        options = {"auth": oauth, "max_retries": 0, "timeout": 60.0}
+        # All of them wait for the refresh, and none for a connection.
+        options = {"auth": oauth, "max_retries": 0, "timeout": 60.0, "max_connections": 1000}
         async with bl.AsyncClient(server.base_url, **options) as client:
             told = await asyncio.gather(
                 *(quotes(client) for _ in range(1000)), return_exceptions=True

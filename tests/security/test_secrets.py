@@ -7,6 +7,7 @@ import logging
 import pickle
 import subprocess
 import traceback
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -27,6 +28,7 @@ from .support import (
 )
 
 CANARY = "canary-7f1e0c55d2"
+PACKAGE = str(Path(bl.__file__).parent)
 # As a secret could be written, too: Base64, hexadecimal, percent-encoded, by its bytes.
 FORMS = [
     str,
@@ -78,7 +80,7 @@ def attributes(value):
 def told(error):
     """An error as a crash report with local variables shows it."""
     report = traceback.TracebackException.from_exception(error, capture_locals=True)
-    frames = [frame for frame in report.stack if "boardlot" in frame.filename]
+    frames = [frame for frame in report.stack if frame.filename.startswith(PACKAGE)]
     chain = "".join(traceback.format_exception(error))
     seen = [chain, repr(error), repr(vars(error)), repr(error.args)]
     return "\n".join([*seen, *(f"{frame.locals}" for frame in frames)])
