@@ -165,7 +165,7 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
             break
         page.press(TAB)
         here = page.focused()
-        kind = here["type"]
+        kind, role = here["type"], here.role
         if kind == "password" and "password" not in filled:
             page.press(PASSWORD)
             filled.add("password")
@@ -175,7 +175,7 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
             filled.add("user")
         elif kind == "checkbox" and not here.selected:
             page.press(SPACE)
-        elif kind == "submit" and len(filled) == 2 and here not in denying(page):
+        elif role == "button" and len(filled) == 2 and here not in denying(page):
             page.press(ENTER)
     landed(page, flow, tmp_path, "allowed")
     assert "trade:read" in scopes_of(login.get())

@@ -13,12 +13,13 @@ SAVING = """
     import hashlib, sys
     import boardlot as bl
     store = bl.EncryptedFileStore(sys.argv[1], sys.argv[2])
-    print("ready", flush=True)
     n = int(sys.argv[4])
     while True:
         n += 1
         text = str(n).encode() * (n % 400 + 1)
         store.save(sys.argv[3], hashlib.sha256(text).hexdigest().encode() + text)
+        if n == int(sys.argv[4]) + 1:
+            print("ready", flush=True)
     """
 UPDATING = """
     import sys
@@ -47,18 +48,22 @@ def kill_while_saving(place, rounds):
     dice = random.Random(11)
     store = bl.EncryptedFileStore(place, PASSPHRASE)
     store.save(KEY, hashlib.sha256(b"first").hexdigest().encode() + b"first")
+    start = time.monotonic()
+    store.save(KEY, hashlib.sha256(b"second").hexdigest().encode() + b"second")
+    # Long enough for some saves, whatever one takes here.
+    longest = 2.5 * (time.monotonic() - start) + 0.02
     values = set()
     for n in range(rounds):
         with python(SAVING, place, PASSPHRASE, KEY, n * 1000) as child:
             assert child.stdout.readline() == "ready\n"
-            time.sleep(dice.uniform(0.0, 0.3))
+            time.sleep(dice.uniform(0.0, longest))
             child.kill()
         value = bl.EncryptedFileStore(place, PASSPHRASE).load(KEY)
         assert hashlib.sha256(value[64:]).hexdigest().encode() == value[:64]
         values.add(value)
         assert open_bits(place.parent) == {}
     # The children did get to saving, and a survivor can still save.
-    assert len(values) > rounds // 3
+    assert len(values) > rounds // 2
     bl.EncryptedFileStore(place, PASSPHRASE).save(KEY, b"last")
     assert store.load(KEY) == b"last"
     assert len(files_of(place.parent)) < 20, "files of the dead pile up"

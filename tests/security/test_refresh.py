@@ -60,6 +60,14 @@ def test_security_17_a_401_that_stays_is_not_refreshed_again(server, retries):
     assert caught.value.hint
 
 
+def status_of(client, *args, **kwargs):
+    """Of a raw request; a 401 that stays may come as an answer or as its error."""
+    try:
+        return client.request(*args, **kwargs).status
+    except bl.AuthenticationError as error:
+        return error.http_status
+
+
 def test_security_17_a_401_of_a_raw_request_is_refreshed_once_too(server):
     client = client_of(server, sign_in(server))
     server.expire()
@@ -67,14 +75,14 @@ def test_security_17_a_401_of_a_raw_request_is_refreshed_once_too(server):
     assert client.request("GET", path).json()["ret_code"] == 0
     assert counts(server) == (2, 1)
     server.faults["api"] = Fault(status=401)
-    assert client.request("GET", path).status == 401
+    assert status_of(client, "GET", path) == 401
     assert counts(server) == (4, 2)
 
 
 def test_security_17_a_post_is_sent_again_after_a_401_only_once(server):
     client = client_of(server, sign_in(server))
     server.faults["api"] = Fault(status=401)
-    assert client.request("POST", "/api/v1.0/x", body={"a": 1}).status == 401
+    assert status_of(client, "POST", "/api/v1.0/x", body={"a": 1}) == 401
     assert counts(server) == (2, 1)
     assert [seen.body for seen in server.of("api")] == [b'{"a":1}'] * 2
 
