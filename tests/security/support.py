@@ -1,5 +1,6 @@
 """What the tests share: logins by hand, raw callbacks, children, and stores to look into."""
 
+import base64
 import contextlib
 import json
 import math
@@ -234,6 +235,16 @@ def open_bits(folder):
 def scopes_of(oauth):
     scopes = oauth.scopes
     return set(scopes.split()) if isinstance(scopes, str) else set(scopes)
+
+
+def secret_of(pem):
+    """The 32 secret bytes of an Ed25519 key (RFC 8410), and the text in the PEM that is theirs."""
+    body = "".join(pem.splitlines()[1:-1])
+    der = base64.b64decode(body)
+    assert der[12:16] == b"\x04\x22\x04\x20", "the key is not where RFC 8410 puts it"
+    text = base64.b64encode(der[18:48]).decode()
+    assert text in body
+    return der[16:48], text
 
 
 def tells_to_log_in(error):

@@ -11,12 +11,6 @@ from pathlib import Path
 
 import boardlot as bl
 import pytest
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 
 from .authorization_http import Fault
 from .support import (
@@ -28,6 +22,7 @@ from .support import (
     python,
     query_of,
     quotes,
+    secret_of,
     sign_in,
     visit,
     waiting,
@@ -129,10 +124,8 @@ def test_security_14_a_flow_shows_no_secret_before_and_after(server):
 
 def test_security_14_tokens_and_keys_show_no_secret():
     key = bl.generate_key()
-    body = "".join(key.private_pem.splitlines()[1:-1])
-    raw = load_pem_private_key(key.private_pem.encode(), None)
-    seed = raw.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-    secrets = {body, base64.b64encode(seed[2:26]).decode(), seed.hex(), str(list(seed)), CANARY}
+    seed, text = secret_of(key.private_pem)
+    secrets = {text, seed.hex(), str(list(seed)), CANARY}
     things = [key, bl.ApiKey("id", key.private_pem), bl.BearerToken(CANARY)]
     things += [bl.Client("http://127.0.0.1:1", auth=auth) for auth in things[1:]]
     assert_silent(secrets, things)
