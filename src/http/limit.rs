@@ -64,23 +64,29 @@ impl Drop for Turn<'_> {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn eleven_requests_at_ten_a_second_take_a_second() {
-        let limit = RateLimit::new(Some(10.0));
-        let start = Instant::now();
-        for _ in 0..11 {
-            limit.turn().come().await;
-        }
-        assert_eq!(start.elapsed().as_millis(), 1000);
+    fn waits(turns: &[Turn<'_>]) -> Vec<Option<Duration>> {
+        let first = turns.first().and_then(|turn| turn.departure);
+        turns.iter().map(|turn| Some(turn.departure? - first?)).collect()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_turn_that_is_given_up_goes_to_the_next() {
+    #[test]
+    fn turns_are_evenly_spaced() {
+        let limit = RateLimit::new(Some(10.0));
+        let turns: Vec<Turn<'_>> = (0..3).map(|_| limit.turn()).collect();
+        let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
+        assert_eq!(waits(&turns), expected);
+    }
+
+    #[test]
+    fn a_turn_that_is_given_up_goes_to_the_next() {
         let limit = RateLimit::new(Some(1.0));
-        limit.turn().come().await;
+        let first = limit.turn();
         drop((limit.turn(), limit.turn(), limit.turn()));
-        let start = Instant::now();
-        limit.turn().come().await;
-        assert_eq!(start.elapsed().as_millis(), 1000);
+        assert_eq!(waits(&[first, limit.turn()])[1], Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn without_a_limit_nobody_waits() {
+        assert!(RateLimit::new(None).turn().departure.is_none());
     }
 }

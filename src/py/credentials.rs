@@ -87,7 +87,7 @@ impl ApiKey {
                 path.display()
             );
             py.import("warnings")?
-                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 2))?;
+                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 1))?;
         }
         Ok(api_key)
     }

@@ -148,6 +148,7 @@ fn allowed(parameter: &Parameter) -> String {
         ParameterKind::Date => "`yyyy-MM-dd`".into(),
         ParameterKind::Micros => "microseconds; 0 is open".into(),
         ParameterKind::Text => "text".into(),
+        ParameterKind::Secret => "secret text".into(),
         ParameterKind::TextList => "list of texts".into(),
         ParameterKind::Cursor => "opaque".into(),
     }

@@ -67,8 +67,9 @@ mod tests {
         assert!(fields.required("grant_type").expect_err("no such").contains("malformed"));
         assert!(fields.required("x").expect_err("doubled").contains("twice"));
         assert_eq!(fields.doubled(), Some("x"));
-        let long = format!("code={}", "a".repeat(300));
-        let refused = Fields::read(&TOKEN, long.as_bytes()).required("code").map(str::to_owned);
+        let long = format!("redirect_uri={}", "a".repeat(300));
+        let refused =
+            Fields::read(&TOKEN, long.as_bytes()).required("redirect_uri").map(str::to_owned);
         assert!(!refused.expect_err("too long").contains("aaa"));
     }
 }
