@@ -226,6 +226,9 @@ impl OAuth {
         let Some(refresh_token) = stored.refresh_token.clone() else {
             return Err(self.login_required("invalid_grant", "there is no refresh token"));
         };
+        if stored.refresh_refused {
+            return Err(self.login_required("invalid_grant", "the service refused the refresh"));
+        }
         if live.refused.load_full().is_some_and(|refused| *refused == refresh_token) {
             return Err(self.login_required("invalid_grant", "the service refused the refresh"));
         }
@@ -245,7 +248,7 @@ impl OAuth {
                     .map_err(|error| self.strike(error, Some(&renewed)))?;
                 Ok(Arc::new(renewed))
             }
-            Err(error) => self.after_failure(&live, error, stored, rejected.as_ref()),
+            Err(error) => self.after_failure(&live, guard, error, stored, rejected.as_ref()).await,
         }
     }
 
@@ -258,9 +261,10 @@ impl OAuth {
         .await
     }
 
-    fn after_failure(
-        &self,
+    async fn after_failure(
+        self: &Arc<Self>,
         live: &Live,
+        guard: Guard,
         error: Error,
         stored: TokenSet,
         rejected: Option<&Zeroizing<String>>,
@@ -270,7 +274,10 @@ impl OAuth {
             && error == "invalid_grant"
         {
             live.current.store(None);
-            live.refused.store(stored.refresh_token.map(Arc::new));
+            live.refused.store(stored.refresh_token.clone().map(Arc::new));
+            // The other processes that wait find it there. Where it cannot be written down, each
+            // of them asks once itself.
+            let _ = self.store_under(guard, stored.refused()).await;
             return Err(self.login_required("invalid_grant", description));
         }
         // Ahead of its end the token still serves; the service may be back before that.
@@ -290,7 +297,7 @@ impl OAuth {
     }
 
     fn key(&self) -> Result<String> {
-        Ok(token_key(&*self.known_origin()?, &self.client_id))
+        Ok(token_key(&self.known_origin()?, &self.client_id))
     }
 
     fn known_origin(&self) -> Result<Arc<String>> {

@@ -38,6 +38,9 @@ pub struct TokenSet {
     pub access_token: Zeroizing<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
+    /// The service refused the refresh token for good: nobody need ask again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.
     pub expires_at_ms: i64,
     pub lifetime_ms: i64,
@@ -57,6 +60,7 @@ impl TokenSet {
             client_secret: client.client_secret.clone(),
             access_token: answer.access_token,
             refresh_token: answer.refresh_token,
+            refresh_refused: false,
             expires_at_ms: asked_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
             scopes: answer.scopes.unwrap_or_default(),
@@ -76,6 +80,12 @@ impl TokenSet {
             scopes: answer.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
+    }
+
+    /// The same tokens, of which the refresh token serves no more.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        TokenSet { refresh_refused: true, ..self }
     }
 
     /// Whether the access token should be renewed before it is used.

@@ -111,7 +111,7 @@ impl Sandbox {
         py.get_type::<ApiKey>().call1((key_id, private.as_str()))
     }
 
-    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"` or credentials; further
+    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; further
     /// arguments are the client's.
     #[pyo3(signature = (auth = None, **options))]
     fn client<'py>(
@@ -183,6 +183,16 @@ impl Sandbox {
 }
 
 impl Sandbox {
+    /// A login of the demo user with all scopes, kept in memory.
+    fn login<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let boardlot = py.import("boardlot")?;
+        let options = PyDict::new(py);
+        options.set_item("store", boardlot.call_method0("MemoryStore")?)?;
+        let flow = boardlot.call_method("begin_login", (self.0.base_url(),), Some(&options))?;
+        let callback = self.authorize_demo_user(py, flow.getattr("url")?.extract()?, None)?;
+        flow.call_method1("finish", (callback,))
+    }
+
     fn client_of<'py>(
         &self,
         py: Python<'py>,
@@ -193,6 +203,7 @@ impl Sandbox {
         let auth = match auth {
             None => self.api_key(py, "Ed25519")?,
             Some(auth) => match auth.extract::<&str>() {
+                Ok("oauth") => self.login(py)?,
                 Ok(algorithm) => self.api_key(py, algorithm)?,
                 Err(_) => auth.clone(),
             },
