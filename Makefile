@@ -58,7 +58,7 @@ $(BIN)/.tools: pyproject.toml
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)
-	$(BIN)/maturin develop --locked --extras all
+	$(BIN)/maturin develop --locked --extras arrow,cli,notebook,pandas,polars,progress
 	touch $@
 
 clean:
