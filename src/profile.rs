@@ -31,6 +31,12 @@ pub enum ProfileAuth {
         /// The file of the private key; a relative path starts at the configuration folder.
         private_key: PathBuf,
     },
+    #[serde(rename = "oauth")]
+    OAuth {
+        client_id: String,
+        /// The encrypted file of the tokens; without it the keychain.
+        store: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,11 +49,56 @@ struct ConfigFile {
 impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
-        let folder = etcetera::choose_base_strategy()
-            .map_err(|error| Error::config(format!("profile: {error}")))?
-            .config_dir()
-            .join("boardlot");
-        Self::load_from(&folder, name)
+        Self::load_from(&folder()?, name)
+    }
+
+    /// Adds a profile of a login to the user's `config.toml`; gives the file's path.
+    pub fn add_login(
+        name: &str,
+        base_url: &str,
+        client_id: &str,
+        store: Option<&Path>,
+    ) -> Result<PathBuf> {
+        Self::add_login_in(&folder()?, name, base_url, client_id, store)
+    }
+
+    /// What is there stays as it is, comments and all: the profile goes to the end.
+    fn add_login_in(
+        folder: &Path,
+        name: &str,
+        base_url: &str,
+        client_id: &str,
+        store: Option<&Path>,
+    ) -> Result<PathBuf> {
+        let path = folder.join("config.toml");
+        let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            let shown = format!("'{}'", name.escape_debug());
+            return Err(Error::argument("profile", &shown, "letters, digits, _ and -"));
+        }
+        // A JSON string is a TOML string too.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let mut auth = format!("kind = \"oauth\", client_id = {}", quoted(client_id));
+        if let Some(store) = store {
+            auth += &format!(", store = {}", quoted(&store.to_string_lossy()));
+        }
+        let before = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(at(error.to_string())),
+        };
+        let base_url = quoted(base_url);
+        let text =
+            format!("{before}\n[profiles.{name}]\nbase_url = {base_url}\nauth = {{ {auth} }}\n");
+        // A profile of that name, or a file that was broken before, is found out here.
+        toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
+        fs::create_dir_all(folder).map_err(|error| at(error.to_string()))?;
+        let beside = path.with_extension(format!("toml.{}", std::process::id()));
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, &path))
+            .map_err(|error| at(error.to_string()))?;
+        Ok(path)
     }
 
     fn load_from(folder: &Path, name: &str) -> Result<Self> {
@@ -64,11 +115,19 @@ impl Profile {
                 known.join(", ")
             ))
         })?;
-        if let ProfileAuth::ApiKey { private_key, .. } = &mut profile.auth {
-            *private_key = folder.join(&private_key);
+        match &mut profile.auth {
+            ProfileAuth::ApiKey { private_key: file, .. }
+            | ProfileAuth::OAuth { store: Some(file), .. } => *file = folder.join(&file),
+            ProfileAuth::OAuth { store: None, .. } | ProfileAuth::None => {}
         }
         Ok(profile)
     }
+}
+
+fn folder() -> Result<PathBuf> {
+    let strategy = etcetera::choose_base_strategy()
+        .map_err(|error| Error::config(format!("profile: {error}")))?;
+    Ok(strategy.config_dir().join("boardlot"))
 }
 
 #[cfg(test)]
@@ -88,6 +147,20 @@ mod tests {
         assert_eq!(private_key, folder.join("paper.pem"));
         let error = Profile::load_from(&folder, "live").expect_err("unknown").to_string();
         assert!(error.contains("'live'") && error.contains("paper"), "{error}");
+
+        let client_id = "a \"quoted\" id";
+        let url = "https://api.example.com";
+        Profile::add_login_in(&folder, "live", url, client_id, None).expect("added");
+        let ProfileAuth::OAuth { client_id: read, store } =
+            Profile::load_from(&folder, "live").expect("a profile").auth
+        else {
+            panic!("no login")
+        };
+        assert_eq!((read.as_str(), store), (client_id, None));
+        Profile::load_from(&folder, "paper").expect("the other one is still there");
+        for name in ["live", "", "a b", "x]\n[y"] {
+            Profile::add_login_in(&folder, name, url, client_id, None).expect_err(name);
+        }
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

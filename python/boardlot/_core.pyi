@@ -54,6 +54,7 @@ __all__ = [
     "Sandbox",
     "SchemaField",
     "__version__",
+    "_add_profile",
     "_shut_down",
     "begin_login",
     "generate_key",
@@ -541,3 +542,4 @@ class Sandbox:
     ) -> None: ...
 
 def _shut_down() -> None: ...
+def _add_profile(name: str, base_url: str, client_id: str, store: Any) -> Any: ...

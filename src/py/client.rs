@@ -408,6 +408,20 @@ impl Explanation {
     }
 }
 
+/// Adds a profile of a login to `config.toml`; gives the path of the file. It holds no secret.
+#[pyfunction]
+#[pyo3(name = "_add_profile", signature = (name, base_url, client_id, store))]
+pub fn add_profile(
+    py: Python<'_>,
+    name: &str,
+    base_url: &str,
+    client_id: &str,
+    store: Option<PathBuf>,
+) -> PyResult<PathBuf> {
+    Profile::add_login(name, base_url, client_id, store.as_deref())
+        .map_err(|error| raise(py, error))
+}
+
 /// A client from its Python arguments; those not given have the core's defaults.
 fn open(
     py: Python<'_>,
@@ -431,6 +445,10 @@ fn open(
         (None, Some(ProfileAuth::ApiKey { key_id, private_key })) => {
             let (key, _) = ApiKey::open(&key_id, private_key, None).map_err(refused)?;
             Some(key.credentials().map_err(refused)?)
+        }
+        (None, Some(ProfileAuth::OAuth { client_id, store })) => {
+            let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
+            Some(credentials(&login.call1((client_id, store))?)?)
         }
         (None, Some(ProfileAuth::None) | None) => None,
     };

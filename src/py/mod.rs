@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         bridge::{Ready, shut_down},
-        client::{ClientBase, Explanation, Response},
+        client::{ClientBase, Explanation, Response, add_profile},
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         oauth::{LoginFlow, OAuth, begin_login, login},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},

@@ -97,6 +97,7 @@ fn typed<'py>(
         Value::Null => return none(),
         Value::Text(text) => text.as_ref(),
         Value::Number(text) => text,
+        _ if matches!(field.kind, Kind::Decimal | Kind::Timestamp(..) | Kind::Date) => return None,
         _ => "",
     };
     match field.kind {

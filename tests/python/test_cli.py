@@ -214,14 +214,19 @@ def test_login_status_and_logout_against_the_sandbox(
             return flow.finish(sandbox.authorize_demo_user(flow.url))
 
         monkeypatch.setattr(bl, "login", login)
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         base = ["--base-url", sandbox.base_url]
-        assert main([*base, "login", "--store", str(store)]) == 0
+        assert main([*base, "--profile", "paper", "login", "--store", str(store)]) == 0
         told = capsys.readouterr().err
         assert "quote:read" in told
         client_id = told.split("client ")[1].split()[0]
 
         assert main([*base, "status", client_id, "--store", str(store)]) == 0
         shown = capsys.readouterr().out
+        assert len(bl.Client(profile="paper").dividends("HK.00700")) > 0
+        assert "token" not in (tmp_path / "boardlot" / "config.toml").read_text().replace(
+            "tokens", ""
+        )
         assert "trade:read" in shown and "clock offset" in shown and str(store) in shown
 
         assert main([*base, "logout", client_id, "--store", str(store)]) == 0

@@ -28,10 +28,14 @@ def command(
     Without a browser on this machine, the address is printed, with the ssh line that forwards the
     callback.
 
+    With --profile, the login becomes a profile of that name in the configuration file, which holds
+    no secret: `boardlot.Client(profile=NAME)` uses it.
+
     \b
-    boardlot --base-url https://api.example.com login
+    boardlot --base-url https://api.example.com --profile live login
     """
     import boardlot as bl
+    from boardlot import _core
 
     oauth = bl.login(
         base_url_of(settings.base_url),
@@ -42,4 +46,11 @@ def command(
     )
     click.echo(f"logged in as client {oauth.client_id}", err=True)
     click.echo(f"scopes: {' '.join(sorted(oauth.scopes))}", err=True)
-    click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
+    if settings.profile is None:
+        click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
+        return
+    file = None if store_file is None else store_file.absolute()
+    base_url = base_url_of(settings.base_url)
+    path = _core._add_profile(settings.profile, base_url, oauth.client_id, file)
+    click.echo(f"added the profile to {path}", err=True)
+    click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
