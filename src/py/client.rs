@@ -1,39 +1,34 @@
 //! `Client` and `AsyncClient`: one class below both; their typed methods are generated.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use ::http::Method;
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyDict, PyString, PyType},
+    types::{PyDict, PyString, PyType},
 };
 
 use super::{
     arguments::{self, DateClasses, argument},
     bridge::Face,
-    credentials::{ApiKey, credentials},
     errors::{exception, raise},
+    options::open,
     pager::PagerBase,
     paging::style,
     progress::Progress,
     records::{Records, records},
+    response::{Explanation, Response},
 };
 use crate::{
     api::{Argument, Endpoint, Envelope, endpoint},
     client::{Client as Core, Many},
     decode::RowsAt,
-    error::{Error, Result},
-    http::{BaseUrl, Body, Draft, Received, SenderOptions, method},
+    error::Error,
+    http::{Body, Draft, Received, method},
     pages::Listing,
-    profile::{Profile, ProfileAuth},
 };
 
 /// What `Client` and `AsyncClient` share. Which of the two a subclass is, its `_face` says.
@@ -305,260 +300,4 @@ fn draft(
         headers: ::http::HeaderMap::new(),
         order: &[],
     })
-}
-
-/// An answer as it came; the envelope is the caller's to look into.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct Response(Received);
-
-#[pymethods]
-impl Response {
-    #[getter]
-    fn status(&self) -> u16 {
-        self.0.status().as_u16()
-    }
-
-    /// Names in lower case; values of a repeated header joined by commas.
-    #[getter]
-    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let headers = PyDict::new(py);
-        for name in self.0.headers().keys() {
-            let values: Vec<_> = self
-                .0
-                .headers()
-                .get_all(name)
-                .iter()
-                .map(|value| String::from_utf8_lossy(value.as_bytes()))
-                .collect();
-            headers.set_item(name.as_str(), values.join(", "))?;
-        }
-        Ok(headers)
-    }
-
-    #[getter]
-    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.body())
-    }
-
-    /// The body read as JSON; raises `ProtocolError` where it is none.
-    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (self.content(py),)).map_err(|error| {
-            let text = format!("the answer is no JSON: {}", error.value(py));
-            raise(py, Error::protocol(text, self.0.body()))
-        })
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
-    }
-}
-
-/// A request as it would be sent: signed, but without the key.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct Explanation(crate::client::Explanation);
-
-#[pymethods]
-impl Explanation {
-    #[getter]
-    fn method(&self) -> &str {
-        &self.0.method
-    }
-
-    #[getter]
-    fn url(&self) -> &str {
-        &self.0.url
-    }
-
-    /// The five signed lines; empty where the client has no `ApiKey`.
-    #[getter]
-    fn payload_lines(&self) -> Vec<&str> {
-        self.0.payload.as_ref().map(|text| text.split('\n').collect()).unwrap_or_default()
-    }
-
-    /// The signed bytes.
-    #[getter]
-    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.payload.as_deref().unwrap_or_default().as_bytes())
-    }
-
-    /// The lowercase hex SHA-256 of the body; empty where there is none.
-    #[getter]
-    fn body_hash(&self) -> &str {
-        &self.0.body_hash
-    }
-
-    #[getter]
-    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let headers = PyDict::new(py);
-        for (name, value) in &self.0.headers {
-            headers.set_item(name, value)?;
-        }
-        Ok(headers)
-    }
-
-    fn __repr__(&self) -> String {
-        let mut text = format!("{} {}\n", self.0.method, self.0.url);
-        for (name, value) in &self.0.headers {
-            text += &format!("{name}: {value}\n");
-        }
-        for (number, line) in (1..).zip(self.payload_lines()) {
-            text += &format!("signed line {number}: {line}\n");
-        }
-        text.trim_end().to_owned()
-    }
-}
-
-/// Adds a profile of a login to `config.toml`; gives the path of the file. It holds no secret.
-#[pyfunction]
-#[pyo3(name = "_add_profile", signature = (name, base_url, client_id, store))]
-pub fn add_profile(
-    py: Python<'_>,
-    name: &str,
-    base_url: &str,
-    client_id: &str,
-    store: Option<PathBuf>,
-) -> PyResult<PathBuf> {
-    Profile::add_login(name, base_url, client_id, store.as_deref())
-        .map_err(|error| raise(py, error))
-}
-
-/// A client from its Python arguments; those not given have the core's defaults.
-fn open(
-    py: Python<'_>,
-    base_url: Option<String>,
-    given: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Core> {
-    let refused = |error: Error| raise(py, error);
-    let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
-        let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
-        Ok(value.filter(|value| !value.is_none()))
-    };
-    let profile = match get("profile")? {
-        Some(name) => Some(Profile::load(&text("profile", &name)?).map_err(refused)?),
-        None => None,
-    };
-    let base_url = base_url
-        .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
-        .ok_or_else(|| raise(py, Error::config("base_url is missing; give it or a profile")))?;
-    let auth = match (get("auth")?, profile.map(|profile| profile.auth)) {
-        (Some(auth), _) => Some(credentials(&auth)?),
-        (None, Some(ProfileAuth::ApiKey { key_id, private_key })) => {
-            let (key, _) = ApiKey::open(&key_id, private_key, None).map_err(refused)?;
-            Some(key.credentials().map_err(refused)?)
-        }
-        (None, Some(ProfileAuth::OAuth { client_id, store })) => {
-            let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
-            Some(credentials(&login.call1((client_id, store))?)?)
-        }
-        (None, Some(ProfileAuth::None) | None) => None,
-    };
-    for name in ["ws_quote_url", "ws_trade_url"] {
-        if let Some(url) = get(name)? {
-            check_websocket_url(name, url.extract()?).map_err(refused)?;
-        }
-    }
-    let defaults = SenderOptions::default();
-    let options = SenderOptions {
-        timeout: seconds("timeout", get("timeout")?, defaults.timeout)?,
-        connect_timeout: seconds(
-            "connect_timeout",
-            get("connect_timeout")?,
-            defaults.connect_timeout,
-        )?,
-        max_retries: whole("max_retries", get("max_retries")?, 0, 100)?
-            .map_or(defaults.max_retries, |number| {
-                u32::try_from(number).unwrap_or(defaults.max_retries)
-            }),
-        rate_limit: rate(get("rate_limit")?)?,
-        max_connections: whole("max_connections", get("max_connections")?, 1, 65_536)?
-            .unwrap_or(defaults.max_connections),
-        max_body_bytes: whole("max_body_bytes", get("max_body_bytes")?, 1, isize::MAX as usize)?
-            .unwrap_or(defaults.max_body_bytes),
-        proxy: get("proxy")?.map(|proxy| text("proxy", &proxy)).transpose()?,
-        extra_certificates: match get("ca_file")? {
-            Some(path) => Some(read_certificates(path.extract()?).map_err(refused)?),
-            None => None,
-        },
-        headers: match get("headers")? {
-            Some(headers) => arguments::headers(Some(&headers))?,
-            None => defaults.headers,
-        },
-    };
-    let base = BaseUrl::parse(&base_url).map_err(refused)?;
-    Core::new(base, auth, options).map_err(refused)
-}
-
-pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
-    fs::read(&path).map_err(|error| Error::config(format!("ca_file {}: {error}", path.display())))
-}
-
-fn check_websocket_url(name: &str, url: &str) -> Result<()> {
-    // The same rules as for the API's own address, by the same code.
-    let like = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
-        (Some(rest), _) => format!("https://{rest}"),
-        (None, Some(rest)) => format!("http://{rest}"),
-        (None, None) => String::new(),
-    };
-    if BaseUrl::parse(&like).is_err() {
-        return Err(Error::config(format!("{name} is not usable; allowed is wss://")));
-    }
-    Ok(())
-}
-
-fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    value
-        .extract()
-        .map_err(|_| raise(value.py(), Error::argument(name, "of another type", "a text")))
-}
-
-pub fn seconds(
-    name: &str,
-    value: Option<Bound<'_, PyAny>>,
-    default: Duration,
-) -> PyResult<Duration> {
-    /// A day: every call is bounded.
-    const LONGEST: f64 = 86_400.0;
-    let Some(value) = value else { return Ok(default) };
-    match value.extract::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(raise(
-            value.py(),
-            Error::argument(name, &value.repr()?.to_string(), "seconds above 0, at most 86400"),
-        )),
-    }
-}
-
-fn rate(value: Option<Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
-    let Some(value) = value else { return Ok(None) };
-    match value.extract::<f64>() {
-        Ok(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(Some(rate)),
-        _ => Err(raise(
-            value.py(),
-            Error::argument(
-                "rate_limit",
-                &value.repr()?.to_string(),
-                "requests a second from 0.001 to 1000000, or None",
-            ),
-        )),
-    }
-}
-
-fn whole(
-    name: &str,
-    value: Option<Bound<'_, PyAny>>,
-    min: usize,
-    max: usize,
-) -> PyResult<Option<usize>> {
-    let Some(value) = value else { return Ok(None) };
-    match value.extract::<usize>() {
-        Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
-        _ => Err(raise(
-            value.py(),
-            Error::argument(
-                name,
-                &value.repr()?.to_string(),
-                &format!("a whole number from {min} to {max}"),
-            ),
-        )),
-    }
 }

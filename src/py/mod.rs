@@ -9,10 +9,12 @@ mod credentials;
 mod errors;
 mod oauth;
 mod objects;
+mod options;
 mod pager;
 mod paging;
 mod progress;
 mod records;
+mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod stores;
@@ -27,12 +29,14 @@ mod _core {
     #[pymodule_export]
     use super::{
         bridge::{Ready, shut_down},
-        client::{ClientBase, Explanation, Response, add_profile},
+        client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         oauth::{LoginFlow, OAuth, begin_login, login},
+        options::add_profile,
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
         records::{ArrowStream, Records, RecordsIterator, SchemaField},
+        response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };
 

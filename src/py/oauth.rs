@@ -14,9 +14,9 @@ use pyo3::{
 use super::{
     arguments::DateClasses,
     bridge::{Face, block},
-    client::{read_certificates, seconds},
     credentials::secret_text,
     errors::raise,
+    options::{read_certificates, seconds},
     stores::store_of,
 };
 use crate::{

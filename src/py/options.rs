@@ -1,0 +1,172 @@
+//! A client's options: from Python's arguments and a profile to a client, each refused by name.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use pyo3::{prelude::*, types::PyDict};
+
+use super::{
+    arguments,
+    credentials::{ApiKey, credentials},
+    errors::raise,
+};
+use crate::{
+    client::Client as Core,
+    error::{Error, Result},
+    http::{BaseUrl, SenderOptions},
+    profile::{Profile, ProfileAuth},
+};
+
+/// Adds a profile of a login to `config.toml`; gives the path of the file. It holds no secret.
+#[pyfunction]
+#[pyo3(name = "_add_profile", signature = (name, base_url, client_id, store))]
+pub fn add_profile(
+    py: Python<'_>,
+    name: &str,
+    base_url: &str,
+    client_id: &str,
+    store: Option<PathBuf>,
+) -> PyResult<PathBuf> {
+    Profile::add_login(name, base_url, client_id, store.as_deref())
+        .map_err(|error| raise(py, error))
+}
+
+/// A client from its Python arguments; those not given have the core's defaults.
+pub fn open(
+    py: Python<'_>,
+    base_url: Option<String>,
+    given: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Core> {
+    let refused = |error: Error| raise(py, error);
+    let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
+        Ok(value.filter(|value| !value.is_none()))
+    };
+    let profile = match get("profile")? {
+        Some(name) => Some(Profile::load(&text("profile", &name)?).map_err(refused)?),
+        None => None,
+    };
+    let base_url = base_url
+        .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
+        .ok_or_else(|| raise(py, Error::config("base_url is missing; give it or a profile")))?;
+    let auth = match (get("auth")?, profile.map(|profile| profile.auth)) {
+        (Some(auth), _) => Some(credentials(&auth)?),
+        (None, Some(ProfileAuth::ApiKey { key_id, private_key })) => {
+            let (key, _) = ApiKey::open(&key_id, private_key, None).map_err(refused)?;
+            Some(key.credentials().map_err(refused)?)
+        }
+        (None, Some(ProfileAuth::OAuth { client_id, store })) => {
+            let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
+            Some(credentials(&login.call1((client_id, store))?)?)
+        }
+        (None, Some(ProfileAuth::None) | None) => None,
+    };
+    for name in ["ws_quote_url", "ws_trade_url"] {
+        if let Some(url) = get(name)? {
+            check_websocket_url(name, url.extract()?).map_err(refused)?;
+        }
+    }
+    let defaults = SenderOptions::default();
+    let options = SenderOptions {
+        timeout: seconds("timeout", get("timeout")?, defaults.timeout)?,
+        connect_timeout: seconds(
+            "connect_timeout",
+            get("connect_timeout")?,
+            defaults.connect_timeout,
+        )?,
+        max_retries: whole("max_retries", get("max_retries")?, 0, 100)?
+            .map_or(defaults.max_retries, |number| {
+                u32::try_from(number).unwrap_or(defaults.max_retries)
+            }),
+        rate_limit: rate(get("rate_limit")?)?,
+        max_connections: whole("max_connections", get("max_connections")?, 1, 65_536)?
+            .unwrap_or(defaults.max_connections),
+        max_body_bytes: whole("max_body_bytes", get("max_body_bytes")?, 1, isize::MAX as usize)?
+            .unwrap_or(defaults.max_body_bytes),
+        proxy: get("proxy")?.map(|proxy| text("proxy", &proxy)).transpose()?,
+        extra_certificates: match get("ca_file")? {
+            Some(path) => Some(read_certificates(path.extract()?).map_err(refused)?),
+            None => None,
+        },
+        headers: match get("headers")? {
+            Some(headers) => arguments::headers(Some(&headers))?,
+            None => defaults.headers,
+        },
+    };
+    let base = BaseUrl::parse(&base_url).map_err(refused)?;
+    Core::new(base, auth, options).map_err(refused)
+}
+
+pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
+    fs::read(&path).map_err(|error| Error::config(format!("ca_file {}: {error}", path.display())))
+}
+
+fn check_websocket_url(name: &str, url: &str) -> Result<()> {
+    // The same rules as for the API's own address, by the same code.
+    let like = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
+        (Some(rest), _) => format!("https://{rest}"),
+        (None, Some(rest)) => format!("http://{rest}"),
+        (None, None) => String::new(),
+    };
+    if BaseUrl::parse(&like).is_err() {
+        return Err(Error::config(format!("{name} is not usable; allowed is wss://")));
+    }
+    Ok(())
+}
+
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value
+        .extract()
+        .map_err(|_| raise(value.py(), Error::argument(name, "of another type", "a text")))
+}
+
+pub fn seconds(
+    name: &str,
+    value: Option<Bound<'_, PyAny>>,
+    default: Duration,
+) -> PyResult<Duration> {
+    /// A day: every call is bounded.
+    const LONGEST: f64 = 86_400.0;
+    let Some(value) = value else { return Ok(default) };
+    match value.extract::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(raise(
+            value.py(),
+            Error::argument(name, &value.repr()?.to_string(), "seconds above 0, at most 86400"),
+        )),
+    }
+}
+
+fn rate(value: Option<Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
+    let Some(value) = value else { return Ok(None) };
+    match value.extract::<f64>() {
+        Ok(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(Some(rate)),
+        _ => Err(raise(
+            value.py(),
+            Error::argument(
+                "rate_limit",
+                &value.repr()?.to_string(),
+                "requests a second from 0.001 to 1000000, or None",
+            ),
+        )),
+    }
+}
+
+fn whole(
+    name: &str,
+    value: Option<Bound<'_, PyAny>>,
+    min: usize,
+    max: usize,
+) -> PyResult<Option<usize>> {
+    let Some(value) = value else { return Ok(None) };
+    match value.extract::<usize>() {
+        Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
+        _ => Err(raise(
+            value.py(),
+            Error::argument(
+                name,
+                &value.repr()?.to_string(),
+                &format!("a whole number from {min} to {max}"),
+            ),
+        )),
+    }
+}

@@ -1,0 +1,110 @@
+//! What `request` and `explain` give.
+
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+
+use super::errors::raise;
+use crate::{error::Error, http::Received};
+
+/// An answer as it came; the envelope is the caller's to look into.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Response(pub Received);
+
+#[pymethods]
+impl Response {
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status().as_u16()
+    }
+
+    /// Names in lower case; values of a repeated header joined by commas.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let headers = PyDict::new(py);
+        for name in self.0.headers().keys() {
+            let values: Vec<_> = self
+                .0
+                .headers()
+                .get_all(name)
+                .iter()
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                .collect();
+            headers.set_item(name.as_str(), values.join(", "))?;
+        }
+        Ok(headers)
+    }
+
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.body())
+    }
+
+    /// The body read as JSON; raises `ProtocolError` where it is none.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (self.content(py),)).map_err(|error| {
+            let text = format!("the answer is no JSON: {}", error.value(py));
+            raise(py, Error::protocol(text, self.0.body()))
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
+    }
+}
+
+/// A request as it would be sent: signed, but without the key.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Explanation(pub crate::client::Explanation);
+
+#[pymethods]
+impl Explanation {
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    #[getter]
+    fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// The five signed lines; empty where the client has no `ApiKey`.
+    #[getter]
+    fn payload_lines(&self) -> Vec<&str> {
+        self.0.payload.as_ref().map(|text| text.split('\n').collect()).unwrap_or_default()
+    }
+
+    /// The signed bytes.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.payload.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// The lowercase hex SHA-256 of the body; empty where there is none.
+    #[getter]
+    fn body_hash(&self) -> &str {
+        &self.0.body_hash
+    }
+
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let headers = PyDict::new(py);
+        for (name, value) in &self.0.headers {
+            headers.set_item(name, value)?;
+        }
+        Ok(headers)
+    }
+
+    fn __repr__(&self) -> String {
+        let mut text = format!("{} {}\n", self.0.method, self.0.url);
+        for (name, value) in &self.0.headers {
+            text += &format!("{name}: {value}\n");
+        }
+        for (number, line) in (1..).zip(self.payload_lines()) {
+            text += &format!("signed line {number}: {line}\n");
+        }
+        text.trim_end().to_owned()
+    }
+}
