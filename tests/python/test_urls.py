@@ -50,7 +50,11 @@ def test_a_path_that_could_become_another_is_refused(path):
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | PLAIN,
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | PLAIN,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PLAIN, inner, max_size=3),
         max_leaves=8,
     ).filter(lambda value: isinstance(value, (dict, list)))
