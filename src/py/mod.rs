@@ -14,6 +14,7 @@ mod progress;
 mod records;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod shapes;
 
 use pyo3::prelude::*;
 

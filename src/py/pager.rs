@@ -8,7 +8,8 @@ use tokio::sync::Mutex;
 use super::{
     bridge::{Face, Finish, Ready, block},
     progress::Progress,
-    records::{Records, frame, records, row},
+    records::{Records, frame},
+    shapes::Shapes,
 };
 use crate::{api::Field, decode::Rows, error::Result, pages::Pages};
 
@@ -19,6 +20,7 @@ pub struct PagerBase {
     fields: Arc<[&'static Field]>,
     label: String,
     face: Face,
+    shapes: Shapes,
 }
 
 /// An iterator over the rows of a list that comes in pages: one page in memory at a time, fetching
@@ -38,6 +40,7 @@ impl PagerBase {
             label: pages.listing().draft.label.clone(),
             pages: Arc::new(Mutex::new(pages)),
             face,
+            shapes: Shapes::default(),
         };
         let initializer = PyClassInitializer::from(base);
         match face {
@@ -107,7 +110,11 @@ impl PagerBase {
 
     /// Iterates `Records`, one a page.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let source = PageSource { pages: self.pages.clone(), fields: self.fields.clone() };
+        let source = PageSource {
+            pages: self.pages.clone(),
+            fields: self.fields.clone(),
+            shapes: self.shapes.clone(),
+        };
         match self.face {
             Face::Sync => Ok(Bound::new(py, PageIterator(source))?.into_any()),
             Face::Async => Ok(Bound::new(py, AsyncPageIterator(source))?.into_any()),
@@ -124,7 +131,7 @@ impl PagerBase {
         max_pages: Option<usize>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.gather(py, (max_items, max_pages), progress, Box::new(records))
+        self.gather(py, (max_items, max_pages), progress, self.shapes.records())
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -190,7 +197,7 @@ impl Pager {
             Some(taken) => Some(taken),
             None => block(py, next_row(base.pages.clone()), |_| Ok(()))?,
         };
-        taken.map(|taken| row(py, &base.fields, taken)).transpose()
+        taken.map(|taken| base.shapes.row(py, &taken)).transpose()
     }
 }
 
@@ -202,14 +209,14 @@ impl AsyncPager {
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.as_super().get());
-        let fields = base.fields.clone();
         let at_hand = base.pages.try_lock().ok().and_then(|mut pages| pages.take_row());
         if let Some(taken) = at_hand {
-            let ready = Ready::new(row(py, &fields, taken));
+            let ready = Ready::new(base.shapes.row(py, &taken));
             return Ok(Bound::new(py, ready)?.into_any());
         }
+        let shapes = base.shapes.clone();
         let finish = move |py: Python<'_>, taken: Option<_>| match taken {
-            Some(taken) => row(py, &fields, taken),
+            Some(taken) => shapes.row(py, &taken),
             None => Err(end_of_iteration()),
         };
         Face::Async.run(py, next_row(base.pages.clone()), Box::new(finish))
@@ -239,6 +246,7 @@ pub struct AsyncPageIterator(PageSource);
 struct PageSource {
     pages: Arc<Mutex<Pages>>,
     fields: Arc<[&'static Field]>,
+    shapes: Shapes,
 }
 
 impl PageSource {
@@ -255,7 +263,8 @@ impl PageIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        block(py, self.0.clone().next(), |_| Ok(()))?.map(|rows| records(py, rows)).transpose()
+        let rows = block(py, self.0.clone().next(), |_| Ok(()))?;
+        rows.map(|rows| self.0.shapes.records()(py, rows)).transpose()
     }
 }
 
@@ -266,6 +275,7 @@ impl AsyncPageIterator {
     }
 
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let records = self.0.shapes.records();
         let finish = |py: Python<'_>, rows: Option<Rows>| match rows {
             Some(rows) => records(py, rows),
             None => Err(end_of_iteration()),
