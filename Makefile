@@ -8,12 +8,13 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test check generate wheel clean
+.PHONY: setup demo test test-long check generate bench bench-quick wheel clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
 
 test: $(BIN)/.built
+	tools/install-test-packages
 	cargo test --locked --no-default-features --features sandbox
 	$(BIN)/pytest
 
@@ -32,6 +33,19 @@ setup: $(BIN)/.built
 generate:
 	cargo run --locked --no-default-features --example generate
 
+# The long forms of the tests: minutes to an hour each.
+test-long: $(BIN)/.built
+	tools/install-test-packages
+	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/python/test_processes.py
+	$(BIN)/pytest -m slow
+
+# Every row of benches/README.md beside its peers: writes benches/results.md and its chart.
+bench: wheel
+	$(PYTHON) -m benches.run
+
+bench-quick: wheel
+	$(PYTHON) -m benches.run --quick
+
 # The wheel that users install, into dist/.
 wheel: $(BIN)/.tools
 	$(BIN)/maturin build --locked --release --out dist
@@ -44,8 +58,8 @@ $(BIN)/.tools: pyproject.toml
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)
-	$(BIN)/maturin develop --locked --extras all
+	$(BIN)/maturin develop --locked --extras arrow,cli,notebook,pandas,polars,progress
 	touch $@
 
 clean:
-	rm -rf target dist $(VENV)
+	rm -rf target dist $(VENV) benches/.venv

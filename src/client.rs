@@ -16,13 +16,11 @@ use crate::{
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
     error::{Error, Result},
-    http::{BaseUrl, Draft, Received, Sender, SenderOptions},
-    pages::{Listing, Pages, Style},
+    http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
+    pages::{Listing, OpenSpan, Pages, Style},
 };
-
-const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
 
 /// Arguments of a call by name, unchecked.
 pub type Arguments<'a> = [(&'a str, Argument)];
@@ -57,7 +55,8 @@ impl Client {
         credentials: Option<Credentials>,
         options: SenderOptions,
     ) -> Result<Self> {
-        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, server_time)?) })
+        let readers = Readers { clock: server_time, token: token_answer };
+        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, readers)?) })
     }
 
     pub fn sender(&self) -> &Sender {
@@ -100,35 +99,17 @@ impl Client {
             Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
             None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
         };
-        let fixed = match span {
-            TimeSpan::None => BTreeMap::new(),
-            TimeSpan::StartEnd { default_days } => self.fix_span(&plan.draft, default_days),
+        let span = match span {
+            TimeSpan::None => None,
+            TimeSpan::StartEnd { default_days } => open_span(&plan.draft, default_days),
         };
         let Plan { draft, envelope, rows_at, fields } = plan;
-        self.list(Listing { draft, envelope, rows_at, fields, style, fixed }, resume)
+        self.list(Listing { draft, envelope, rows_at, fields, style, span }, resume)
     }
 
     /// Pages of any listing.
     pub fn list(&self, listing: Listing, resume: Option<&str>) -> Result<Pages> {
         Pages::new(self.sender.clone(), listing, resume)
-    }
-
-    /// An open range, 0 included, is fixed as the document says the service would take it, so that
-    /// a long iteration does not drift.
-    fn fix_span(&self, draft: &Draft, default_days: i64) -> BTreeMap<String, String> {
-        let given = |name: &str| {
-            let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
-            (value > 0).then_some(value)
-        };
-        let span = default_days * MICROS_PER_DAY;
-        let now = self.sender.clock().now_ms().saturating_mul(1_000);
-        let (start, end) = match (given("start"), given("end")) {
-            (Some(_), Some(_)) => return BTreeMap::new(),
-            (Some(start), None) => (start, start.saturating_add(span)),
-            (None, Some(end)) => (end.saturating_sub(span).max(1), end),
-            (None, None) => (now.saturating_sub(span), now),
-        };
-        BTreeMap::from([("start".into(), start.to_string()), ("end".into(), end.to_string())])
     }
 
     /// A request of the caller's own; the envelope is left to the caller.
@@ -139,7 +120,7 @@ impl Client {
     /// What a request would be, signed as of now.
     pub fn explain(&self, draft: &Draft) -> Result<Explanation> {
         let prepared = draft.prepare(self.sender.base(), &self.sender.options().headers)?;
-        let authorization = self.sender.authorize(&prepared)?;
+        let authorization = self.sender.authorize(&prepared, None)?;
         let timestamp = authorization
             .iter()
             .find(|(name, _)| *name == crate::auth::X_TIMESTAMP)
@@ -201,11 +182,10 @@ impl Client {
                 });
             }
             let Some(finished) = running.join_next().await else { break };
-            let (index, key, outcome) = finished
-                .map_err(|error| Error::config(format!("a request was given up: {error}")))?;
+            let (index, key, outcome) = finished.map_err(|error| Error::given_up(&error))?;
             done.fetch_add(1, Ordering::Relaxed);
             match outcome {
-                Err(error) if !collect => return Err(error),
+                Err(error) if !collect => return Err(error.of_key(&key)),
                 outcome => outcomes.insert(index, (key, outcome)),
             };
         }
@@ -213,7 +193,10 @@ impl Client {
         let (mut pieces, mut fields) = (Vec::new(), declared(endpoint));
         for (key, outcome) in outcomes.into_values() {
             match outcome {
-                Err(error) => many.errors.push((key, error)),
+                Err(error) => {
+                    let error = error.of_key(&key);
+                    many.errors.push((key, error));
+                }
                 Ok(rows) => {
                     let key: Arc<str> = key.into();
                     for field in rows.fields() {
@@ -281,6 +264,16 @@ impl Plan {
         let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
         Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
     }
+}
+
+/// The range of a listing, where its caller left one end of it open; 0 is open too.
+fn open_span(draft: &Draft, default_days: i64) -> Option<OpenSpan> {
+    let given = |name: &str| {
+        let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
+        (value > 0).then_some(value)
+    };
+    let (start, end) = (given("start"), given("end"));
+    (start.is_none() || end.is_none()).then_some(OpenSpan { start, end, default_days })
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.

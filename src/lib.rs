@@ -1,4 +1,4 @@
-//! boardlot: a client for market data and trading, and a sandbox of the service.
+#![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod api;
 pub mod auth;
@@ -6,6 +6,7 @@ pub mod client;
 pub mod decode;
 pub mod error;
 pub mod http;
+pub mod login;
 pub mod pages;
 pub mod process;
 pub mod profile;

@@ -29,8 +29,32 @@ pub struct Listing {
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static Field]>,
     pub style: Style,
-    /// Parameters that the caller left open and that stay the same for the whole iteration.
-    pub fixed: BTreeMap<String, String>,
+    /// The time range, where the caller left it open: fixed for the whole iteration.
+    pub span: Option<OpenSpan>,
+}
+
+/// A time range with an open end or start, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenSpan {
+    pub start: Option<i64>,
+    pub end: Option<i64>,
+    /// How long it is, where the document says so.
+    pub default_days: i64,
+}
+
+impl OpenSpan {
+    /// The range as the document says that the service would take it at this moment.
+    fn fix(&self, now_micros: i64) -> BTreeMap<String, String> {
+        const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
+        let length = self.default_days * MICROS_PER_DAY;
+        let (start, end) = match (self.start, self.end) {
+            (Some(start), Some(end)) => (start, end),
+            (Some(start), None) => (start, start.saturating_add(length)),
+            (None, Some(end)) => (end.saturating_sub(length).max(1), end),
+            (None, None) => (now_micros.saturating_sub(length), now_micros),
+        };
+        BTreeMap::from([("start".into(), start.to_string()), ("end".into(), end.to_string())])
+    }
 }
 
 /// How a list goes on (section 2.4).
@@ -63,6 +87,10 @@ pub enum NextEnd {
 pub struct Pages {
     sender: Arc<Sender>,
     listing: Arc<Listing>,
+    /// Parameters that stay the same for the whole iteration, and the corrections of the clock
+    /// that they were made with.
+    fixed: Arc<BTreeMap<String, String>>,
+    fixed_with_corrections: u64,
     current: Option<Current>,
     upcoming: Upcoming,
     /// Records of the upcoming page that were handed out before: only after a resume.
@@ -70,9 +98,11 @@ pub struct Pages {
     ahead: Option<Ahead>,
     /// Digests of the cursors so far: one that comes again would go round for ever.
     seen: HashSet<[u8; 32]>,
+    /// Those that did come again: a resume would otherwise walk the same circle once more.
+    repeated: Vec<[u8; 32]>,
     requests: Arc<AtomicU64>,
     total: Option<i64>,
-    /// Where to go back to if gathering did not end: what it had is lost to the caller.
+    /// Where to go back to if what was gathered does not reach the caller.
     rewind: Option<Checkpoint>,
 }
 
@@ -123,46 +153,59 @@ struct Checkpoint {
     row: usize,
     done: bool,
     fixed: BTreeMap<String, String>,
+    /// Digests of cursors that came a second time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repeated: Vec<[u8; 32]>,
 }
 
 const CHECKPOINT_VERSION: u32 = 1;
 
 impl Pages {
     /// From the beginning, or from a checkpoint of the same call.
-    pub fn new(sender: Arc<Sender>, mut listing: Listing, resume: Option<&str>) -> Result<Self> {
-        let label = listing.draft.label.clone();
+    pub fn new(sender: Arc<Sender>, listing: Listing, resume: Option<&str>) -> Result<Self> {
         let from = match resume {
-            Some(text) => Some(resumed(&listing, text).map_err(|error| error.at(&label))?),
+            Some(text) => {
+                Some(resumed(&listing, text).map_err(|error| error.at(&listing.draft.label))?)
+            }
             None => None,
         };
-        if let Some(checkpoint) = &from {
-            listing.fixed.clone_from(&checkpoint.fixed);
-        }
         let mut pages = Pages {
             sender,
             listing: Arc::new(listing),
+            fixed: Arc::default(),
+            fixed_with_corrections: 0,
             current: None,
             upcoming: Upcoming::At(None),
             skip: 0,
             ahead: None,
             seen: HashSet::new(),
+            repeated: Vec::new(),
             requests: Arc::default(),
             total: None,
             rewind: None,
         };
+        pages.fix_span();
         if let Some(checkpoint) = from {
             pages.go_to(checkpoint);
         }
         Ok(pages)
     }
 
+    fn fix_span(&mut self) {
+        let clock = self.sender.clock();
+        self.fixed_with_corrections = clock.corrections();
+        if let Some(span) = &self.listing.span {
+            self.fixed = Arc::new(span.fix(clock.now_ms().saturating_mul(1_000)));
+        }
+    }
+
     pub fn listing(&self) -> &Listing {
         &self.listing
     }
 
-    /// How many pages were asked for.
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+    /// How many pages were asked for: a counter that can be read while a page is under way.
+    pub fn requests(&self) -> &Arc<AtomicU64> {
+        &self.requests
     }
 
     pub fn total(&self) -> Option<i64> {
@@ -192,17 +235,20 @@ impl Pages {
         Some((current.page.clone(), index))
     }
 
-    /// What is left of the page in memory, else the next page; none at the end.
-    pub async fn next_page(&mut self) -> Result<Option<Piece>> {
+    /// Makes sure that a page, or the rest of one, is at hand; false at the end of the list.
+    pub async fn fill_page(&mut self) -> Result<bool> {
         self.rewind_if_broken();
-        if !self.page_at_hand() && !self.advance(true).await? {
-            return Ok(None);
-        }
-        Ok(self.take_piece(usize::MAX))
+        Ok(self.page_at_hand() || self.advance(true).await?)
     }
 
-    /// Everything from here on, up to the limits. If it fails, the iteration stands where it was
-    /// before, so that no record is lost; so does the error's checkpoint.
+    /// What is left of the page in memory.
+    pub fn take_page(&mut self) -> Option<Piece> {
+        if self.page_at_hand() { self.take_piece(usize::MAX) } else { None }
+    }
+
+    /// Everything from here on, up to the limits. Until `keep` says that the caller has it, the
+    /// iteration counts as standing where it was before, so that no record is lost; so does the
+    /// checkpoint of an error.
     pub async fn gather(
         &mut self,
         max_items: Option<usize>,
@@ -213,13 +259,15 @@ impl Pages {
         let start = self.position();
         self.rewind = Some(start.clone());
         let outcome = self.gather_on(max_items, max_pages, progress).await;
-        match outcome {
-            Ok(pieces) => {
-                self.rewind = None;
-                Ok(pieces)
-            }
-            Err(error) => Err(error.with_checkpoint(start.to_json())),
-        }
+        outcome.map_err(|error| {
+            let repeated = self.repeated.clone();
+            error.with_checkpoint(Checkpoint { repeated, ..start }.to_json())
+        })
+    }
+
+    /// The caller has what was gathered: go on after it.
+    pub fn keep(&mut self) {
+        self.rewind = None;
     }
 
     async fn gather_on(
@@ -274,9 +322,11 @@ impl Pages {
         let Some(ahead) = self.ahead.as_mut() else { return Ok(false) };
         let outcome = (&mut ahead.task).await;
         self.ahead = None;
-        let page = outcome.unwrap_or_else(|error| {
-            Err(Error::config(format!("the request was given up: {error}")))
-        });
+        let page = outcome.unwrap_or_else(|error| Err(Error::given_up(&error)));
+        if page.is_ok() && self.range_is_outdated(cursor.as_deref()) {
+            self.fix_span();
+            return Box::pin(self.advance(read_ahead)).await;
+        }
         let step = page.and_then(|page| self.follow(page, cursor.as_deref()));
         let (page, upcoming) = step.map_err(|error| {
             error.at(&self.listing.draft.label).with_checkpoint(self.position().to_json())
@@ -298,9 +348,20 @@ impl Pages {
             return;
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (sender, listing, cursor) = (self.sender.clone(), self.listing.clone(), cursor.clone());
-        let task = tokio::spawn(async move { fetch(&sender, &listing, cursor.as_deref()).await });
+        let (sender, listing) = (self.sender.clone(), self.listing.clone());
+        let (fixed, cursor) = (self.fixed.clone(), cursor.clone());
+        let task =
+            tokio::spawn(async move { fetch(&sender, &listing, &fixed, cursor.as_deref()).await });
         self.ahead = Some(Ahead { task, process });
+    }
+
+    /// Whether the first page was asked for with a range by a clock that has since been corrected.
+    fn range_is_outdated(&self, cursor: Option<&str>) -> bool {
+        let clock = self.sender.clock();
+        cursor.is_none()
+            && self.skip == 0
+            && self.listing.span.is_some_and(|span| span.start.is_none() && span.end.is_none())
+            && clock.corrections() != self.fixed_with_corrections
     }
 
     /// Reads from a page where the list goes on.
@@ -312,7 +373,7 @@ impl Pages {
                 page.len()
             )));
         }
-        self.total = page.meta_member("total").and_then(|v| v.as_integer()).or(self.total);
+        self.total = page.pagination("total").and_then(|v| v.as_integer()).or(self.total);
         if let Some(cursor) = cursor {
             self.seen.insert(digest(cursor));
         }
@@ -321,6 +382,7 @@ impl Pages {
             Some(next) => {
                 // The first page of these styles is asked for by an empty cursor.
                 if next.is_empty() || self.seen.contains(&digest(&next)) {
+                    self.repeated = vec![digest(&next)];
                     return Err(Error::pagination(format!(
                         "the service handed out the cursor '{}' for the second time",
                         next.chars().take(64).collect::<String>().escape_debug()
@@ -347,14 +409,17 @@ impl Pages {
             cursor,
             row,
             done,
-            fixed: self.listing.fixed.clone(),
+            fixed: self.fixed.as_ref().clone(),
+            repeated: self.repeated.clone(),
         }
     }
 
     fn go_to(&mut self, checkpoint: Checkpoint) {
         self.current = None;
         self.ahead = None;
-        self.seen.clear();
+        self.seen = checkpoint.repeated.into_iter().collect();
+        self.fixed = Arc::new(checkpoint.fixed);
+        self.fixed_with_corrections = self.sender.clock().corrections();
         self.skip = checkpoint.row;
         self.upcoming =
             if checkpoint.done { Upcoming::End } else { Upcoming::At(checkpoint.cursor) };
@@ -367,9 +432,14 @@ impl Pages {
     }
 }
 
-async fn fetch(sender: &Sender, listing: &Listing, cursor: Option<&str>) -> Result<Page> {
+async fn fetch(
+    sender: &Sender,
+    listing: &Listing,
+    fixed: &BTreeMap<String, String>,
+    cursor: Option<&str>,
+) -> Result<Page> {
     let mut draft = listing.draft.clone();
-    for (name, value) in &listing.fixed {
+    for (name, value) in fixed {
         draft.set(Place::Query, name, value)?;
     }
     match (&listing.style, cursor) {
@@ -389,8 +459,12 @@ impl Listing {
     /// The cursor of the next page; none where the service says that there is no more, and only
     /// then: an empty page in the middle goes on.
     fn next_cursor(&self, page: &Page) -> Result<Option<String>> {
+        let beside = |name: &str| match self.style {
+            Style::PageFlag(..) => page.meta_member(name),
+            Style::NextKey(_) | Style::DateRange(..) => page.pagination(name),
+        };
         let flag = |name: &str| {
-            page.meta_member(name).and_then(|value| value.as_bool()).ok_or_else(|| {
+            beside(name).and_then(|value| value.as_bool()).ok_or_else(|| {
                 Error::protocol(
                     format!("the page does not tell {name} (true or false)"),
                     page.body(),
@@ -398,7 +472,7 @@ impl Listing {
             })
         };
         let cursor = |name: &str| {
-            let value = page.meta_member(name);
+            let value = beside(name);
             value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
                 Error::protocol(format!("the page has no {name} to go on with"), page.body())
             })
@@ -432,7 +506,8 @@ impl Listing {
     fn identity(&self) -> String {
         let draft = &self.draft;
         let body = match &draft.body {
-            crate::http::Body::None => String::new(),
+            // No listing asks by a form, whose values are secrets.
+            crate::http::Body::None | crate::http::Body::Form(_) => String::new(),
             crate::http::Body::Json(members) => {
                 members.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
             }
@@ -502,7 +577,7 @@ fn resumed(listing: &Listing, text: &str) -> Result<Checkpoint> {
             checkpoint.call.escape_debug()
         )));
     }
-    if checkpoint.fixed.keys().ne(listing.fixed.keys()) {
+    if checkpoint.fixed.is_empty() != listing.span.is_none() {
         return Err(Error::config("resume is a checkpoint with another open time range"));
     }
     Ok(checkpoint)

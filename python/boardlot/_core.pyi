@@ -1,9 +1,18 @@
 """The compiled core. Held against the built module by stubtest; see the docstrings there."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar, final, overload
+from typing import Any, Generic, Literal, Protocol, TypeVar, final, overload
 
 import pandas
 import polars
@@ -26,9 +35,14 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
+    "EncryptedFileStore",
     "Explanation",
     "Faults",
     "GeneratedKey",
+    "KeyringStore",
+    "LoginFlow",
+    "MemoryStore",
+    "OAuth",
     "PageIterator",
     "Pager",
     "PagerBase",
@@ -41,7 +55,9 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_shut_down",
+    "begin_login",
     "generate_key",
+    "login",
     "signature_payload",
 ]
 __version__: str
@@ -77,8 +93,97 @@ class GeneratedKey:
 
 def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey: ...
 def signature_payload(
-    timestamp_ms: int, method: str, path: str, query: str = "", body: bytes | None = None
+    timestamp_ms: int, method: str, path: str, query: str = "", body: bytes = b""
 ) -> bytes: ...
+
+class _Store(Protocol):
+    """What keeps tokens: the three stores, or an object of your own."""
+
+    def load(self, key: str, /) -> bytes | None: ...
+    def save(self, key: str, data: bytes, /) -> None: ...
+    def delete(self, key: str, /) -> None: ...
+
+@final
+class KeyringStore:
+    def __new__(cls) -> Self: ...
+    def load(self, key: str) -> bytes | None: ...
+    def save(self, key: str, data: bytes) -> None: ...
+    def delete(self, key: str) -> None: ...
+    def __getnewargs__(self) -> tuple[()]: ...
+
+@final
+class EncryptedFileStore:
+    def __new__(cls, path: str | PathLike[str], passphrase: str | Callable[[], str]) -> Self: ...
+    @property
+    def path(self) -> Any: ...
+    def load(self, key: str) -> bytes | None: ...
+    def save(self, key: str, data: bytes) -> None: ...
+    def delete(self, key: str) -> None: ...
+    def __getnewargs__(self) -> Any: ...
+
+@final
+class MemoryStore:
+    def __new__(cls) -> Self: ...
+    def load(self, key: str) -> bytes | None: ...
+    def save(self, key: str, data: bytes) -> None: ...
+    def delete(self, key: str) -> None: ...
+    def __getnewargs__(self) -> Any: ...
+
+@final
+class OAuth:
+    def __new__(
+        cls,
+        client_id: str,
+        *,
+        store: _Store,
+        client_secret: str | None = None,
+        base_url: str | None = None,
+    ) -> Self: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def base_url(self) -> str | None: ...
+    def __getnewargs_ex__(self) -> Any: ...
+    @property
+    def scopes(self) -> Any: ...
+    @property
+    def expires_at(self) -> datetime: ...
+    def logout(self) -> None: ...
+
+@final
+class LoginFlow:
+    @property
+    def url(self) -> str: ...
+    def finish(self, callback_url: str) -> OAuth: ...
+    def wait(self) -> OAuth: ...
+    def cancel(self) -> None: ...
+    def __await__(self) -> Generator[Any, None, OAuth]: ...
+
+def login(
+    base_url: str,
+    *,
+    store: _Store | None = None,
+    client_id: str | None = None,
+    client_name: str = "boardlot",
+    redirect_port: int = 0,
+    open_browser: bool = True,
+    timeout: float = 300.0,
+    confidential: bool = False,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> OAuth: ...
+def begin_login(
+    base_url: str,
+    *,
+    store: _Store | None = None,
+    client_id: str | None = None,
+    client_name: str = "boardlot",
+    redirect_port: int = 0,
+    timeout: float = 300.0,
+    confidential: bool = False,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> LoginFlow: ...
 
 @final
 class DateRange:
@@ -380,6 +485,8 @@ class Received:
     @property
     def status(self) -> int: ...
 
+_SandboxAuth = Literal["Ed25519", "RSA-SHA256", "oauth"] | ApiKey | BearerToken | OAuth
+
 @final
 class Sandbox:
     def __new__(
@@ -408,11 +515,20 @@ class Sandbox:
     def upload_key(self, public_pem: str) -> str: ...
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey: ...
     def client(
-        self, auth: _Algorithm | ApiKey | BearerToken | None = None, **options: Any
+        self,
+        auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
+        **options: Any,
     ) -> Client: ...
     def async_client(
-        self, auth: _Algorithm | ApiKey | BearerToken | None = None, **options: Any
+        self,
+        auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
+        **options: Any,
     ) -> AsyncClient: ...
+    def authorize_demo_user(
+        self, authorize_url: str, scopes: Sequence[str] | None = None
+    ) -> str: ...
+    def revoke_tokens(self) -> None: ...
+    def revoke_grants(self) -> None: ...
     def reset(self) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...

@@ -6,6 +6,7 @@ No library is imported before its function is called.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from boardlot.errors import ConfigError
@@ -131,6 +132,29 @@ def to_arrow(
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:
     """The nullable pandas dtype of an Arrow integer type: `Int64` of `int64`."""
     return pd.api.types.pandas_dtype(arrow_type.replace("int", "Int").replace("uI", "UI"))
+
+
+LIBRARIES = {
+    "to_arrow": ("arrow", ["pyarrow"]),
+    "to_pandas": ("pandas", ["pandas", "pyarrow"]),
+    "to_polars": ("polars", ["polars"]),
+}
+
+
+def ready(function: str, decimals: str, invalid: str) -> None:
+    """Check the options and load the libraries of a conversion, before anything is fetched for it.
+
+    Raises:
+        ImportError: A library is not installed.
+        ConfigError: `decimals` or `invalid` is none of its values.
+    """
+    _check(decimals, invalid)
+    extra, libraries = LIBRARIES[function]
+    for library in libraries:
+        try:
+            import_module(library)
+        except ImportError as missing:
+            raise _absent(f"{function}()", extra, missing) from missing
 
 
 def _check(decimals: str, invalid: str) -> None:

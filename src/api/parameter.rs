@@ -55,6 +55,8 @@ pub enum ParameterKind {
     Text,
     /// A list of free texts.
     TextList,
+    /// What nobody else may see, such as a token: visible ASCII, never shown in an error.
+    Secret,
     /// Set by the paging, not by the caller.
     Cursor,
 }
@@ -63,6 +65,7 @@ pub enum ParameterKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     Text(String),
+    Texts(Vec<String>),
     Integer(i128),
     Date(Date),
     Instant(Timestamp),
@@ -72,6 +75,7 @@ pub enum Argument {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sent {
     Text(String),
+    Texts(Vec<String>),
     Integer(i128),
 }
 
@@ -79,6 +83,7 @@ impl Sent {
     pub fn into_text(self) -> String {
         match self {
             Sent::Text(text) => text,
+            Sent::Texts(texts) => texts.join(","),
             Sent::Integer(number) => number.to_string(),
         }
     }
@@ -89,6 +94,7 @@ impl From<Argument> for Sent {
     fn from(argument: Argument) -> Self {
         match argument {
             Argument::Text(text) => Sent::Text(text),
+            Argument::Texts(texts) => Sent::Texts(texts),
             Argument::Integer(number) => Sent::Integer(number),
             Argument::Date(date) => Sent::Text(date.to_string()),
             Argument::Instant(instant) => Sent::Text(instant.to_string()),
@@ -100,6 +106,8 @@ impl From<Argument> for Sent {
 pub const SYMBOL_MAX_CHARACTERS: usize = 32;
 const ACCOUNT_ID_MAX_CHARACTERS: usize = 64;
 const TEXT_MAX_CHARACTERS: usize = 256;
+/// Tokens that carry claims have been seen with some thousand characters.
+const SECRET_MAX_CHARACTERS: usize = 16_384;
 
 impl Parameter {
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
@@ -145,7 +153,9 @@ impl Parameter {
             ParameterKind::Integer { min, max } => self.integer(argument, min, max),
             ParameterKind::Date => self.date(argument),
             ParameterKind::Micros => self.micros(argument),
-            ParameterKind::Text | ParameterKind::TextList => self.text(argument),
+            ParameterKind::Text => self.text(argument),
+            ParameterKind::TextList => self.texts(argument),
+            ParameterKind::Secret => self.secret(argument),
             ParameterKind::Cursor => Err(self.refuse(argument, "none: the paging sets it")),
         }
     }
@@ -267,6 +277,7 @@ impl Parameter {
                 Err(_) if text.len() == 10 => text.parse().ok().and_then(midnight),
                 Err(_) => None,
             },
+            Argument::Texts(_) => None,
         };
         match micros {
             Some(micros) if (0..=i128::from(i64::MAX)).contains(&micros) => {
@@ -292,6 +303,26 @@ impl Parameter {
             _ => Err(self.refuse(argument, "1 to 256 characters without control characters")),
         }
     }
+
+    fn texts(&self, argument: &Argument) -> Result<Sent> {
+        let Argument::Texts(texts) = argument else { return self.text(argument) };
+        for text in texts {
+            self.text(&Argument::Text(text.clone()))?;
+        }
+        Ok(Sent::Texts(texts.clone()))
+    }
+
+    fn secret(&self, argument: &Argument) -> Result<Sent> {
+        match argument {
+            Argument::Text(text)
+                if (1..=SECRET_MAX_CHARACTERS).contains(&text.len())
+                    && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) =>
+            {
+                Ok(Sent::Text(text.clone()))
+            }
+            _ => Err(Error::argument(self.name, "unusable", "visible ASCII characters")),
+        }
+    }
 }
 
 impl Argument {
@@ -303,6 +334,7 @@ impl Argument {
                 let dots = if cut.len() < text.len() { "..." } else { "" };
                 format!("'{}{dots}'", cut.escape_debug())
             }
+            Argument::Texts(texts) => format!("a list of {} texts", texts.len()),
             Argument::Integer(number) => number.to_string(),
             Argument::Date(date) => date.to_string(),
             Argument::Instant(instant) => instant.to_string(),

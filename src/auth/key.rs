@@ -9,7 +9,7 @@ use aws_lc_rs::{
     signature::{KeyPair as _, RSA_PKCS1_SHA256},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ed25519_dalek::{Signer, SigningKey};
+use ed25519_dalek::{Signer, SigningKey, pkcs8::KeypairBytes};
 use pkcs8::{
     DecodePrivateKey, Document, EncodePrivateKey, EncodePublicKey, EncryptedPrivateKeyInfoRef,
     LineEnding, ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
@@ -169,7 +169,10 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
         Algorithm::Ed25519 => {
             let mut seed = Zeroizing::new([0u8; 32]);
             getrandom::fill(seed.as_mut()).map_err(|error| unwritable(&error))?;
-            SigningKey::from_bytes(&seed).to_pkcs8_der().map_err(|error| unwritable(&error))?
+            // Version 1, without the public key: OpenSSL does not read version 2.
+            KeypairBytes { secret_key: *seed, public_key: None }
+                .to_pkcs8_der()
+                .map_err(|error| unwritable(&error))?
         }
         Algorithm::RsaSha256 => {
             let size = match bits {

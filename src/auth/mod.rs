@@ -1,15 +1,23 @@
-//! Who we are: keys, the signature over the five lines, bearer tokens.
+//! Who we are: keys, the signature over the five lines, bearer tokens, the tokens of a login and
+//! where they lie. Nothing here sends: what a refresh sends with is passed in from above.
 
 mod key;
+mod oauth;
+mod pkce;
 mod sign;
+pub mod store;
+mod token;
 
 use std::{fmt, sync::Arc};
 
 use zeroize::Zeroizing;
 
 pub use key::{Algorithm, KeyPair, generate};
+pub use oauth::{Answered, OAuth, RefreshGrant, TokenEndpoint, blocking};
+pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
+pub use token::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
 
 use crate::error::{Error, Result};
 
@@ -18,6 +26,7 @@ use crate::error::{Error, Result};
 pub enum Credentials {
     ApiKey { key_id: String, key: Arc<KeyPair> },
     Bearer(Arc<Zeroizing<String>>),
+    OAuth(Arc<OAuth>),
 }
 
 impl Credentials {
@@ -44,6 +53,7 @@ impl fmt::Debug for Credentials {
             Credentials::ApiKey { key_id, key } => {
                 write!(out, "ApiKey({key_id}, {})", key.algorithm().as_str())
             }
+            Credentials::OAuth(oauth) => oauth.fmt(out),
             Credentials::Bearer(_) => out.write_str("BearerToken(...)"),
         }
     }

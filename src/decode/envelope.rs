@@ -75,7 +75,7 @@ pub fn object<'a>(
 /// The refusal that an HTTP status makes of any answer, where the envelope is left to the caller:
 /// missing credentials and a clock that is off. A redirect is no answer at all.
 pub fn refused_by_status(answer: &Response<Bytes>) -> Result<()> {
-    if answer.status().is_redirection() {
+    if is_redirect(answer.status()) {
         return Err(redirect(answer));
     }
     let top = parse(answer).ok().map(|(_, top)| top);
@@ -130,7 +130,7 @@ fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -
 /// form a refused credential takes, or by its HTTP status alone.
 fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error> {
     let status = answer.status();
-    if status.is_redirection() {
+    if is_redirect(status) {
         return Some(redirect(answer));
     }
     let field = |name: &str| Value::parse(member(top?, name)?.get()).ok();
@@ -174,6 +174,11 @@ fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error>
 /// Statuses that are a refusal whatever the body is.
 fn speaks_for_itself(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 429 | 500..=599)
+}
+
+/// 304 points nowhere: it answers a condition of the caller's own.
+fn is_redirect(status: StatusCode) -> bool {
+    status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }
 
 fn redirect(answer: &Response<Bytes>) -> Error {

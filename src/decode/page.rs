@@ -119,6 +119,16 @@ impl Page {
         })
     }
 
+    /// One member of the answer's `pagination` object.
+    pub fn pagination(&self, name: &str) -> Option<Value<'_>> {
+        match self.meta_member("pagination")? {
+            Value::Object(members) => {
+                members.into_iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
     /// One member of what stood beside the list.
     pub fn meta_member(&self, name: &str) -> Option<Value<'_>> {
         self.meta().find(|(key, _)| *key == name).map(|(_, value)| value)

@@ -14,6 +14,8 @@ pub struct Error {
     pub kind: Box<ErrorKind>,
     /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
     pub endpoint: Option<String>,
+    /// The key of many for which it happened.
+    pub key: Option<String>,
     /// Where a broken iteration can go on.
     pub checkpoint: Option<String>,
 }
@@ -38,8 +40,8 @@ pub enum ErrorKind {
     Api(Refusal),
     #[error("{error}: {description}")]
     OAuth { error: String, description: String },
-    #[error("{0}")]
-    LoginRequired(String),
+    #[error("{message}")]
+    LoginRequired { error: String, message: String },
     #[error("{0}")]
     Store(String),
 }
@@ -58,8 +60,10 @@ pub struct Refusal {
     pub retry_after: Option<Duration>,
 }
 
-/// How much of an answer an error keeps.
+/// How much of an answer an error shows.
 pub const BODY_SHOWN_BYTES: usize = 2048;
+/// How much it keeps until secrets are struck out: one that a cut went through would stay.
+const BODY_KEPT_BYTES: usize = 4 * BODY_SHOWN_BYTES;
 
 impl Error {
     pub fn config(message: impl Into<String>) -> Self {
@@ -76,6 +80,12 @@ impl Error {
         ErrorKind::Protocol { message: message.into(), body: first_of(body) }.into()
     }
 
+    /// A task that ended without an outcome: the runtime is going away.
+    pub fn given_up(error: &dyn fmt::Display) -> Self {
+        let message = format!("the request was given up: {error}");
+        ErrorKind::Transport { message, sent: true }.into()
+    }
+
     pub fn pagination(message: impl Into<String>) -> Self {
         ErrorKind::Pagination(message.into()).into()
     }
@@ -84,6 +94,13 @@ impl Error {
     #[must_use]
     pub fn at(mut self, endpoint: &str) -> Self {
         self.endpoint.get_or_insert_with(|| endpoint.to_owned());
+        self
+    }
+
+    /// The same error, telling for which of many keys it happened.
+    #[must_use]
+    pub fn of_key(mut self, key: &str) -> Self {
+        self.key = Some(key.chars().take(64).collect());
         self
     }
 
@@ -97,8 +114,11 @@ impl Error {
     #[must_use]
     pub fn without(mut self, secret: &str) -> Self {
         let strike = |text: &mut String| {
-            if text.contains(secret) {
-                *text = text.replace(secret, "***");
+            // JSON may write a slash with a backslash before it.
+            for form in [secret, &secret.replace('/', "\\/")] {
+                if text.contains(form) {
+                    *text = text.replace(form, "***");
+                }
             }
         };
         match self.kind.as_mut() {
@@ -120,7 +140,7 @@ impl Error {
             | ErrorKind::Config(message)
             | ErrorKind::Timeout(message)
             | ErrorKind::Pagination(message)
-            | ErrorKind::LoginRequired(message)
+            | ErrorKind::LoginRequired { message, .. }
             | ErrorKind::Store(message) => strike(message),
         }
         self
@@ -142,7 +162,7 @@ impl Error {
             | ErrorKind::Protocol { .. }
             | ErrorKind::Pagination(_)
             | ErrorKind::OAuth { .. }
-            | ErrorKind::LoginRequired(_)
+            | ErrorKind::LoginRequired { .. }
             | ErrorKind::Store(_) => false,
         }
     }
@@ -165,7 +185,9 @@ impl Error {
             }
             ErrorKind::Api(refusal) => refusal.hint(),
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
-            ErrorKind::LoginRequired(_) => "Log in again with `boardlot.login`.".into(),
+            ErrorKind::LoginRequired { .. } => {
+                "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.".into()
+            }
             ErrorKind::Store(_) => "Check the token store; it was left as it is.".into(),
         }
     }
@@ -173,9 +195,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.endpoint {
-            Some(endpoint) => write!(out, "{endpoint}: {}", self.kind),
-            None => self.kind.fmt(out),
+        match (&self.endpoint, &self.key) {
+            (Some(endpoint), Some(key)) => {
+                write!(out, "{endpoint} of '{}': {}", key.escape_debug(), self.kind)
+            }
+            (Some(endpoint), None) => write!(out, "{endpoint}: {}", self.kind),
+            (None, _) => self.kind.fmt(out),
         }
     }
 }
@@ -184,7 +209,7 @@ impl std::error::Error for Error {}
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Box::new(kind), endpoint: None, checkpoint: None }
+        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None }
     }
 }
 
@@ -233,7 +258,7 @@ impl fmt::Display for Refusal {
 
 /// The first of a body as text that is safe to show.
 pub fn first_of(body: &[u8]) -> String {
-    let cut = body.get(..BODY_SHOWN_BYTES).unwrap_or(body);
+    let cut = body.get(..BODY_KEPT_BYTES).unwrap_or(body);
     String::from_utf8_lossy(cut).into_owned()
 }
 

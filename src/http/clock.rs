@@ -9,8 +9,9 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Clock {
     offset_ms: AtomicI64,
-    /// Counts the corrections, so that of many calls refused at once only one corrects.
     corrections: AtomicU64,
+    /// Counts the tries at a correction, so that of many calls refused at once only one makes one.
+    tries: AtomicU64,
 }
 
 impl Clock {
@@ -25,6 +26,15 @@ impl Clock {
 
     pub fn corrections(&self) -> u64 {
         self.corrections.load(Ordering::Acquire)
+    }
+
+    pub fn tries(&self) -> u64 {
+        self.tries.load(Ordering::Acquire)
+    }
+
+    /// Notes that a correction was tried, however it went.
+    pub fn tried(&self) {
+        self.tries.fetch_add(1, Ordering::Release);
     }
 
     /// Takes over the service's time, read between two local instants: their midpoint is when it

@@ -22,17 +22,41 @@ impl RateLimit {
         }
     }
 
-    /// Waits for this request's turn.
-    pub async fn turn(&self) {
-        let Some(interval) = self.interval else { return };
-        let departure = {
+    /// This request's turn, which has yet to come.
+    pub fn turn(&self) -> Turn<'_> {
+        let departure = self.interval.map(|interval| {
             let now = Instant::now();
             let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
             let departure = next.map_or(now, |next| next.max(now));
             *next = Some(departure + interval);
             departure
-        };
-        tokio::time::sleep_until(departure).await;
+        });
+        Turn { limit: self, departure }
+    }
+}
+
+/// A place in the queue. One that is given up before its time lets the others move up.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    limit: &'a RateLimit,
+    departure: Option<Instant>,
+}
+
+impl Turn<'_> {
+    pub async fn come(mut self) {
+        if let Some(departure) = self.departure {
+            tokio::time::sleep_until(departure).await;
+            self.departure = None;
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let (Some(_), Some(interval)) = (self.departure, self.limit.interval) {
+            let mut next = self.limit.next.lock().unwrap_or_else(PoisonError::into_inner);
+            *next = next.and_then(|next| next.checked_sub(interval));
+        }
     }
 }
 
@@ -40,13 +64,29 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn eleven_requests_at_ten_a_second_take_a_second() {
+    fn waits(turns: &[Turn<'_>]) -> Vec<Option<Duration>> {
+        let first = turns.first().and_then(|turn| turn.departure);
+        turns.iter().map(|turn| Some(turn.departure? - first?)).collect()
+    }
+
+    #[test]
+    fn turns_are_evenly_spaced() {
         let limit = RateLimit::new(Some(10.0));
-        let start = Instant::now();
-        for _ in 0..11 {
-            limit.turn().await;
-        }
-        assert_eq!(start.elapsed().as_millis(), 1000);
+        let turns: Vec<Turn<'_>> = (0..3).map(|_| limit.turn()).collect();
+        let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
+        assert_eq!(waits(&turns), expected);
+    }
+
+    #[test]
+    fn a_turn_that_is_given_up_goes_to_the_next() {
+        let limit = RateLimit::new(Some(1.0));
+        let first = limit.turn();
+        drop((limit.turn(), limit.turn(), limit.turn()));
+        assert_eq!(waits(&[first, limit.turn()])[1], Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn without_a_limit_nobody_waits() {
+        assert!(RateLimit::new(None).turn().departure.is_none());
     }
 }

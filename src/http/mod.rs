@@ -2,12 +2,13 @@
 
 mod clock;
 mod limit;
+mod refresh;
 mod request;
 mod send;
 
 pub use clock::Clock;
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
-pub use send::{Sender, SenderOptions};
+pub use send::{Readers, Sender, SenderOptions};
 
 /// An answer as it came, its body read whole.
 pub type Received = ::http::Response<bytes::Bytes>;

@@ -3,7 +3,8 @@
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, header::CONTENT_TYPE};
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use url::{Host, Url};
+use url::{Host, Url, form_urlencoded};
+use zeroize::Zeroizing;
 
 use crate::{
     api::{Argument, Endpoint, Parameter, Place, Sent},
@@ -28,11 +29,23 @@ pub struct Draft {
     pub order: &'static [Parameter],
 }
 
+/// Fields whose values are wiped from memory when they are dropped, and shown nowhere.
+#[derive(Clone, Default)]
+pub struct Form(Vec<(String, Zeroizing<String>)>);
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Body {
     None,
     /// Members of a JSON object in their order, sent compactly.
     Json(Vec<(String, Box<RawValue>)>),
+    /// Fields of an `application/x-www-form-urlencoded` body, which holds secrets.
+    Form(Form),
     /// As they are, with the content type that belongs to them.
     Bytes(Bytes, Option<&'static str>),
 }
@@ -95,6 +108,10 @@ impl Draft {
             (Place::Body, Sent::Integer(number)) => {
                 self.set_member(parameter.name, &number.to_string())?;
             }
+            (Place::Body, Sent::Texts(texts)) => {
+                let json = serde_json::to_string(&texts).map_err(|error| unwritable(&error))?;
+                self.set_member(parameter.name, &json)?;
+            }
             (place, sent) => self.set(place, parameter.name, &sent.into_text())?,
         }
         Ok(())
@@ -131,9 +148,19 @@ impl Draft {
                 let quoted = serde_json::to_string(value).map_err(|e| unwritable(&e))?;
                 self.set_member(name, &quoted)
             }
-            Place::Path | Place::Form => {
-                Err(Error::config(format!("{name} has no place in this request")))
+            Place::Form => {
+                if matches!(self.body, Body::None) {
+                    self.body = Body::Form(Form::default());
+                }
+                let Body::Form(form) = &mut self.body else {
+                    return Err(Error::config(format!(
+                        "{name} needs a body of the form of a form"
+                    )));
+                };
+                form.0.push((name.to_owned(), Zeroizing::new(value.to_owned())));
+                Ok(())
             }
+            Place::Path => Err(Error::config(format!("{name} has no place in this request"))),
         }
     }
 
@@ -169,6 +196,12 @@ impl Draft {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 compact(members)?
             }
+            Body::Form(form) => {
+                const FORM: HeaderValue =
+                    HeaderValue::from_static("application/x-www-form-urlencoded");
+                headers.insert(CONTENT_TYPE, FORM);
+                encode(form)
+            }
             Body::Bytes(bytes, content_type) => {
                 if let Some(kind) = content_type
                     && !headers.contains_key(CONTENT_TYPE)
@@ -187,6 +220,17 @@ impl Draft {
             repeatable: self.repeatable,
         })
     }
+}
+
+/// The bytes of a form, wiped when the last request with them is gone.
+fn encode(form: &Form) -> Bytes {
+    // No character becomes more than three, so that the buffer does not move and leave copies.
+    let size = form.0.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
+    let mut written = form_urlencoded::Serializer::new(String::with_capacity(size));
+    for (name, value) in &form.0 {
+        written.append_pair(name, value);
+    }
+    Bytes::from_owner(Zeroizing::new(written.finish().into_bytes()))
 }
 
 fn compact(members: &[(String, Box<RawValue>)]) -> Result<Bytes> {
@@ -255,8 +299,9 @@ impl BaseUrl {
         self.0.scheme() == "https"
     }
 
-    pub fn is_loopback(&self) -> bool {
-        is_loopback(&self.0)
+    /// Whether requests to it need no network, and so no proxy.
+    pub fn stays_on_this_machine(&self) -> bool {
+        is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
     /// The URL of a path below this base.

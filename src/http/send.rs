@@ -17,13 +17,15 @@ use super::{
 };
 use crate::{
     api::SERVER_TIME,
-    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp},
+    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenAnswer, TokenSet},
     error::{Error, ErrorKind, FailureClass, Result},
     process::PerProcess,
 };
 
 /// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// Room made for a body before any of it has come.
+const FIRST_CAPACITY: usize = 1 << 20;
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
@@ -60,16 +62,23 @@ impl Default for SenderOptions {
     }
 }
 
+/// How the answers are read that the sender itself asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Readers {
+    /// The service's time, in milliseconds.
+    pub clock: fn(&Received) -> Result<i64>,
+    pub token: fn(&Received) -> Result<TokenAnswer>,
+}
+
 /// Sends the requests of one client.
 #[derive(Debug)]
 pub struct Sender {
     base: BaseUrl,
     credentials: Option<Credentials>,
-    options: SenderOptions,
+    options: Arc<SenderOptions>,
     clock: Clock,
-    /// Reads the service's time, in milliseconds, from its answer.
-    read_clock: fn(&Received) -> Result<i64>,
-    wire: PerProcess<Wire>,
+    readers: Readers,
+    wire: Arc<PerProcess<Wire>>,
 }
 
 /// What cannot be shared with a forked child: connections, and locks that may be held.
@@ -78,7 +87,8 @@ struct Wire {
     client: reqwest::Client,
     permits: Semaphore,
     limit: RateLimit,
-    correcting: Mutex<()>,
+    /// How the last correction of the clock went: those that wait for it share its failure too.
+    correcting: Mutex<Result<()>>,
 }
 
 impl Sender {
@@ -86,19 +96,38 @@ impl Sender {
         base: BaseUrl,
         credentials: Option<Credentials>,
         options: SenderOptions,
-        read_clock: fn(&Received) -> Result<i64>,
+        readers: Readers,
     ) -> Result<Self> {
+        if let Some(Credentials::OAuth(oauth)) = &credentials {
+            oauth.bind(base.as_str())?;
+        }
         let sender = Sender {
             base,
             credentials,
-            options,
+            options: Arc::new(options),
             clock: Clock::default(),
-            read_clock,
-            wire: PerProcess::new(),
+            readers,
+            wire: Arc::new(PerProcess::new()),
         };
         // A proxy or certificate that cannot be used shall fail here, not at the first call.
         sender.wire()?;
         Ok(sender)
+    }
+
+    /// A sender over the same connections that authorizes nothing.
+    pub(super) fn without_credentials(&self) -> Self {
+        Sender {
+            base: self.base.clone(),
+            credentials: None,
+            options: self.options.clone(),
+            clock: Clock::default(),
+            readers: self.readers,
+            wire: self.wire.clone(),
+        }
+    }
+
+    pub(super) fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     pub fn base(&self) -> &BaseUrl {
@@ -119,24 +148,53 @@ impl Sender {
         prepared: &Prepared,
         judge: impl Fn(&Received) -> Result<T>,
     ) -> Result<T> {
+        match timeout(self.patience(), self.send_patiently(prepared, judge)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                let text = "the call got no turn within its attempts' timeouts; raise rate_limit or \
+                            max_connections, or call less often";
+                Err(Error::from(ErrorKind::Timeout(text.into())).at(&prepared.label))
+            }
+        }
+    }
+
+    /// The longest that a call takes: all its attempts, the waits between them, and as much again
+    /// for waiting its turn.
+    fn patience(&self) -> Duration {
+        let attempts = self.options.timeout.saturating_mul(self.options.max_retries + 1);
+        let waits = if self.options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
+        attempts.saturating_mul(2) + waits
+    }
+
+    async fn send_patiently<T>(
+        &self,
+        prepared: &Prepared,
+        judge: impl Fn(&Received) -> Result<T>,
+    ) -> Result<T> {
         let started = Instant::now();
-        let patience =
-            self.options.timeout.saturating_mul(self.options.max_retries + 1) + RETRY_AFTER_MAX;
+        let patience = self.patience();
         let mut retries = 0;
         let mut clock_corrected = false;
+        let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
-            let corrections = self.clock.corrections();
-            let outcome = match self.attempt(prepared).await {
+            let tries = self.clock.tries();
+            // A refresh has retries of its own, so its failure is final here.
+            let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
+            let outcome = match self.attempt(prepared, token.as_deref()).await {
                 Ok(received) => judge(&received),
                 Err(error) => Err(error),
             };
             let error = match outcome {
                 Ok(value) => return Ok(value),
-                Err(error) => self.without_secret(error).at(&prepared.label),
+                Err(error) => self.without_secret(error, token.as_deref()).at(&prepared.label),
             };
+            if token.is_some() && rejected.is_none() && is_unauthorized(&error) {
+                rejected = token;
+                continue;
+            }
             if !clock_corrected && self.is_clock_refusal(&error) {
                 clock_corrected = true;
-                if self.correct_clock(corrections).await.is_ok() {
+                if self.correct_clock(tries).await.is_ok() {
                     continue;
                 }
                 return Err(error);
@@ -153,10 +211,30 @@ impl Sender {
         }
     }
 
-    /// The headers that authorize this request now.
-    pub fn authorize(&self, prepared: &Prepared) -> Result<Vec<(&'static str, String)>> {
+    /// The token to send, where the credentials are those of a login.
+    async fn token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
+        match &self.credentials {
+            Some(Credentials::OAuth(oauth)) => match oauth.ready(rejected)? {
+                Some(token) => Ok(Some(token)),
+                None => oauth.token(&self.token_endpoint(), rejected).await.map(Some),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// The headers that authorize this request now. `token` is that of a login; without one, stars
+    /// stand in its place.
+    pub fn authorize(
+        &self,
+        prepared: &Prepared,
+        token: Option<&TokenSet>,
+    ) -> Result<Vec<(&'static str, String)>> {
         match &self.credentials {
             None => Ok(Vec::new()),
+            Some(Credentials::OAuth(_)) => {
+                let token = token.map_or("***", |set| set.access_token.as_str());
+                Ok(vec![(AUTHORIZATION, format!("Bearer {token}"))])
+            }
             Some(Credentials::Bearer(token)) => {
                 Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
             }
@@ -170,14 +248,15 @@ impl Sender {
         }
     }
 
-    async fn attempt(&self, prepared: &Prepared) -> Result<Received> {
+    async fn attempt(&self, prepared: &Prepared, token: Option<&TokenSet>) -> Result<Received> {
         let wire = self.wire()?;
         let _permit =
             wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
-        wire.limit.turn().await;
+        let turn = wire.limit.turn();
+        turn.come().await;
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
-        for (name, value) in self.authorize(prepared)? {
+        for (name, value) in self.authorize(prepared, token)? {
             let mut value = HeaderValue::from_str(&value)
                 .map_err(|_| Error::config("the credentials are no usable header value"))?;
             value.set_sensitive(true);
@@ -204,9 +283,10 @@ impl Sender {
         }
     }
 
-    fn without_secret(&self, error: Error) -> Error {
+    fn without_secret(&self, error: Error, used: Option<&TokenSet>) -> Error {
         match &self.credentials {
             Some(Credentials::Bearer(token)) => error.without(token),
+            Some(Credentials::OAuth(oauth)) => oauth.strike(error, used),
             Some(Credentials::ApiKey { .. }) | None => error,
         }
     }
@@ -217,19 +297,24 @@ impl Sender {
     }
 
     /// Takes the offset from server-time, once for all calls that were refused at the same time.
-    async fn correct_clock(&self, seen_corrections: u64) -> Result<()> {
+    async fn correct_clock(&self, seen_tries: u64) -> Result<()> {
         let wire = self.wire()?;
-        let _turn = wire.correcting.lock().await;
-        if self.clock.corrections() != seen_corrections {
-            return Ok(());
+        let mut last = wire.correcting.lock().await;
+        if self.clock.tries() == seen_tries {
+            *last = self.read_service_clock(&wire).await;
+            self.clock.tried();
         }
+        last.clone()
+    }
+
+    async fn read_service_clock(&self, wire: &Wire) -> Result<()> {
         let url = self.base.join(SERVER_TIME.path)?;
         let before = local_ms();
         // Without credentials: a signature by the wrong clock would be refused as well.
         let mut request = reqwest::Request::new(Method::GET, url);
         *request.headers_mut() = self.options.headers.clone();
-        let received = self.exchange(&wire, request).await?;
-        let service_ms = (self.read_clock)(&received)?;
+        let received = self.exchange(wire, request).await?;
+        let service_ms = (self.readers.clock)(&received)?;
         self.clock.correct(service_ms, before, local_ms());
         Ok(())
     }
@@ -240,7 +325,7 @@ impl Sender {
                 client: build_client(&self.base, &self.options)?,
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
-                correcting: Mutex::new(()),
+                correcting: Mutex::new(Ok(())),
             })
         })
     }
@@ -273,10 +358,14 @@ fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Clie
         builder = builder.tls_certs_only([]);
     }
     if let Some(address) = &options.proxy
-        && !base.is_loopback()
+        && !base.stays_on_this_machine()
     {
+        // Other schemes the HTTP library would take over and not use.
+        let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
         let proxy = Proxy::all(address)
-            .map_err(|_| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
+            .ok()
+            .filter(|_| known)
+            .ok_or_else(|| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
         builder = builder.proxy(proxy);
     }
     builder
@@ -293,7 +382,9 @@ async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
     if announced > limit as u64 {
         return Err(too_large(b""));
     }
-    let mut body = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
+    // What is announced may never come: room for more is made when it does.
+    let expected = usize::try_from(announced).unwrap_or_default().min(FIRST_CAPACITY);
+    let mut body = BytesMut::with_capacity(expected);
     while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
         if body.len() + chunk.len() > limit {
             return Err(too_large(&body));
@@ -332,6 +423,10 @@ fn chain(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+fn is_unauthorized(error: &Error) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::Authentication)
 }
 
 /// A request that may have been carried out is repeated only where that does no harm.

@@ -6,7 +6,7 @@ use jiff::{Timestamp, civil::Date};
 use pyo3::{
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
 };
 use serde_json::value::RawValue;
 
@@ -31,8 +31,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             Err(_) => refuse("no valid Unicode text", "a text"),
         };
     }
-    if value.is_instance_of::<PyInt>() {
-        return match value.extract::<i128>() {
+    // Whole numbers of other libraries too, such as numpy's.
+    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
+        return match value.call_method0("__index__").and_then(|number| number.extract::<i128>()) {
             Ok(number) => Ok(Argument::Integer(number)),
             Err(_) => refuse("a number of more than 127 bits", "a number that fits"),
         };
@@ -112,8 +113,8 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
         let allowed = "a dict or a list of pairs, of texts and numbers";
         Err(raise(value.py(), Error::argument("query", what, allowed)))
     };
-    let items = match value.cast::<PyDict>() {
-        Ok(dict) => dict.items().into_any(),
+    let items = match value.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
         Err(_) if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() => {
             value.clone()
         }
@@ -160,7 +161,8 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         let Ok(raw) = RawValue::from_string(compact_json(&member)?) else {
             return refuse("no JSON");
         };
-        members.push((name.extract()?, raw));
+        let Ok(name) = name.extract() else { return refuse("with a name that is no text") };
+        members.push((name, raw));
     }
     Ok(Body::Json(members))
 }
@@ -178,13 +180,19 @@ fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Headers of the caller's own.
-pub fn headers(value: Option<&Bound<'_, PyDict>>) -> PyResult<HeaderMap> {
+pub fn headers(value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
     let Some(value) = value else { return Ok(map) };
-    for (name, text) in value {
+    let refuse = || {
+        let allowed = "a dict of texts";
+        raise(value.py(), Error::argument("headers", "of another type", allowed))
+    };
+    let mapping = value.cast::<PyMapping>().map_err(|_| refuse())?;
+    for item in mapping.items()? {
+        let (name, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let pair = match (name.extract::<String>(), text.extract::<String>()) {
             (Ok(name), Ok(text)) => header_pair(&name, &text),
-            _ => Err(Error::argument("headers", "of other types", "a dict of texts")),
+            _ => return Err(refuse()),
         };
         let (name, text) = pair.map_err(|error| raise(value.py(), error))?;
         map.append(name, text);

@@ -16,7 +16,7 @@ use tokio::{task::AbortHandle, time::timeout};
 
 use super::errors::raise;
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     process::{PerProcess, runtime},
 };
 
@@ -70,7 +70,10 @@ pub fn block<T: Send>(
             }
         })
     });
-    outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))
+    let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;
+    // A signal that came meanwhile is raised now, before anything counts as handed over.
+    py.check_signals()?;
+    Ok(value)
 }
 
 /// An asyncio future for it; cancelling that cancels the operation.
@@ -260,10 +263,67 @@ impl Ready {
     }
 }
 
-/// Joins the notifier; registered with `atexit`.
+/// The door through which other threads reach the interpreter: for what only Python can do, such as
+/// asking a store of the user's own. Once it is closed, nobody gets in any more.
+static DOOR: PerProcess<Door> = PerProcess::new();
+
+#[derive(Default)]
+struct Door {
+    inside: Mutex<Inside>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Inside {
+    count: usize,
+    closed: bool,
+}
+
+/// How long the end of the program waits for those inside; one may sit before a prompt for good.
+const DOOR_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Attaches to the interpreter, unless that is going away.
+pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
+    let door = DOOR.get_or_make(|| Ok(Door::default()))?;
+    {
+        let mut inside = door.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        if inside.closed {
+            return Err(ErrorKind::Store("the program is ending".into()).into());
+        }
+        inside.count += 1;
+    }
+    let leaving = Leaving(door);
+    let outcome = Python::attach(work);
+    drop(leaving);
+    outcome
+}
+
+struct Leaving(Arc<Door>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.inside.lock().unwrap_or_else(PoisonError::into_inner).count -= 1;
+        self.0.left.notify_all();
+    }
+}
+
+impl Door {
+    fn close(&self) {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.closed = true;
+        let emptied =
+            self.left.wait_timeout_while(inside, DOOR_PATIENCE, |inside| inside.count > 0);
+        drop(emptied);
+    }
+}
+
+/// Closes the door and joins the notifier; registered with `atexit`.
 #[pyfunction]
 #[pyo3(name = "_shut_down")]
 pub fn shut_down(py: Python<'_>) {
+    if let Ok(door) = DOOR.get_or_make(|| Ok(Door::default())) {
+        py.detach(|| door.close());
+    }
     if let Some(notifier) = NOTIFIER.get() {
         py.detach(|| notifier.close());
     }

@@ -10,9 +10,10 @@ use std::{
     time::Duration,
 };
 
+use ::http::Method;
 use pyo3::{
     prelude::*,
-    types::{PyBytes, PyDict, PyType},
+    types::{PyBytes, PyDict, PyString, PyType},
 };
 
 use super::{
@@ -141,7 +142,7 @@ impl ClientBase {
         path: &str,
         query: Option<&Bound<'py, PyAny>>,
         body: Option<&Bound<'py, PyAny>>,
-        headers: Option<&Bound<'py, PyDict>>,
+        headers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core(py)?;
         let mut draft = draft(py, method, path, query, arguments::body(body)?)?;
@@ -165,6 +166,10 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core(py)?;
         let mut draft = draft(py, method, path, query, arguments::body_members(body)?)?;
+        if draft.method != Method::GET && draft.method != Method::POST {
+            let shown = draft.method.to_string();
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
+        }
         draft.repeatable = true;
         let style = style(paging, &draft.method)?;
         let listing = Listing {
@@ -173,7 +178,7 @@ impl ClientBase {
             rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
             fields: Arc::default(),
             style,
-            fixed: std::collections::BTreeMap::new(),
+            span: None,
         };
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
         PagerBase::open(py, self.face, pages)
@@ -197,7 +202,7 @@ impl ClientBase {
         py: Python<'py>,
         name: &str,
         keys: &Bound<'py, PyAny>,
-        concurrency: usize,
+        concurrency: i64,
         on_error: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -211,11 +216,17 @@ impl ClientBase {
                 return Err(raise(py, error));
             }
         };
-        if !(1..=1024).contains(&concurrency) {
-            let shown = concurrency.to_string();
-            return Err(raise(py, Error::argument("concurrency", &shown, "1 to 1024")));
-        }
+        let concurrency = usize::try_from(concurrency)
+            .ok()
+            .filter(|number| (1..=1024).contains(number))
+            .ok_or_else(|| {
+                raise(py, Error::argument("concurrency", &concurrency.to_string(), "1 to 1024"))
+            })?;
         let (endpoint, _) = checked(py, name, &[])?;
+        if keys.is_instance_of::<PyString>() {
+            let error = Error::argument("keys", "a text", "a list of keys, such as [\"HK.00700\"]");
+            return Err(raise(py, error));
+        }
         let keys =
             keys.try_iter()?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
         let count = Arc::new(AtomicU64::new(0));
@@ -248,6 +259,12 @@ impl ClientBase {
         let py = this.py();
         let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
+        let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+        if proxy.contains('@') {
+            let text =
+                "a client whose proxy has a password is not pickled: it would be in the pickle";
+            return Err(raise(py, Error::config(text)));
+        }
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
 }
@@ -403,7 +420,7 @@ fn open(
         Ok(value.filter(|value| !value.is_none()))
     };
     let profile = match get("profile")? {
-        Some(name) => Some(Profile::load(name.extract()?).map_err(refused)?),
+        Some(name) => Some(Profile::load(&text("profile", &name)?).map_err(refused)?),
         None => None,
     };
     let base_url = base_url
@@ -439,13 +456,13 @@ fn open(
             .unwrap_or(defaults.max_connections),
         max_body_bytes: whole("max_body_bytes", get("max_body_bytes")?, 1, isize::MAX as usize)?
             .unwrap_or(defaults.max_body_bytes),
-        proxy: get("proxy")?.map(|proxy| proxy.extract()).transpose()?,
+        proxy: get("proxy")?.map(|proxy| text("proxy", &proxy)).transpose()?,
         extra_certificates: match get("ca_file")? {
             Some(path) => Some(read_certificates(path.extract()?).map_err(refused)?),
             None => None,
         },
         headers: match get("headers")? {
-            Some(headers) => arguments::headers(Some(headers.cast::<PyDict>()?))?,
+            Some(headers) => arguments::headers(Some(&headers))?,
             None => defaults.headers,
         },
     };
@@ -453,20 +470,34 @@ fn open(
     Core::new(base, auth, options).map_err(refused)
 }
 
-fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
+pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {
     fs::read(&path).map_err(|error| Error::config(format!("ca_file {}: {error}", path.display())))
 }
 
 fn check_websocket_url(name: &str, url: &str) -> Result<()> {
     // The same rules as for the API's own address, by the same code.
-    let like = url.replacen("wss://", "https://", 1).replacen("ws://", "http://", 1);
-    if like == url || BaseUrl::parse(&like).is_err() {
+    let like = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
+        (Some(rest), _) => format!("https://{rest}"),
+        (None, Some(rest)) => format!("http://{rest}"),
+        (None, None) => String::new(),
+    };
+    if BaseUrl::parse(&like).is_err() {
         return Err(Error::config(format!("{name} is not usable; allowed is wss://")));
     }
     Ok(())
 }
 
-fn seconds(name: &str, value: Option<Bound<'_, PyAny>>, default: Duration) -> PyResult<Duration> {
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value
+        .extract()
+        .map_err(|_| raise(value.py(), Error::argument(name, "of another type", "a text")))
+}
+
+pub fn seconds(
+    name: &str,
+    value: Option<Bound<'_, PyAny>>,
+    default: Duration,
+) -> PyResult<Duration> {
     /// A day: every call is bounded.
     const LONGEST: f64 = 86_400.0;
     let Some(value) = value else { return Ok(default) };

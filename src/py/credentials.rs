@@ -9,7 +9,7 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::errors::raise;
+use super::{errors::raise, oauth::OAuth};
 use crate::{
     auth::{Algorithm, Credentials, KeyPair, generate, payload},
     error::{Error, Result},
@@ -87,7 +87,7 @@ impl ApiKey {
                 path.display()
             );
             py.import("warnings")?
-                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 2))?;
+                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 1))?;
         }
         Ok(api_key)
     }
@@ -169,7 +169,10 @@ impl BearerToken {
 
 /// The five signed lines of section 5.2.
 #[pyfunction]
-#[pyo3(signature = (timestamp_ms, method, path, query = "", body = None))]
+#[pyo3(
+    signature = (timestamp_ms, method, path, query = "", body = None),
+    text_signature = "(timestamp_ms, method, path, query='', body=b'')",
+)]
 pub fn signature_payload<'py>(
     py: Python<'py>,
     timestamp_ms: i64,
@@ -184,9 +187,11 @@ pub fn signature_payload<'py>(
 /// A new key pair: `.private_pem` (PKCS#8) and `.public_pem`. `bits` is the size of an RSA key.
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
-pub fn generate_key(py: Python<'_>, algorithm: &str, bits: usize) -> PyResult<GeneratedKey> {
+pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
     let made = Algorithm::parse(algorithm)
-        .and_then(|algorithm| py.detach(|| generate(algorithm, bits)))
+        .and_then(|algorithm| {
+            py.detach(|| generate(algorithm, usize::try_from(bits).unwrap_or_default()))
+        })
         .map_err(|error| raise(py, error))?;
     Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })
 }
@@ -227,10 +232,17 @@ pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
     if let Ok(token) = auth.cast::<BearerToken>() {
         return Ok(token.get().credentials());
     }
+    if let Ok(oauth) = auth.cast::<OAuth>() {
+        return Ok(oauth.get().credentials());
+    }
     let kind = auth.get_type().name()?.to_string();
     Err(raise(
         py,
-        Error::argument("auth", &format!("of the type {kind}"), "an ApiKey or a BearerToken"),
+        Error::argument(
+            "auth",
+            &format!("of the type {kind}"),
+            "an ApiKey, a BearerToken or an OAuth",
+        ),
     ))
 }
 
@@ -248,7 +260,7 @@ fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
 }
 
 /// A text that is wiped from memory when it is dropped; Python's own copy is Python's.
-fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
+pub fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
     value.extract::<String>().map(Zeroizing::new)
 }
 

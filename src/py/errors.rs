@@ -2,7 +2,7 @@
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
-use crate::error::{Error, ErrorKind, FailureClass, Refusal};
+use crate::error::{BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, Refusal};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
@@ -37,7 +37,11 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
             attributes.set_item("description", description)?;
             "OAuthError"
         }
-        ErrorKind::LoginRequired(_) => "LoginRequired",
+        ErrorKind::LoginRequired { error, message } => {
+            attributes.set_item("error", error)?;
+            attributes.set_item("description", message)?;
+            "LoginRequired"
+        }
         ErrorKind::Store(_) => "StoreError",
     };
     errors.getattr(class)?.call((error.to_string(),), Some(&attributes))
@@ -53,11 +57,20 @@ fn describe(attributes: &Bound<'_, PyDict>, refusal: &Refusal) -> PyResult<()> {
     attributes.set_item("error_code", &refusal.error_code)?;
     attributes.set_item("message", &refusal.message)?;
     attributes.set_item("headers", headers)?;
-    attributes.set_item("body", &refusal.body)?;
+    attributes.set_item("body", shown(&refusal.body))?;
     if refusal.class == FailureClass::RateLimited {
         attributes.set_item("retry_after", refusal.retry_after.map(|wait| wait.as_secs_f64()))?;
     }
     Ok(())
+}
+
+/// The first of a body, cut at a whole character.
+fn shown(body: &str) -> &str {
+    let mut end = body.len().min(BODY_SHOWN_BYTES);
+    while !body.is_char_boundary(end) {
+        end -= 1;
+    }
+    body.get(..end).unwrap_or_default()
 }
 
 const fn class_of(class: FailureClass) -> &'static str {

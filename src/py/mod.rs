@@ -7,6 +7,7 @@ mod bridge;
 mod client;
 mod credentials;
 mod errors;
+mod oauth;
 mod objects;
 mod pager;
 mod paging;
@@ -15,6 +16,7 @@ mod records;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
+mod stores;
 
 use pyo3::prelude::*;
 
@@ -28,9 +30,11 @@ mod _core {
         bridge::{Ready, shut_down},
         client::{ClientBase, Explanation, Response},
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
+        oauth::{LoginFlow, OAuth, begin_login, login},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
         records::{ArrowStream, Records, RecordsIterator, SchemaField},
+        stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };
 
     #[cfg(feature = "sandbox")]

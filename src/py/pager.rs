@@ -1,26 +1,38 @@
 //! `Pager` and `AsyncPager`: an iteration over pages, row by row, page by page, or as a whole.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use pyo3::prelude::*;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
     bridge::{Face, Finish, Ready, block},
+    errors::raise,
     progress::Progress,
     records::{Records, frame},
     shapes::Shapes,
 };
-use crate::{api::Field, decode::Rows, error::Result, pages::Pages};
+use crate::{
+    api::Field,
+    decode::Rows,
+    error::{Error, Result},
+    pages::Pages,
+};
 
 /// What both pagers share: where the iteration stands, and everything from there on.
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
 pub struct PagerBase {
     pages: Arc<Mutex<Pages>>,
     fields: Arc<[&'static Field]>,
+    requests: Arc<AtomicU64>,
     label: String,
     face: Face,
     shapes: Shapes,
+    /// Where it was made.
+    process: u32,
 }
 
 /// An iterator over the rows of a list that comes in pages: one page in memory at a time, fetching
@@ -37,10 +49,12 @@ impl PagerBase {
     pub fn open<'py>(py: Python<'py>, face: Face, pages: Pages) -> PyResult<Bound<'py, PyAny>> {
         let base = PagerBase {
             fields: pages.listing().fields.clone(),
+            requests: pages.requests().clone(),
             label: pages.listing().draft.label.clone(),
             pages: Arc::new(Mutex::new(pages)),
             face,
             shapes: Shapes::default(),
+            process: std::process::id(),
         };
         let initializer = PyClassInitializer::from(base);
         match face {
@@ -49,7 +63,8 @@ impl PagerBase {
         }
     }
 
-    /// What the pages know at this moment; an iteration under way elsewhere is waited for.
+    /// What the pages know at this moment. Where a page is under way elsewhere, that is waited for,
+    /// except in a forked child, where nobody would ever end it.
     fn read<T: Send>(
         &self,
         py: Python<'_>,
@@ -58,8 +73,19 @@ impl PagerBase {
         if let Ok(pages) = self.pages.try_lock() {
             return Ok(read(&pages));
         }
+        self.check_process(py)?;
         let pages = self.pages.clone();
         block(py, async move { Ok(read(&*pages.lock().await)) }, |_| Ok(()))
+    }
+
+    /// Whether another thread was reading when this process was forked.
+    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
+        if self.process == std::process::id() || self.pages.try_lock().is_ok() {
+            return Ok(());
+        }
+        let text = "this pager was being read by another thread when the process was forked; make \
+                    a new one from a checkpoint";
+        Err(raise(py, Error::config(text)))
     }
 
     fn gather<'py>(
@@ -81,10 +107,20 @@ impl PagerBase {
         };
         let future = async move {
             let (max_items, max_pages) = limits;
-            let pieces = pages.lock().await.gather(max_items, max_pages, &count).await?;
-            Ok(Rows::new(pieces, fields))
+            let mut pages = pages.lock_owned().await;
+            let pieces = pages.gather(max_items, max_pages, &count).await?;
+            Ok((pages, Rows::new(pieces, fields)))
         };
-        progress.run(py, self.face, future, finish)
+        // The iteration goes on after the rows only once the caller has them.
+        let finish = move |py: Python<'_>, (mut pages, rows): (OwnedMutexGuard<Pages>, Rows)| {
+            let outcome = finish(py, rows);
+            match &outcome {
+                Ok(_) => pages.keep(),
+                Err(error) => note_checkpoint(py, error, &pages.checkpoint()),
+            }
+            outcome
+        };
+        progress.run(py, self.face, future, Box::new(finish))
     }
 }
 
@@ -98,8 +134,8 @@ impl PagerBase {
 
     /// How many pages were asked for.
     #[getter]
-    fn requests(&self, py: Python<'_>) -> PyResult<u64> {
-        self.read(py, Pages::requests)
+    fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Where the iteration stands, to the row, as a small JSON text without secrets. Give it to
@@ -127,11 +163,20 @@ impl PagerBase {
     fn all<'py>(
         &self,
         py: Python<'py>,
-        max_items: Option<usize>,
-        max_pages: Option<usize>,
+        max_items: Option<i64>,
+        max_pages: Option<i64>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.gather(py, (max_items, max_pages), progress, self.shapes.records())
+        let limit = |name: &str, value: Option<i64>| match value.map(usize::try_from) {
+            None => Ok(None),
+            Some(Ok(limit)) => Ok(Some(limit)),
+            Some(Err(_)) => {
+                let shown = value.unwrap_or_default().to_string();
+                Err(raise(py, Error::argument(name, &shown, "0 or more")))
+            }
+        };
+        let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
+        self.gather(py, limits, progress, self.shapes.records())
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -143,7 +188,8 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.gather(py, (None, None), progress, framed("to_pandas", decimals, invalid))
+        let finish = framed(py, "to_pandas", decimals, invalid)?;
+        self.gather(py, (None, None), progress, finish)
     }
 
     /// Everything from here on as a polars DataFrame; see `boardlot.frames.to_polars`.
@@ -155,7 +201,8 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.gather(py, (None, None), progress, framed("to_polars", decimals, invalid))
+        let finish = framed(py, "to_polars", decimals, invalid)?;
+        self.gather(py, (None, None), progress, finish)
     }
 
     /// Everything from here on as a pyarrow Table; see `boardlot.frames.to_arrow`.
@@ -167,7 +214,8 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.gather(py, (None, None), progress, framed("to_arrow", decimals, invalid))
+        let finish = framed(py, "to_arrow", decimals, invalid)?;
+        self.gather(py, (None, None), progress, finish)
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
@@ -176,12 +224,29 @@ impl PagerBase {
     }
 }
 
-fn framed(function: &'static str, decimals: &str, invalid: &str) -> Finish<Rows> {
+/// What the whole becomes as a frame. Options and libraries are looked at before anything is asked
+/// for, since what is fetched is of no use without them.
+fn framed(
+    py: Python<'_>,
+    function: &'static str,
+    decimals: &str,
+    invalid: &str,
+) -> PyResult<Finish<Rows>> {
     let (decimals, invalid) = (decimals.to_owned(), invalid.to_owned());
-    Box::new(move |py, rows| {
+    py.import("boardlot.frames")?.call_method1("ready", (function, &decimals, &invalid))?;
+    Ok(Box::new(move |py, rows| {
         let records = Bound::new(py, Records::new(rows))?;
         frame(&records, function, &decimals, &invalid).map(Bound::unbind)
-    })
+    }))
+}
+
+/// Tells an error of boardlot's where the iteration can go on.
+fn note_checkpoint(py: Python<'_>, error: &PyErr, checkpoint: &str) {
+    let value = error.value(py);
+    if value.hasattr("checkpoint").unwrap_or(false) {
+        // An exception that takes no attribute goes without.
+        let _ = value.setattr("checkpoint", checkpoint);
+    }
 }
 
 #[pymethods]
@@ -195,7 +260,11 @@ impl Pager {
         let at_hand = base.pages.try_lock().ok().and_then(|mut pages| pages.take_row());
         let taken = match at_hand {
             Some(taken) => Some(taken),
-            None => block(py, next_row(base.pages.clone()), |_| Ok(()))?,
+            None => {
+                base.check_process(py)?;
+                let mut pages = block(py, filled(base.pages.clone()), |_| Ok(()))?;
+                pages.take_row()
+            }
         };
         taken.map(|taken| base.shapes.row(py, &taken)).transpose()
     }
@@ -215,19 +284,21 @@ impl AsyncPager {
             return Ok(Bound::new(py, ready)?.into_any());
         }
         let shapes = base.shapes.clone();
-        let finish = move |py: Python<'_>, taken: Option<_>| match taken {
+        // The row is taken when it is handed over, so that a task cancelled before loses none.
+        let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| match pages.take_row()
+        {
             Some(taken) => shapes.row(py, &taken),
             None => Err(end_of_iteration()),
         };
-        Face::Async.run(py, next_row(base.pages.clone()), Box::new(finish))
+        Face::Async.run(py, filled(base.pages.clone()), Box::new(finish))
     }
 }
 
-type Taken = (Arc<crate::decode::Page>, usize);
-
-async fn next_row(pages: Arc<Mutex<Pages>>) -> Result<Option<Taken>> {
-    let mut pages = pages.lock().await;
-    Ok(if pages.fill().await? { pages.take_row() } else { None })
+/// The pages with an unread row at hand, or at their end; nobody else reads them meanwhile.
+async fn filled(pages: Arc<Mutex<Pages>>) -> Result<OwnedMutexGuard<Pages>> {
+    let mut pages = pages.lock_owned().await;
+    pages.fill().await?;
+    Ok(pages)
 }
 
 fn end_of_iteration() -> PyErr {
@@ -250,10 +321,19 @@ struct PageSource {
 }
 
 impl PageSource {
-    async fn next(self) -> Result<Option<Rows>> {
-        let piece = self.pages.lock().await.next_page().await?;
-        Ok(piece.map(|piece| Rows::new(vec![piece], self.fields)))
+    async fn filled(self) -> Result<(OwnedMutexGuard<Pages>, Self)> {
+        let mut pages = self.pages.clone().lock_owned().await;
+        pages.fill_page().await?;
+        Ok((pages, self))
     }
+}
+
+fn page(
+    py: Python<'_>,
+    (mut pages, source): (OwnedMutexGuard<Pages>, PageSource),
+) -> PyResult<Option<Py<PyAny>>> {
+    let records = source.shapes.records();
+    pages.take_page().map(|piece| records(py, Rows::new(vec![piece], source.fields))).transpose()
 }
 
 #[pymethods]
@@ -263,8 +343,7 @@ impl PageIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let rows = block(py, self.0.clone().next(), |_| Ok(()))?;
-        rows.map(|rows| self.0.shapes.records()(py, rows)).transpose()
+        page(py, block(py, self.0.clone().filled(), |_| Ok(()))?)
     }
 }
 
@@ -275,11 +354,7 @@ impl AsyncPageIterator {
     }
 
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let records = self.0.shapes.records();
-        let finish = |py: Python<'_>, rows: Option<Rows>| match rows {
-            Some(rows) => records(py, rows),
-            None => Err(end_of_iteration()),
-        };
-        Face::Async.run(py, self.0.clone().next(), Box::new(finish))
+        let finish = |py: Python<'_>, filled| page(py, filled)?.ok_or_else(end_of_iteration);
+        Face::Async.run(py, self.0.clone().filled(), Box::new(finish))
     }
 }

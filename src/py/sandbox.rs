@@ -111,7 +111,7 @@ impl Sandbox {
         py.get_type::<ApiKey>().call1((key_id, private.as_str()))
     }
 
-    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"` or credentials; further
+    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; further
     /// arguments are the client's.
     #[pyo3(signature = (auth = None, **options))]
     fn client<'py>(
@@ -134,7 +134,31 @@ impl Sandbox {
         self.client_of(py, "AsyncClient", auth, options)
     }
 
-    /// Back to the state of the seed: requests and nonces forgotten, keys kept.
+    /// What a person would do on the consent page: the demo user signs in and allows these scopes
+    /// (by default those ticked at first). Gives the callback URL that a browser would go to.
+    #[pyo3(signature = (authorize_url, scopes = None))]
+    fn authorize_demo_user(
+        &self,
+        py: Python<'_>,
+        authorize_url: &str,
+        scopes: Option<Vec<String>>,
+    ) -> PyResult<String> {
+        self.0
+            .authorize_demo_user(authorize_url, scopes.as_deref())
+            .map_err(|error| raise(py, error))
+    }
+
+    /// Ends every access token; refresh tokens stay good.
+    fn revoke_tokens(&self) {
+        self.0.revoke_tokens();
+    }
+
+    /// Ends every access and refresh token: users have to log in again.
+    fn revoke_grants(&self) {
+        self.0.revoke_grants();
+    }
+
+    /// Back to the state of the seed: requests, nonces, clients and logins forgotten, keys kept.
     fn reset(&self, py: Python<'_>) {
         py.detach(|| self.0.reset());
     }
@@ -159,6 +183,16 @@ impl Sandbox {
 }
 
 impl Sandbox {
+    /// A login of the demo user with all scopes, kept in memory.
+    fn login<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let boardlot = py.import("boardlot")?;
+        let options = PyDict::new(py);
+        options.set_item("store", boardlot.call_method0("MemoryStore")?)?;
+        let flow = boardlot.call_method("begin_login", (self.0.base_url(),), Some(&options))?;
+        let callback = self.authorize_demo_user(py, flow.getattr("url")?.extract()?, None)?;
+        flow.call_method1("finish", (callback,))
+    }
+
     fn client_of<'py>(
         &self,
         py: Python<'py>,
@@ -169,6 +203,7 @@ impl Sandbox {
         let auth = match auth {
             None => self.api_key(py, "Ed25519")?,
             Some(auth) => match auth.extract::<&str>() {
+                Ok("oauth") => self.login(py)?,
                 Ok(algorithm) => self.api_key(py, algorithm)?,
                 Err(_) => auth.clone(),
             },

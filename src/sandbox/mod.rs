@@ -8,6 +8,24 @@
 //! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
 //!   offset beyond the threshold: HTTP 401 with -12006. Credentials are read in the order form,
 //!   key, clock, signature, nonce; a bearer token, where there is one, is all that is read.
+//! - Scopes: endpoints of an account need `trade:read` and that account (`accid:*` or
+//!   `accid:<acc_id>`), every other endpoint needs `quote:read`, the time of the server nothing.
+//!   What is not granted: HTTP 403 with code -10 in the endpoint's own envelope. A signature may do
+//!   everything.
+//! - OAuth: a registration is answered with HTTP 201. Nothing answers at
+//!   `registration_client_uri`, and `registration_access_token` opens nothing. A confidential
+//!   client gets a `client_secret` besides. Redirect URIs are https, or http to a loopback address
+//!   written as a number; none has a fragment. At most 10,000 clients; the next is refused with
+//!   HTTP 503.
+//! - Errors of registration and token endpoint have the form of RFC 6749, section 5.2: `error` and
+//!   `error_description`, with HTTP 400, and 401 for `invalid_client`; registration's own two words
+//!   are those of RFC 7591. Faults come as `temporarily_unavailable` with HTTP 429 or 503. The page
+//!   is slow with the rest, but never faulty.
+//! - `client_secret` is needed to refresh, as the document says. In a code exchange, for which the
+//!   document does not name it, it is checked where it comes.
+//! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
+//! - An unknown client or redirect URI gets a page with HTTP 400. Any other fault of the request
+//!   goes back to the client as `invalid_request`, a refusal by the person as `access_denied`.
 //! - Business errors come with HTTP 200. Refused arguments have the code -3, 1 for crypto orders
 //!   and -1200 for the deals; an unknown plate -7. An argument given twice is refused.
 //! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a
@@ -34,16 +52,20 @@ mod draw;
 mod faults;
 mod fills;
 mod futures;
+mod hashed;
 pub mod history;
 mod holidays;
 mod ipos;
 mod keys;
 mod line;
 mod listed;
+mod login;
+mod outcome;
 mod plates;
 mod prices;
 mod reply;
 mod routes;
+mod scopes;
 mod securities;
 mod server;
 mod sim;
@@ -71,6 +93,7 @@ pub use faults::Faults;
 
 use crate::error::{Error, Result};
 use line::Lines;
+use login::OAuth;
 use server::{Shared, serve};
 use world::World;
 
@@ -182,8 +205,10 @@ impl Sandbox {
         socket.set_nonblocking(true).map_err(listening)?;
         let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
         let anchor = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
         let shared = Arc::new(Shared::new(
             World::new(&options, anchor),
+            OAuth::new(base_url.clone(), token_lifetime),
             (options.clock_offset * 1_000.0).round() as i64,
             options.faults,
         ));
@@ -202,7 +227,7 @@ impl Sandbox {
             base_url,
             shared,
             accounts: world::accounts(),
-            token_lifetime: Duration::from_secs_f64(options.token_lifetime),
+            token_lifetime,
             running: Mutex::new(Some(Running { task, stop, closed })),
         })
     }
@@ -218,9 +243,32 @@ impl Sandbox {
         self.shared.credentials.upload(public_pem)
     }
 
-    /// A fresh access token.
+    /// A fresh access token with all scopes, without a login.
     pub fn add_bearer_token(&self) -> String {
         self.shared.credentials.tokens.add(self.token_lifetime)
+    }
+
+    /// Does what a person would do on the authorization page: signs in as the demo user, ticks
+    /// these scopes (`None`: all that are ticked at first) and allows. Gives the address to which
+    /// the browser would go: the client's callback with `code` and `state`, or with `error` where
+    /// the request was faulty. An unknown client or redirect URI is an error, as on the page.
+    pub fn authorize_demo_user(
+        &self,
+        authorize_url: &str,
+        scopes: Option<&[String]>,
+    ) -> Result<String> {
+        let Shared { oauth, credentials, .. } = &*self.shared;
+        oauth.allow_as_demo_user(&credentials.tokens, authorize_url, scopes, self.shared.now_ms())
+    }
+
+    /// Every access token is invalid from now on; refresh tokens stay good.
+    pub fn revoke_tokens(&self) {
+        self.shared.credentials.tokens.revoke_access();
+    }
+
+    /// Every access and refresh token and every code is invalid from now on; clients stay.
+    pub fn revoke_grants(&self) {
+        self.shared.credentials.tokens.revoke_grants();
     }
 
     /// The account ids of `crypto`, `sim` and `trade`.
@@ -233,8 +281,9 @@ impl Sandbox {
         self.shared.received()
     }
 
-    /// Back to the state of the seed: requests and used nonces are forgotten, faults begin anew,
-    /// keys and tokens are kept.
+    /// Back to the state of the seed: requests, used nonces, OAuth clients and all that was granted
+    /// to them are forgotten, and faults begin anew. Uploaded keys and the tokens of
+    /// `add_bearer_token` are kept.
     pub fn reset(&self) {
         self.shared.reset();
     }

@@ -3,7 +3,7 @@
 
 use super::{
     arguments::{Arguments, percent_decoded},
-    history,
+    history, login,
     reply::{INVALID, Refusal, Reply},
     world::World,
 };
@@ -46,22 +46,29 @@ const fn route(endpoint: &'static Endpoint, invalid_code: i64, handler: Handler)
 #[derive(Debug)]
 pub enum Found {
     Route(&'static Route, Vec<(&'static str, String)>),
-    /// The path is known, with another method: this one.
-    OtherMethod(&'static str),
+    OAuth(&'static login::Route),
+    /// The path is known, with other methods: these.
+    OtherMethod(Vec<&'static str>),
     Nothing,
 }
 
 /// The route of a method and a raw path.
 pub fn find(method: &str, path: &str) -> Found {
-    let mut other = None;
+    let mut others = Vec::new();
     for route in ROUTES {
         let Some(values) = matched(route.endpoint.path, path) else { continue };
         if route.endpoint.method.as_str() == method {
             return Found::Route(route, values);
         }
-        other = Some(route.endpoint.method.as_str());
+        others.push(route.endpoint.method.as_str());
     }
-    other.map_or(Found::Nothing, Found::OtherMethod)
+    for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
+        if route.method.as_str() == method {
+            return Found::OAuth(route);
+        }
+        others.push(route.method.as_str());
+    }
+    if others.is_empty() { Found::Nothing } else { Found::OtherMethod(others) }
 }
 
 impl Route {
@@ -145,6 +152,22 @@ mod tests {
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
             assert!(matches!(find("GET", path), Found::Nothing), "{path}");
         }
-        assert!(matches!(find("POST", "/api/v1.0/server-time"), Found::OtherMethod("GET")));
+        for (method, path, allowed) in [
+            ("POST", "/api/v1.0/server-time", &["GET"][..]),
+            ("GET", "/oauth2/register", &["POST"]),
+            ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
+        ] {
+            let Found::OtherMethod(others) = find(method, path) else { unreachable!("{path}") };
+            assert_eq!(others, allowed);
+        }
+        for (method, path, name) in [
+            ("POST", "/oauth2/register", "register"),
+            ("GET", "/oauth2/authorize/confirm", "authorize"),
+            ("POST", "/oauth2/authorize/confirm", "authorize"),
+            ("POST", "/oauth2/token", "token"),
+        ] {
+            let Found::OAuth(route) = find(method, path) else { unreachable!("{path}") };
+            assert_eq!(route.endpoint.name, name);
+        }
     }
 }

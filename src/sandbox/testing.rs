@@ -152,7 +152,7 @@ pub fn read(stream: &mut TcpStream) -> Option<Got> {
             other => unreachable!("cut in the head: {other:?}"),
         }
     }
-    let head = String::from_utf8(head).expect("text").to_ascii_lowercase();
+    let head = String::from_utf8(head).expect("text");
     let header = |name: &str| {
         head.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
     };

@@ -1,7 +1,7 @@
-//! Access tokens: only their hashes are kept. The OAuth endpoints will add theirs here.
+//! Codes, refresh tokens and access tokens (section 3.4): only their hashes are kept, and every
+//! change is made under one lock, so that a code works once however many come with it.
 
 use std::{
-    collections::HashMap,
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -9,34 +9,355 @@ use std::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::lock;
+use super::{
+    hashed::{Hash, Hashed, equal, secret},
+    lock,
+    scopes::Scopes,
+};
+use crate::error::Result;
 
-#[derive(Debug, Default)]
-pub struct Tokens(Mutex<HashMap<[u8; 32], Instant>>);
+/// A code is good for 5 minutes.
+pub const CODE_LIFETIME_MS: i64 = 300_000;
+/// Codes are remembered after their use, so that a second use is known as one.
+const CODES_MAX: usize = 10_000;
+const REFRESH_MAX: usize = 10_000;
+const ACCESS_MAX: usize = 100_000;
+/// A code verifier has 43 to 128 of these (RFC 7636, section 4.1).
+const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
+
+#[derive(Debug)]
+pub struct Tokens(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    codes: Hashed<Code>,
+    refresh: Hashed<Refresh>,
+    access: Hashed<Access>,
+    grants: u64,
+}
+
+/// What a person has allowed, bound to what the client asked with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    pub client_id: String,
+    pub redirect_uri: String,
+    /// BASE64URL(SHA256(code_verifier)), decoded.
+    pub challenge: Hash,
+    pub scopes: Scopes,
+}
+
+#[derive(Debug)]
+struct Code {
+    consent: Consent,
+    until_ms: i64,
+    /// The grant that the first use has led to.
+    used: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Refresh {
+    client_id: String,
+    scopes: Scopes,
+    grant: u64,
+}
+
+#[derive(Debug)]
+struct Access {
+    scopes: Scopes,
+    until: Instant,
+    /// `None` where it was handed out without a grant.
+    grant: Option<u64>,
+}
+
+/// What a client comes with to exchange a code.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    pub code: &'a str,
+    pub client_id: &'a str,
+    pub redirect_uri: &'a str,
+    pub verifier: &'a str,
+    /// Whether the client registered for refreshing.
+    pub refreshes: bool,
+}
+
+/// Tokens in the clear, on their way to the client.
+pub struct Issued {
+    pub access_token: String,
+    pub refresh_token: Option<String>,
+    pub scopes: Scopes,
+}
+
+/// Why a grant is invalid.
+pub type Invalid = &'static str;
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Tokens(Mutex::new(State {
+            codes: Hashed::new(CODES_MAX),
+            refresh: Hashed::new(REFRESH_MAX),
+            access: Hashed::new(ACCESS_MAX),
+            grants: 0,
+        }))
+    }
+}
 
 impl Tokens {
-    /// A fresh access token with 256 random bits.
+    /// A fresh access token with all scopes that belongs to no grant.
     pub fn add(&self, lifetime: Duration) -> String {
-        let mut bytes = [0; 32];
-        if getrandom::fill(&mut bytes).is_err() {
-            // No randomness, no access: nothing is stored, so this token opens nothing.
-            return String::new();
-        }
-        let token = URL_SAFE_NO_PAD.encode(bytes);
-        let now = Instant::now();
-        let mut known = lock(&self.0);
-        known.retain(|_, until| *until > now);
-        if let Some(until) = now.checked_add(lifetime) {
-            known.insert(hash(&token), until);
+        let token = secret().unwrap_or_default();
+        if !token.is_empty() {
+            // No randomness, no access: nothing is stored, so an empty token opens nothing.
+            lock(&self.0).add_access(&token, Scopes::all(), lifetime, None);
         }
         token
     }
 
-    pub fn is_valid(&self, token: &str) -> bool {
-        lock(&self.0).get(&hash(token)).is_some_and(|until| *until > Instant::now())
+    /// The scopes of an access token that is good.
+    pub fn scopes(&self, token: &str) -> Option<Scopes> {
+        let state = lock(&self.0);
+        let access = state.access.get(token)?;
+        (access.until > Instant::now()).then(|| access.scopes.clone())
+    }
+
+    pub fn add_code(&self, consent: Consent, now_ms: i64) -> Result<String> {
+        let code = secret()?;
+        let until_ms = now_ms.saturating_add(CODE_LIFETIME_MS);
+        lock(&self.0).codes.insert(&code, Code { consent, until_ms, used: None });
+        Ok(code)
+    }
+
+    /// Tokens for a code, once. A second use revokes what the first got; a use that does not fit
+    /// the consent uses nothing up.
+    pub fn exchange(
+        &self,
+        asked: Exchange<'_>,
+        lifetime: Duration,
+        now_ms: i64,
+    ) -> Result<Result<Issued, Invalid>> {
+        let (access_token, refresh_token) = (secret()?, secret()?);
+        let mut state = lock(&self.0);
+        let grant = state.grants.saturating_add(1);
+        let Some(code) = state.codes.get_mut(asked.code) else {
+            return Ok(Err("the code is not known"));
+        };
+        if let Some(first) = code.used {
+            state.access.retain(|access| access.grant != Some(first));
+            state.refresh.retain(|refresh| refresh.grant != first);
+            return Ok(Err("the code was used before; what it gave is revoked"));
+        }
+        if now_ms >= code.until_ms {
+            return Ok(Err("the code has expired"));
+        }
+        let consent = &code.consent;
+        if consent.client_id != asked.client_id {
+            return Ok(Err("the code belongs to another client"));
+        }
+        if consent.redirect_uri != asked.redirect_uri {
+            return Ok(Err("redirect_uri is not the one of the authorization"));
+        }
+        if !is_verifier(asked.verifier)
+            || !equal(&consent.challenge, &Sha256::digest(asked.verifier).into())
+        {
+            return Ok(Err("code_verifier does not fit the challenge"));
+        }
+        let scopes = consent.scopes.clone();
+        code.used = Some(grant);
+        state.grants = grant;
+        state.add_access(&access_token, scopes.clone(), lifetime, Some(grant));
+        let refresh_token = asked.refreshes.then_some(refresh_token);
+        if let Some(token) = &refresh_token {
+            let client_id = asked.client_id.to_owned();
+            let scopes = scopes.clone();
+            state.refresh.insert(token, Refresh { client_id, scopes, grant });
+        }
+        Ok(Ok(Issued { access_token, refresh_token, scopes }))
+    }
+
+    /// A new access token; the refresh token stays good.
+    pub fn refresh(
+        &self,
+        refresh_token: &str,
+        client_id: &str,
+        lifetime: Duration,
+    ) -> Result<Result<Issued, Invalid>> {
+        let access_token = secret()?;
+        let mut state = lock(&self.0);
+        let Some(refresh) = state.refresh.get(refresh_token) else {
+            return Ok(Err("the refresh token is unknown or revoked"));
+        };
+        if refresh.client_id != client_id {
+            return Ok(Err("the refresh token belongs to another client"));
+        }
+        let (scopes, grant) = (refresh.scopes.clone(), refresh.grant);
+        state.add_access(&access_token, scopes.clone(), lifetime, Some(grant));
+        Ok(Ok(Issued { access_token, refresh_token: None, scopes }))
+    }
+
+    pub fn revoke_access(&self) {
+        lock(&self.0).access.clear();
+    }
+
+    pub fn revoke_grants(&self) {
+        let mut state = lock(&self.0);
+        state.access.clear();
+        state.refresh.clear();
+        state.codes.clear();
+    }
+
+    /// Forgets what was granted; what was handed out without a grant stays.
+    pub fn forget_grants(&self) {
+        let mut state = lock(&self.0);
+        state.access.retain(|access| access.grant.is_none());
+        state.refresh.clear();
+        state.codes.clear();
     }
 }
 
-fn hash(token: &str) -> [u8; 32] {
-    Sha256::digest(token).into()
+impl State {
+    fn add_access(&mut self, token: &str, scopes: Scopes, lifetime: Duration, grant: Option<u64>) {
+        if let Some(until) = Instant::now().checked_add(lifetime) {
+            self.access.insert(token, Access { scopes, until, grant });
+        }
+    }
+}
+
+/// The challenge of a client, decoded; `None` where it is not the hash of anything.
+pub fn challenge(text: &str) -> Option<Hash> {
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
+fn is_verifier(text: &str) -> bool {
+    VERIFIER_CHARACTERS.contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_790_000_000_000;
+    const HOUR: Duration = Duration::from_secs(3_600);
+    /// RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+    const REDIRECT: &str = "http://127.0.0.1:8765/callback";
+
+    fn consent() -> Consent {
+        Consent {
+            client_id: "c1".to_owned(),
+            redirect_uri: REDIRECT.to_owned(),
+            challenge: challenge(CHALLENGE).expect("decoded"),
+            scopes: Scopes::all(),
+        }
+    }
+
+    fn with(code: &str) -> Exchange<'_> {
+        Exchange {
+            code,
+            client_id: "c1",
+            redirect_uri: REDIRECT,
+            verifier: VERIFIER,
+            refreshes: true,
+        }
+    }
+
+    fn exchange(tokens: &Tokens, asked: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
+        tokens.exchange(asked, HOUR, now_ms).expect("random")
+    }
+
+    #[test]
+    fn security_35_a_code_lives_for_300_seconds_to_the_millisecond() {
+        for (after, good) in [(0, true), (299_999, true), (300_000, false), (1 << 40, false)] {
+            let tokens = Tokens::default();
+            let code = tokens.add_code(consent(), NOW).expect("random");
+            assert_eq!(exchange(&tokens, with(&code), NOW + after).is_ok(), good, "{after}");
+        }
+    }
+
+    #[test]
+    fn security_35_a_code_is_bound_to_client_redirect_and_challenge() {
+        let tokens = Tokens::default();
+        let code = tokens.add_code(consent(), NOW).expect("random");
+        let good = with(&code);
+        let long = "a".repeat(129);
+        let (cut, short) = (code.get(1..).expect("text"), VERIFIER.get(..42).expect("text"));
+        for wrong in [
+            Exchange { code: "", ..good },
+            Exchange { code: cut, ..good },
+            Exchange { client_id: "c2", ..good },
+            Exchange { redirect_uri: "http://127.0.0.1:8765/callback/", ..good },
+            Exchange { redirect_uri: "http://127.0.0.1:8766/callback", ..good },
+            Exchange { verifier: CHALLENGE, ..good },
+            Exchange { verifier: "", ..good },
+            Exchange { verifier: short, ..good },
+            Exchange { verifier: &long, ..good },
+        ] {
+            assert!(exchange(&tokens, wrong, NOW).is_err(), "{wrong:?}");
+        }
+        // None of them has used it up.
+        assert!(exchange(&tokens, good, NOW).is_ok());
+    }
+
+    #[test]
+    fn security_35_a_verifier_outside_the_grammar_is_refused_though_its_hash_fits() {
+        for verifier in ["short".to_owned(), "a".repeat(129), format!("{} ", "a".repeat(43))] {
+            let tokens = Tokens::default();
+            let challenge = Sha256::digest(&verifier).into();
+            let code = tokens.add_code(Consent { challenge, ..consent() }, NOW).expect("random");
+            let asked = Exchange { verifier: &verifier, ..with(&code) };
+            assert!(exchange(&tokens, asked, NOW).is_err(), "{verifier}");
+        }
+    }
+
+    #[test]
+    fn security_35_a_second_use_revokes_what_the_first_got() {
+        let tokens = Tokens::default();
+        let code = tokens.add_code(consent(), NOW).expect("random");
+        let other = tokens.add_code(consent(), NOW).expect("random");
+        let first = exchange(&tokens, with(&code), NOW).expect("issued");
+        let refresh_token = first.refresh_token.expect("for refreshing");
+        let renewed = tokens.refresh(&refresh_token, "c1", HOUR).expect("random");
+        let renewed = renewed.expect("issued");
+        let kept = exchange(&tokens, with(&other), NOW).expect("issued");
+        // Also long after it has expired, and from another client.
+        let late = Exchange { client_id: "thief", ..with(&code) };
+        assert!(exchange(&tokens, late, NOW + 86_400_000).is_err());
+        for token in [&first.access_token, &renewed.access_token] {
+            assert_eq!(tokens.scopes(token), None);
+        }
+        assert!(tokens.refresh(&refresh_token, "c1", HOUR).expect("random").is_err());
+        assert_eq!(tokens.scopes(&kept.access_token), Some(Scopes::all()));
+    }
+
+    #[test]
+    fn security_35_codes_and_tokens_are_kept_as_hashes_only() {
+        let tokens = Tokens::default();
+        let code = tokens.add_code(consent(), NOW).expect("random");
+        let issued = exchange(&tokens, with(&code), NOW).expect("issued");
+        let shown = format!("{tokens:?}");
+        for secret in [code, issued.access_token, issued.refresh_token.expect("one")] {
+            assert_eq!(secret.len(), 43);
+            assert!(!shown.contains(&secret));
+        }
+    }
+
+    #[test]
+    fn revoking_and_forgetting_reach_what_they_say() {
+        let tokens = Tokens::default();
+        let code = tokens.add_code(consent(), NOW).expect("random");
+        let issued = exchange(&tokens, with(&code), NOW).expect("issued");
+        let refresh_token = issued.refresh_token.expect("one");
+        let refreshed = || tokens.refresh(&refresh_token, "c1", HOUR).expect("random").is_ok();
+        let (handed, short) = (tokens.add(HOUR), tokens.add(Duration::ZERO));
+        assert!(tokens.scopes(&handed).is_some() && tokens.scopes(&short).is_none());
+        tokens.revoke_access();
+        assert!(tokens.scopes(&handed).is_none() && tokens.scopes(&issued.access_token).is_none());
+        assert!(refreshed());
+        assert!(tokens.refresh(&refresh_token, "c2", HOUR).expect("random").is_err());
+        let handed = tokens.add(HOUR);
+        tokens.forget_grants();
+        assert!(!refreshed() && tokens.scopes(&handed).is_some());
+        tokens.revoke_grants();
+        assert!(tokens.scopes(&handed).is_none());
+    }
 }

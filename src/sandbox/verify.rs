@@ -12,7 +12,7 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 
-use super::{keys::UploadedKey, lock, reply::Refusal, tokens::Tokens};
+use super::{keys::UploadedKey, lock, reply::Refusal, scopes::Scopes, tokens::Tokens};
 use crate::{
     auth::payload,
     error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
@@ -32,7 +32,7 @@ const X_NONCE: &str = "x-nonce";
 const NONCE_MAX_CHARACTERS: usize = 64;
 const SWEEP_MS: i64 = 1_000;
 
-/// The uploaded keys with their nonces, and the bearer tokens.
+/// The uploaded keys with their nonces, and the tokens.
 #[derive(Debug, Default)]
 pub struct Credentials {
     keys: RwLock<HashMap<String, Arc<Known>>>,
@@ -71,30 +71,30 @@ impl Credentials {
         Ok(id)
     }
 
-    /// Forgets the nonces; keys and tokens stay.
-    pub fn forget_nonces(&self) {
+    /// Forgets nonces and grants; keys stay, and tokens that were handed out without a grant.
+    pub fn forget(&self) {
+        self.tokens.forget_grants();
         let known: Vec<Arc<Known>> = read(&self.keys).values().cloned().collect();
         for key in known {
             *lock(&key.nonces) = Nonces::default();
         }
     }
 
-    /// Whether the request may pass.
+    /// Whether the request may pass, and with which scopes; a signature may do everything.
     pub fn check(
         &self,
         headers: &HeaderMap,
         request: Signed<'_>,
         now_ms: i64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Scopes>, Refusal> {
         let authorization = header(headers, AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
-            return if self.tokens.is_valid(token) {
-                Ok(())
-            } else {
-                Err(unauthenticated("the access token is unknown or has expired"))
+            return match self.tokens.scopes(token) {
+                Some(scopes) => Ok(Some(scopes)),
+                None => Err(unauthenticated("the access token is unknown, expired or revoked")),
             };
         }
-        self.check_signature(headers, authorization, request, now_ms)
+        self.check_signature(headers, authorization, request, now_ms).map(|()| None)
     }
 
     fn check_signature(
@@ -208,7 +208,7 @@ mod tests {
     const REQUEST: Signed<'_> =
         Signed { method: "GET", path: "/p%2E", query: "b=2&a=%20+", body: b"" };
 
-    fn code_of(result: Result<(), Refusal>) -> Option<i64> {
+    fn code_of<T>(result: Result<T, Refusal>) -> Option<i64> {
         result.err().map(|refusal| refusal.code)
     }
 
@@ -309,6 +309,6 @@ mod tests {
         headers.insert("authorization", value);
         assert_eq!(code_of(credentials.check(&headers, REQUEST, NOW)), None);
         let short = credentials.tokens.add(std::time::Duration::ZERO);
-        assert!(!credentials.tokens.is_valid(&short));
+        assert_eq!(credentials.tokens.scopes(&short), None);
     }
 }

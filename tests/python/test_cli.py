@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import boardlot as bl
 import pytest
 from boardlot import errors, frames
 from boardlot.cli import main
@@ -182,3 +183,54 @@ def test_global_options_stand_before_and_after_a_data_command() -> None:
     group = click.Group("g", params=app.global_options(), commands=[data])
     group.main(["--format", "csv", "--profile", "p", "data", "--format", "json"], "g", None, False)
     assert seen == [app.Settings(profile="p", format="json")]
+
+
+def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "key.pem"
+    command = [sys.executable, "-m", "boardlot", "keygen", str(file)]
+    made = subprocess.run(command, capture_output=True, text=True, umask=0)
+    assert made.returncode == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert bl.ApiKey("app-key", file).public_key_pem() == made.stdout
+    assert "PRIVATE" not in made.stdout + made.stderr
+
+    before = file.read_bytes()
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 2
+    assert "not overwritten" in again.stderr
+    assert file.read_bytes() == before
+
+
+def test_login_status_and_logout_against_the_sandbox(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    store = tmp_path / "tokens"
+    asked = []
+    monkeypatch.setattr("getpass.getpass", lambda prompt: asked.append(prompt) or "a passphrase")
+    with bl.Sandbox() as sandbox:
+        # The person at the browser: allows what is asked for, then goes where it is sent.
+        def login(base_url: str, *, open_browser: bool, **options: Any) -> Any:
+            flow = bl.begin_login(base_url, **options)
+            return flow.finish(sandbox.authorize_demo_user(flow.url))
+
+        monkeypatch.setattr(bl, "login", login)
+        base = ["--base-url", sandbox.base_url]
+        assert main([*base, "login", "--store", str(store)]) == 0
+        told = capsys.readouterr().err
+        assert "quote:read" in told
+        client_id = told.split("client ")[1].split()[0]
+
+        assert main([*base, "status", client_id, "--store", str(store)]) == 0
+        shown = capsys.readouterr().out
+        assert "trade:read" in shown and "clock offset" in shown and str(store) in shown
+
+        assert main([*base, "logout", client_id, "--store", str(store)]) == 0
+        capsys.readouterr()
+        assert main([*base, "status", client_id, "--store", str(store)]) == 1
+        assert "log in" in capsys.readouterr().err.lower()
+    assert asked
+    assert store.stat().st_mode & 0o777 == 0o600
+
+
+def test_login_needs_to_know_the_service() -> None:
+    assert main(["login"]) == 2

@@ -9,7 +9,10 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ed25519, padding
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    load_pem_private_key,
+    load_pem_public_key,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,6 +85,7 @@ def test_a_new_key_signs_and_can_be_read_again(algorithm, bits):
     assert key.algorithm == algorithm
     assert key.public_key_pem() == made.public_pem
     verify(made.public_pem, key.sign(b"payload"), b"payload")
+    assert load_pem_private_key(made.private_pem.encode(), None)
     assert made.private_pem not in repr(made)
 
 

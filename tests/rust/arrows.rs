@@ -10,19 +10,20 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
-    ("auth", &["api", "error"]),
+    ("auth", &["api", "error", "process"]),
     ("process", &["error"]),
     ("profile", &["error"]),
-    ("decode", &["api", "error"]),
+    ("decode", &["api", "auth", "error"]),
     ("http", &["api", "auth", "error", "process"]),
     ("pages", &["api", "auth", "decode", "error", "http"]),
     ("client", &["api", "auth", "decode", "error", "http", "pages"]),
+    ("login", &["api", "auth", "decode", "error", "http", "process"]),
     ("sandbox", &["api", "auth", "error"]),
     (
         "py",
         &[
-            "api", "auth", "client", "decode", "error", "http", "pages", "process", "profile",
-            "sandbox",
+            "api", "auth", "client", "decode", "error", "http", "login", "pages", "process",
+            "profile", "sandbox",
         ],
     ),
 ];

@@ -148,6 +148,8 @@ fn allowed(parameter: &Parameter) -> String {
         ParameterKind::Date => "`yyyy-MM-dd`".into(),
         ParameterKind::Micros => "microseconds; 0 is open".into(),
         ParameterKind::Text => "text".into(),
+        // What a token looks like is not the reader's business.
+        ParameterKind::Secret => "text".into(),
         ParameterKind::TextList => "list of texts".into(),
         ParameterKind::Cursor => "opaque".into(),
     }

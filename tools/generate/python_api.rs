@@ -374,7 +374,10 @@ fn definition(
 
 fn annotation(parameter: &Parameter) -> String {
     match parameter.kind {
-        ParameterKind::Symbol | ParameterKind::PlateCode | ParameterKind::Text => "str".to_owned(),
+        ParameterKind::Symbol
+        | ParameterKind::PlateCode
+        | ParameterKind::Text
+        | ParameterKind::Secret => "str".to_owned(),
         ParameterKind::OneOf(words) => format!("Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),

@@ -21,6 +21,10 @@ FORMATS = ["table", "json", "jsonl", "csv", "parquet"]
 # are loaded only when they are called.
 COMMANDS = {
     "demo": ("demo", "See all of it without an account, against the sandbox."),
+    "login": ("login", "Log in with the browser and keep the tokens."),
+    "logout": ("logout", "Forget the tokens."),
+    "status": ("status", "Show the login and the clock offset."),
+    "keygen": ("keygen", "Make a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with made-up data."),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any, Literal, NoReturn
 import click
 
 from boardlot.cli.app import Settings
+from boardlot.cli.files import refuse_existing, write_secret
 
 __all__ = ["command"]
 
@@ -85,8 +85,8 @@ def command(
             fg="yellow",
             err=True,
         )
-    if key_file is not None and os.path.lexists(key_file):
-        raise click.UsageError(f"{key_file} exists and is not overwritten")
+    if key_file is not None:
+        refuse_existing(key_file)
 
     import boardlot as bl
 
@@ -107,7 +107,7 @@ def command(
             key = bl.generate_key(algorithm)
             facts["key_id"] = sandbox.upload_key(key.public_pem)
             facts["key_file"] = str(key_file)
-            _write_secret(key_file, key.private_pem)
+            write_secret(key_file, key.private_pem)
         _tell(facts, as_json=settings.format in ("json", "jsonl"))
         click.echo("serving until Ctrl-C", err=True)
         while True:
@@ -130,19 +130,10 @@ def _tell(facts: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
-
-
-def _write_secret(path: Path, pem: str | bytes) -> None:
-    """Write a new file that only its owner can read, from its first byte on."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        file.write(pem.encode() if isinstance(pem, str) else pem)
+        raise click.UsageError(f"--host {host} is no numeric IP address") from None
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 //! The sandbox from outside: requests and paths written by hand from the service document.
 
 mod answers;
+mod consent;
 mod credentials;
+mod flow;
+mod grants;
 mod misbehaviour;
 mod paging;

@@ -1,0 +1,1 @@
+"""What boardlot costs, beside its peers on the same work. See README.md here."""

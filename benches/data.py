@@ -1,0 +1,159 @@
+"""Pages as the service sends them, made up and always the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+Row = dict[str, object]
+
+BROKERS = [
+    (1053, "Harbour Securities"),
+    (1127, "Lion Rock Brokerage"),
+    (2207, "Pearl River Capital"),
+    (2841, "Peak Securities"),
+    (4090, "Hudson Execution Services"),
+    (6998, "Straits Brokers"),
+]
+NAMES = [
+    "TENCENT",
+    "HSBC HOLDINGS",
+    "AIA",
+    "MEITUAN-W",
+    "CKH HOLDINGS",
+    "XIAOMI-W",
+    "港交所",
+    "中国移动",
+]
+FIRST_MICROS = 1_787_000_000_000_000
+PAGE_ROWS = 50
+# Pages that differ; longer lists go round them, each page with a cursor of its own.
+PAGES_APART = 400
+FILLS_HEAD = b'{"s":"ok","d":{"order_fills":'
+
+
+def dumps(value: object, *, ascii_only: bool = False) -> bytes:
+    return json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":")).encode()
+
+
+def fills(count: int, seed: int = 7) -> list[Row]:
+    """Historical deals, the latest first."""
+    draw = random.Random(seed)
+    rows: list[Row] = []
+    time = FIRST_MICROS
+    for place in range(count):
+        time -= draw.randrange(1, 900_000_000)
+        stock = draw.randrange(36)
+        broker_id, broker = draw.choice(BROKERS)
+        rows.append(
+            {
+                "trd_side": draw.choice(["BUY", "SELL"]),
+                "deal_id": str(7_400_001_000_000_000_000 - place * 7),
+                "order_id": str(6_200_001_000_000_000_000 - place // 3),
+                "code": f"HK.{stock * 61 + 1:05}",
+                "stock_name": NAMES[stock % len(NAMES)],
+                "qty": str(100 * draw.randrange(1, 40)),
+                "price": f"{draw.randrange(100, 60_000) / 100:.2f}",
+                "create_time": time - draw.randrange(1_500_000),
+                "updated_time": time,
+                "counter_broker_id": broker_id,
+                "counter_broker_name": broker,
+                "status": "OK" if draw.randrange(400) else "CANCELLED",
+            }
+        )
+    return rows
+
+
+def fills_rows(pages: int = PAGES_APART, *, ascii_only: bool = False) -> list[bytes]:
+    """The list of each page, as JSON."""
+    rows = fills(pages * PAGE_ROWS)
+    if ascii_only:
+        # As servers write that escape everything: three texts of a record.
+        for row in rows:
+            row["stock_name"] = "腾讯控股有限公司"
+            row["counter_broker_name"] = "港联证券 Securities"
+    starts = range(0, len(rows), PAGE_ROWS)
+    return [dumps(rows[at : at + PAGE_ROWS], ascii_only=ascii_only) for at in starts]
+
+
+def fills_page(rows: bytes, following: int | None) -> bytes:
+    """A whole answer: the rows and the cursor after them, or the end."""
+    if following is None:
+        return FILLS_HEAD + rows + b',"page_flag":"","completed":true}}'
+    return FILLS_HEAD + rows + b',"page_flag":"%d","completed":false}}' % following
+
+
+def fills_pages(count: int) -> Iterator[bytes]:
+    """As many pages as hold that many deals."""
+    apart = fills_rows()
+    pages = -(-count // PAGE_ROWS)
+    for page in range(pages):
+        yield fills_page(apart[page % len(apart)], page + 1 if page + 1 < pages else None)
+
+
+def write_pages(path: Path, count: int) -> None:
+    """A page a line."""
+    with path.open("wb") as file:
+        for page in fills_pages(count):
+            file.write(page + b"\n")
+
+
+def read_pages(path: str) -> list[bytes]:
+    with Path(path).open("rb") as file:
+        return [line[:-1] for line in file]
+
+
+def sim_orders(count: int = PAGE_ROWS) -> bytes:
+    rows = [
+        {
+            "order_id": row["order_id"],
+            "side": 1 if row["trd_side"] == "BUY" else 2,
+            "symbol": str(row["code"])[3:],
+            "stock_name": row["stock_name"],
+            "order_type": 1,
+            "status": 4 if row["status"] == "OK" else 5,
+            "qty": row["qty"],
+            "cum_qty": row["qty"],
+            "price": row["price"],
+            "avg_fill_price": row["price"],
+            "aux_price": None,
+            "create_time": str(row["create_time"]),
+            "update_time": str(row["updated_time"]),
+            "text": "",
+        }
+        for row in fills(count)
+    ]
+    return dumps({"ret_code": 0, "data": {"orders": rows}})
+
+
+def plate_stocks(count: int) -> bytes:
+    draw = random.Random(7)
+    rows = [
+        {
+            "code": f"HK.{place + 1:05}",
+            "stock_id": str(54_047_868_453_000 + place),
+            "stock_name": NAMES[place % len(NAMES)],
+            "sc_name": "腾讯控股",
+            "tc_name": "騰訊控股",
+            "stock_type": "STOCK",
+            "lot_size": draw.choice([100, 500, 1000]),
+            "list_time": 1_087_344_000_000 + place * 86_400_000,
+        }
+        for place in range(count)
+    ]
+    end = {"has_more": False, "next_key": "-1", "total": count}
+    return dumps({"code": 0, "data": {"stock_list": rows}, "pagination": end})
+
+
+def ipo_list(vector: Path, count: int = 20) -> bytes:
+    """Hong Kong IPOs of 45 fields: the first record of the test vector, with other codes."""
+    cases = json.loads(vector.read_text())["cases"]
+    body = json.loads(cases[0]["exchanges"][0]["answer"]["body"])
+    first = body["data"]["list"][0]
+    body["data"]["list"] = [
+        {**first, "code": f"HK.{2590 + place:05}", "list_timestamp": 1_790_213_400_000 + place}
+        for place in range(count)
+    ]
+    return dumps(body)

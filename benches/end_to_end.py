@@ -1,0 +1,151 @@
+"""All deals of an account into a typed pandas frame over loopback, from the first request on.
+
+The peers' side is the loop that a user would write by hand: signed by pyca/cryptography, decoded
+by orjson, one list of rows, one frame with types.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import quote
+
+import orjson
+import pandas as pd
+
+from . import peers, server
+from .data import PAGE_ROWS
+from .frames import COLUMNS, typed
+from .harness import Row, Settings, Taken, Target, take_turns
+from .signer import Signer
+
+LATENCY = 0.03
+WINDOWS = 8
+DAY_MICROS = 86_400_000_000
+# Gives a whole frame; made from base URL, key id, private key and account.
+Fetch = Callable[[], pd.DataFrame]
+Prepare = Callable[..., Fetch]
+
+
+def rows(settings: Settings) -> list[Row]:
+    return [
+        over_loopback(settings, checked=True),
+        over_loopback(settings, checked=False),
+        with_latency(settings),
+    ]
+
+
+def over_loopback(settings: Settings, *, checked: bool) -> Row:
+    count = int(settings.pick(100_000, 10_000))
+    contenders = {
+        "boardlot": boardlot_pandas,
+        "requests + orjson + pandas": requests_pandas,
+        "urllib3 + orjson + pandas": urllib3_pandas,
+    }
+    if peers.HAS_PYREQWEST:
+        contenders["pyreqwest + orjson + pandas"] = pyreqwest_pandas
+    if checked:
+        with server.sandbox(seed=7, fills=count) as line:
+            taken = run(contenders, settings, *line[:3], line[3]["trade"][0])
+        return Row(
+            f"{count:,} fills over loopback into pandas",
+            "from the sandbox, which checks each signature and makes each page",
+            "s",
+            taken,
+        )
+    with server.sandbox(fills=1) as (_, key_id, pem, _), server.fixed_pages() as base:
+        taken = run(contenders, settings, base, key_id, pem, str(count // PAGE_ROWS))
+    return Row(
+        f"{count:,} fills over loopback into pandas, ready pages",
+        "the same from the server of fixed pages, so that less of it is the server",
+        "s",
+        taken,
+        [Target("boardlot", ("requests + orjson + pandas",), 6.0)],
+    )
+
+
+def with_latency(settings: Settings) -> Row:
+    import boardlot as bl
+
+    count = int(settings.pick(20_000, 3_200))
+    contenders = {"boardlot, one cursor": boardlot_pandas}
+    if not settings.quick:
+        contenders["requests + orjson + pandas"] = requests_pandas
+    notes = [f"{count:,} fills: nearly all of it is waiting, so that more would show no more."]
+    if "windows" in inspect.signature(bl.Client.fills_history).parameters:
+        contenders = {"boardlot": boardlot_windows, **contenders}
+    else:
+        notes.append("The installed wheel's fills_history has no `windows`.")
+    with server.sandbox(seed=7, fills=count, latency=LATENCY) as line:
+        taken = run(contenders, settings, *line[:3], line[3]["trade"][0])
+    return Row(
+        f"The same with {LATENCY * 1000:.0f} ms of latency, windows={WINDOWS}",
+        "against one cursor after another",
+        "s",
+        taken,
+        [Target("boardlot", ("requests + orjson + pandas", "boardlot, one cursor"), 7.0)],
+        notes,
+        next(iter(contenders)),
+    )
+
+
+def run(contenders: dict[str, Prepare], settings: Settings, *line: str) -> dict[str, Taken]:
+    """Each contender fetches everything in its turn; how many rows came is looked at."""
+    works = {name: prepare(*line) for name, prepare in contenders.items()}
+    lengths = set()
+
+    def fetched(work: Callable[[], pd.DataFrame]) -> int:
+        lengths.add(len(work()))
+        return 1
+
+    taken = take_turns(
+        {name: partial(fetched, work) for name, work in works.items()}, settings.rounds
+    )
+    if len(lengths) != 1:
+        raise RuntimeError(f"not the same number of rows each time: {lengths}")
+    return taken
+
+
+def boardlot_pandas(base: str, key_id: str, pem: str, account: str, **options: int) -> Fetch:
+    import boardlot as bl
+
+    client = bl.Client(base, auth=bl.ApiKey(key_id, pem))
+    return lambda: client.fills_history(account, "HK", **options).to_pandas()
+
+
+def boardlot_windows(*line: str) -> Fetch:
+    return boardlot_pandas(*line, windows=WINDOWS)
+
+
+def by_hand(peer: type[peers.Sync], base: str, key_id: str, pem: str, account: str) -> Fetch:
+    client = peer(Signer(key_id, pem))
+
+    def work() -> pd.DataFrame:
+        end = time.time_ns() // 1000
+        query = f"trd_market=HK&start={end - 90 * DAY_MICROS}&end={end}&page_size={PAGE_ROWS}"
+        url = f"{base}/api/v1.0/accounts/{account}/fills_history?{query}&page_flag="
+        rows, flag = [], ""
+        while True:
+            answer = orjson.loads(client.get(url + quote(flag, safe="")))
+            if answer["s"] != "ok":
+                raise RuntimeError(answer["errmsg"])
+            rows.extend(answer["d"]["order_fills"])
+            if answer["d"]["completed"]:
+                return typed(pd.DataFrame(rows, columns=COLUMNS))
+            flag = answer["d"]["page_flag"]
+
+    return work
+
+
+def requests_pandas(*line: str) -> Fetch:
+    return by_hand(peers.Requests, *line)
+
+
+def urllib3_pandas(*line: str) -> Fetch:
+    return by_hand(peers.Urllib3, *line)
+
+
+def pyreqwest_pandas(*line: str) -> Fetch:
+    return by_hand(peers.Pyreqwest, *line)

@@ -1,0 +1,140 @@
+"""How boardlot's cost grows: with the rows, with the tasks side by side, with the page.
+
+All from the server of fixed pages, each size in a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+
+from . import server
+from .data import PAGE_ROWS
+from .harness import Done, Row, Settings, in_processes
+from .wire import side_by_side
+
+ROWS = [1_000, 10_000, 100_000, 1_000_000]
+TASKS = [1, 4, 16, 64, 256]
+PAGE_SIZES = [10, 50, 200, 1_000]
+# Of a quick run.
+FEWER_ROWS = [1_000, 10_000, 100_000]
+FEWER_TASKS = [1, 16, 256]
+FEWER_PAGE_SIZES = [10, 50, 1_000]
+
+
+def rows(settings: Settings) -> list[Row]:
+    counts = FEWER_ROWS if settings.quick else ROWS
+    concurrency = FEWER_TASKS if settings.quick else TASKS
+    page_sizes = FEWER_PAGE_SIZES if settings.quick else PAGE_SIZES
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server.sandbox(fills=1) as (_, key_id, pem, _),
+        server.fixed_pages() as base,
+    ):
+        key_file = Path(folder) / "key.pem"
+        key_file.write_text(pem)
+        common = {"base": base, "key_id": key_id, "key_file": str(key_file)}
+        seconds = settings.pick(2.0, 0.3)
+        return [
+            grown(settings, "to_frame", counts, common, "Rows into pandas, a row", "rows"),
+            grown(settings, "iterate", counts, common, "Rows iterated, a row", "rows"),
+            grown(
+                settings,
+                "tasks",
+                concurrency,
+                {**common, "seconds": seconds},
+                "Tasks side by side, a request",
+                "tasks",
+            ),
+            grown(
+                settings,
+                "pages",
+                page_sizes,
+                {**common, "seconds": seconds},
+                "Page sizes, a row of a request",
+                "rows a page",
+            ),
+        ]
+
+
+def grown(
+    settings: Settings, function: str, sizes: list[int], common: dict, title: str, what: str
+) -> Row:
+    contenders = {f"{size:,} {what}": (function, {**common, "size": size}) for size in sizes}
+    taken = in_processes("growth", contenders, int(settings.pick(settings.rounds, 3)))
+    return Row(
+        title,
+        "over loopback with signing; the ratio is to the first",
+        "µs",
+        taken,
+        ours=next(iter(taken)),
+    )
+
+
+def client_of(base: str, key_id: str, key_file: str):
+    import boardlot as bl
+
+    client = bl.Client(base, auth=bl.ApiKey(key_id, Path(key_file)))
+    client.server_time()
+    return client
+
+
+def to_frame(size: int, **line: str):
+    client = client_of(**line)
+    client.fills_history("1", "HK").to_pandas()
+
+    def work() -> Frame:
+        frame = client.fills_history(str(size // PAGE_ROWS), "HK").to_pandas()
+        return Frame(len(frame), frame)
+
+    return work
+
+
+class Frame(Done):
+    """The frame is kept, so that its memory counts."""
+
+    def __init__(self, pieces: int, frame: object) -> None:
+        super().__init__(pieces)
+        object.__setattr__(self, "frame", frame)
+
+
+def iterate(size: int, **line: str):
+    client = client_of(**line)
+
+    def work() -> Done:
+        deque(client.fills_history(str(size // PAGE_ROWS), "HK"), maxlen=0)
+        return Done(size)
+
+    return work
+
+
+def tasks(size: int, seconds: float, base: str, key_id: str, key_file: str):
+    import boardlot as bl
+
+    async def work() -> Done:
+        auth = bl.ApiKey(key_id, Path(key_file))
+        async with bl.AsyncClient(base, auth=auth, max_connections=256) as client:
+
+            async def orders() -> list[dict]:
+                return (await client.sim_orders("1")).to_dicts()
+
+            return Done(await side_by_side(orders, size, seconds))
+
+    return lambda: asyncio.run(work())
+
+
+def pages(size: int, seconds: float, **line: str):
+    client = client_of(**line)
+
+    def work() -> Done:
+        end = time.perf_counter() + seconds
+        done = 0
+        while time.perf_counter() < end:
+            done += len(client.plate_stocks(f"HK.BK{size}").all().to_dicts())
+        return Done(done)
+
+    work()
+    return work

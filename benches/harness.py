@@ -1,0 +1,218 @@
+"""Measuring: the contenders of a row take turns, round after round, in one run.
+
+A contender that needs memory measured, or a fresh interpreter, runs in a process of its own; the
+others run here. Wall time, CPU seconds of all threads of the client's process, and the growth of
+its peak memory over what it held before.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Taken:
+    """What one contender took for one piece of work, a value a round."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    peak: list[float] = field(default_factory=list)
+    size: list[float] = field(default_factory=list)
+
+    def median(self, measure: str = "seconds") -> float | None:
+        values = getattr(self, measure)
+        return statistics.median(values) if values else None
+
+
+@dataclass(frozen=True)
+class Target:
+    """`ours` is to take at most the least of `theirs` divided by `factor`."""
+
+    ours: str
+    theirs: tuple[str, ...]
+    factor: float
+    measure: str = "seconds"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`ours` is to stay under a value in the measure's own unit."""
+
+    ours: str
+    most: float
+    measure: str = "seconds"
+
+
+@dataclass
+class Row:
+    """One row of the results: contenders on the same work."""
+
+    title: str
+    work: str
+    unit: str
+    taken: dict[str, Taken] = field(default_factory=dict)
+    targets: Sequence[Target | Limit] = ()
+    notes: list[str] = field(default_factory=list)
+    # What the ratios are to.
+    ours: str = "boardlot"
+    # What the unit is of.
+    measure: str = "seconds"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How many pieces of work were done, from work that counts itself."""
+
+    pieces: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    quick: bool = False
+    wheel: Path | None = None
+
+    @property
+    def rounds(self) -> int:
+        return 5
+
+    def pick(self, full: float, quick: float) -> float:
+        return quick if self.quick else full
+
+
+def interleave(
+    contenders: Mapping[str, Callable[[], object]], rounds: int, seconds: float
+) -> dict[str, Taken]:
+    """Rounds of small work: each contender repeats it for about that long in each round."""
+    counts = {}
+    for name, work in contenders.items():
+        work()
+        counts[name] = _repeats(work, seconds)
+    taken = {name: Taken() for name in contenders}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, work in contenders.items():
+                count = counts[name]
+                cpu, start = time.process_time(), time.perf_counter()
+                for _ in range(count):
+                    work()
+                elapsed = time.perf_counter() - start
+                taken[name].seconds.append(elapsed / count)
+                taken[name].cpu.append((time.process_time() - cpu) / count)
+    finally:
+        gc.enable()
+    return taken
+
+
+def _repeats(work: Callable[[], object], seconds: float) -> int:
+    count = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(count):
+            work()
+        elapsed = time.perf_counter() - start
+        if elapsed > seconds / 4:
+            return max(1, round(count * seconds / elapsed))
+        count *= 2
+
+
+def take_turns(contenders: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, Taken]:
+    """Rounds of work that counts itself: each contender tells how many pieces it did."""
+    taken = {name: Taken() for name in contenders}
+    for turn in range(rounds + 1):
+        for name, work in contenders.items():
+            gc.collect()
+            cpu, start = time.process_time(), time.perf_counter()
+            count = work()
+            elapsed = time.perf_counter() - start
+            # The first turn opens connections and fills caches.
+            if turn:
+                taken[name].seconds.append(elapsed / count)
+                taken[name].cpu.append((time.process_time() - cpu) / count)
+    return taken
+
+
+def in_processes(
+    module: str,
+    contenders: Mapping[str, tuple[str, Mapping[str, object]]],
+    rounds: int,
+) -> dict[str, Taken]:
+    """Rounds of work in processes of their own.
+
+    `contenders` maps a name to a function of `benches.<module>` and its arguments. The function
+    prepares itself, and gives back the work proper, which alone is measured.
+    """
+    taken = {name: Taken() for name in contenders}
+    for _ in range(rounds):
+        for name, (function, arguments) in contenders.items():
+            answer = child(module, function, arguments)
+            taken[name].seconds.append(answer["seconds"])
+            taken[name].cpu.append(answer["cpu"])
+            if answer["peak"] is not None:
+                taken[name].peak.append(answer["peak"])
+    return taken
+
+
+def child(module: str, function: str, arguments: Mapping[str, object]) -> dict[str, float]:
+    command = [sys.executable, "-m", "benches.harness", module, function, json.dumps(arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{module}.{function} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    work = getattr(importlib.import_module(f"benches.{module}"), function)(**arguments)
+    gc.collect()
+    before = _start_of_peak()
+    cpu, start = time.process_time(), time.perf_counter()
+    result = work()
+    elapsed, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = None if before is None else max(0, _status("VmHWM") - before)
+    # What came out was kept until here, so that its memory counts.
+    pieces = result.pieces if isinstance(result, Done) else 1
+    return {"seconds": elapsed / pieces, "cpu": cpu / pieces, "peak": peak}
+
+
+def _start_of_peak() -> int | None:
+    """The memory held now; the peak starts anew from here. Only Linux tells."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _status("VmRSS")
+    except OSError:
+        return None
+
+
+def _status(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"no {name}")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+if __name__ == "__main__":
+    # The module by its own name: as `__main__` its classes would be others.
+    from benches.harness import measure
+
+    print(json.dumps(measure(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]))))

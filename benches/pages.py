@@ -1,0 +1,96 @@
+"""One answer in memory to a list of dicts, and to rows that nobody has read yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from . import data, hooks
+from .harness import ROOT, Row, Settings, Target, interleave
+
+VECTOR = ROOT / "tests" / "vectors" / "endpoints" / "ipo_list.json"
+
+
+def rows(settings: Settings) -> list[Row]:
+    hooks.require()
+    fills = data.fills_page(data.fills_rows(1)[0], None)
+    escaped = data.fills_page(data.fills_rows(1, ascii_only=True)[0], None)
+    plate = [("plate_code", "HK.BK1001")]
+    deals = ("d", "order_fills")
+    listed = ("data", "list")
+    return [
+        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, deals), fills, 1.1, 4.0),
+        page(
+            settings,
+            "Page of 50 orders",
+            ("sim_orders", [("acc_id", "1")], ("data", "orders")),
+            data.sim_orders(),
+            1.1,
+        ),
+        page(
+            settings,
+            "Page of 20 IPOs",
+            ("ipo_list", [("market", "hk")], listed),
+            data.ipo_list(VECTOR),
+            1.0,
+        ),
+        page(
+            settings,
+            "Page of 1,000 plate stocks",
+            ("plate_stocks", plate, ("data", "stock_list")),
+            data.plate_stocks(1_000),
+            1.0,
+        ),
+        page(
+            settings,
+            "Page of 50 fills, \\uXXXX escapes",
+            ("fills_history", hooks.FILLS, deals),
+            escaped,
+        ),
+    ]
+
+
+def page(
+    settings: Settings,
+    title: str,
+    method: tuple[str, list[tuple[str, Any]], tuple[str, str]],
+    body: bytes,
+    dicts: float | None = None,
+    unread: float | None = None,
+) -> Row:
+    """The targets are against orjson; pages without one are shown beside the others."""
+    import msgspec
+    import orjson
+
+    name, arguments, place = method
+    page_of = hooks.page_of
+    decoder = msgspec.json.Decoder()
+
+    def of(decode: Callable[[bytes], Any]) -> Callable[[], list]:
+        outer, inner = place
+        return lambda: decode(body)[outer][inner]
+
+    contenders: dict[str, Callable[[], Any]] = {
+        "boardlot": lambda: page_of(name, arguments, body).to_dicts(),
+        "boardlot, rows not yet read": lambda: page_of(name, arguments, body),
+        "orjson": of(orjson.loads),
+        "msgspec": of(decoder.decode),
+        "json": of(json.loads),
+    }
+    expected = contenders["json"]()
+    for contender, work in contenders.items():
+        if list(work()) != expected:
+            raise RuntimeError(f"{contender} gives other rows")
+    targets = []
+    if dicts:
+        targets.append(Target("boardlot", ("orjson",), dicts))
+    if unread:
+        targets.append(Target("boardlot, rows not yet read", ("orjson",), unread))
+    return Row(
+        title,
+        f"{len(body) / 1000:.1f} kB of JSON to dicts",
+        "µs",
+        interleave(contenders, settings.rounds, settings.pick(0.4, 0.08)),
+        targets,
+    )

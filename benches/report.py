@@ -1,0 +1,187 @@
+"""The results as text, as `results.md` and as a chart."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from .harness import Limit, Row, Taken, Target, cores
+
+SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
+PEERS = [
+    "requests", "httpx", "urllib3", "aiohttp", "uvloop", "pyreqwest", "rnet", "primp", "httpr",
+    "orjson", "msgspec", "PyNaCl", "cryptography", "pandas", "polars", "pyarrow",
+]  # fmt: skip
+
+
+def shown(value: float, unit: str) -> str:
+    value = 1 / value if unit == "/s" else value * SCALES[unit]
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def spread(values: list[float], unit: str) -> str:
+    low, high = sorted((min(values), max(values)), reverse=unit == "/s")
+    return f"{shown(low, unit)} to {shown(high, unit)}" if low != high else ""
+
+
+def small(seconds: float) -> str:
+    unit = "s" if seconds >= 1 else "ms" if seconds >= 1e-3 else "µs"
+    return f"{shown(seconds, unit)} {unit}"
+
+
+def table(row: Row) -> Iterator[str]:
+    """One row of the results, in Markdown."""
+    yield f"### {row.title}"
+    yield ""
+    yield f"{row.work[0].upper()}{row.work[1:]}."
+    yield ""
+    every = row.taken.values()
+    measures = [name for name in ("cpu", "peak") if any(getattr(taken, name) for taken in every)]
+    heads = {"cpu": "CPU", "peak": "peak MB"}
+    columns = [row.unit, "all rounds", "ratio", *(heads[name] for name in measures)]
+    yield f"| | {' | '.join(columns)} |"
+    yield "|---|" + "---:|" * (3 + len(measures))
+    base = row.taken[row.ours].median(row.measure)
+    for name, taken in row.taken.items():
+        middle = taken.median(row.measure)
+        ratio = f"{middle / base:.2f}" if base and base > 0 else ""
+        cells = [shown(middle, row.unit), spread(getattr(taken, row.measure), row.unit), ratio]
+        if "cpu" in measures:
+            cells.append(small(taken.median("cpu") or 0.0))
+        if "peak" in measures:
+            cells.append(shown(taken.median("peak") or 0.0, "MB") if taken.peak else "")
+        yield f"| {name} | " + " | ".join(cells) + " |"
+    yield ""
+    for note in row.notes:
+        yield f"{note}"
+        yield ""
+
+
+def verdict(row: Row, target: Target | Limit) -> tuple[str, str, str]:
+    """What was asked, what was seen, and whether that reaches it."""
+    what = {"seconds": "", "cpu": " of CPU", "peak": " of peak memory", "size": ""}[target.measure]
+    ours = row.taken.get(target.ours, Taken()).median(target.measure)
+    if isinstance(target, Limit):
+        unit = "MB" if target.measure in {"peak", "size"} else "ms"
+        asked = f"{target.ours}: under {target.most * SCALES[unit]:g} {unit}{what}"
+        if ours is None:
+            return asked, "not measured", ""
+        return asked, f"{shown(ours, unit)} {unit}", "yes" if ours < target.most else "**no**"
+    theirs = {
+        name: value
+        for name in target.theirs
+        if name in row.taken and (value := row.taken[name].median(target.measure)) is not None
+    }
+    against = target.theirs[0] if len(target.theirs) == 1 else "the best of its peers"
+    asked = f"{target.ours}: {target.factor:g} x {against}{what}"
+    if ours is None or not theirs:
+        return asked, "not measured", ""
+    best = min(theirs, key=theirs.__getitem__)
+    # Nothing at all is as good as any multiple.
+    seen = theirs[best] / max(ours, 1e-12)
+    name = "" if len(target.theirs) == 1 else f" ({best})"
+    return asked, f"{seen:.2f} x{name}", "yes" if seen >= target.factor else "**no**"
+
+
+def machine(load: tuple[float, float, float]) -> Iterator[str]:
+    now = datetime.now(timezone.utc)
+    yield f"- {now:%Y-%m-%d %H:%M} UTC, boardlot {version('boardlot')}"
+    yield f"- {processor()}, {cores()} cores, {platform.system()} {platform.machine()}"
+    yield f"- {platform.python_implementation()} {platform.python_version()}"
+    yield f"- load of the machine before: {load[0]:.1f}, after: {os.getloadavg()[0]:.1f}"
+    yield "- " + ", ".join(f"{name} {release}" for name, release in releases())
+
+
+def releases() -> Iterator[tuple[str, str]]:
+    for name in PEERS:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def markdown(
+    rows: list[Row], left_out: dict[str, str], quick: bool, load: tuple[float, float, float]
+) -> str:
+    lines = ["# Results", ""]
+    if quick:
+        lines += ["A quick run: less work in each round, so more noise.", ""]
+    lines += [*machine(load), ""]
+    lines += ["Medians; how to read them is in [README.md](README.md).", ""]
+    lines += ["## Targets", "", "| Row | Target | Seen | Reached |", "|---|---|---:|---|"]
+    for row in rows:
+        for target in row.targets:
+            lines.append("| " + " | ".join([row.title, *verdict(row, target)]) + " |")
+    lines.append("")
+    for topic, reason in left_out.items():
+        lines += [f"Not measured: `{topic}`: {reason}.", ""]
+    lines += ["![Ratios to boardlot](" + ("results-quick" if quick else "results") + ".png)", ""]
+    lines += ["## Rows", ""]
+    for row in rows:
+        lines += table(row)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def chart(rows: list[Row], path: Path) -> None:
+    """What the peers took, as multiples of boardlot, on a logarithmic axis."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    bars: list[tuple[str, str, float] | None] = []
+    for row in rows:
+        base = row.taken[row.ours].median(row.measure)
+        if not row.targets or row.measure != "seconds" or not base or base <= 0:
+            continue
+        if len(row.taken) < 2:
+            continue
+        for name, taken in row.taken.items():
+            bars.append((row.title, name, max((taken.median() or 0.0) / base, 1e-3)))
+        bars.append(None)
+    figure, axes = plt.subplots(figsize=(8, 0.16 * len(bars) + 1.0))
+    title = ""
+    labels = []
+    places = range(len(bars), 0, -1)
+    for place, bar in zip(places, bars, strict=True):
+        labels.append(bar[1] if bar else "")
+        if bar is None:
+            continue
+        if bar[0] != title:
+            title = bar[0]
+            beside = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 6}
+            axes.text(1.02, place, title, **beside)
+        color = "#d9480f" if bar[1].startswith("boardlot") else "#868e96"
+        axes.barh(place, bar[2] - 1, left=1, color=color, height=0.7)
+        axes.plot(bar[2], place, marker="o", markersize=3, color=color)
+        # Outside of the bar, which begins at 1.
+        where, align = (bar[2] / 1.05, "right") if bar[2] < 1 else (bar[2] * 1.05, "left")
+        axes.text(where, place, f"{bar[2]:.2f}", va="center", ha=align, fontsize=5)
+    axes.axvline(1.0, color="#d9480f", linewidth=0.6)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_yticks(list(places), labels, fontsize=5)
+    axes.set_xlabel("time as a multiple of boardlot's: to the right is slower", fontsize=7)
+    axes.tick_params(axis="x", labelsize=6)
+    axes.set_ylim(0, len(bars) + 1)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+    plt.close(figure)

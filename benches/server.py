@@ -1,0 +1,134 @@
+"""A server of fixed pages on 127.0.0.1, in a process of its own.
+
+It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
+each request costs one parse of its first line. The account's number is how many pages of deals it
+has, the plate's how many stocks. The sandbox, which checks everything, serves the rows that say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+
+from . import data
+
+PLATE = re.compile(rb"/plate/HK\.BK(\d+)/stock$")
+DEALS = re.compile(rb"/accounts/(\d+)/fills_history\?(?:.*&)?page_flag=(\d*)")
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+
+
+class Pages:
+    def __init__(self) -> None:
+        orders = data.sim_orders()
+        self.orders = ANSWER % len(orders) + orders
+        self.deals = data.fills_rows()
+        self.plates: dict[int, bytes] = {}
+
+    def answer(self, target: bytes) -> bytes:
+        if target.endswith(b"/orders"):
+            return self.orders
+        if found := DEALS.search(target):
+            pages, page = int(found[1]), int(found[2] or 0)
+            rows = self.deals[page % len(self.deals)]
+            body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
+        elif found := PLATE.search(target):
+            body = self.plate(min(int(found[1]), 10_000))
+        elif target.endswith(b"/server-time"):
+            body = b'{"server_time_ms":"%d"}' % (time.time_ns() // 1_000_000)
+        else:
+            return NOT_FOUND
+        return ANSWER % len(body) + body
+
+    def plate(self, count: int) -> bytes:
+        if count not in self.plates:
+            self.plates[count] = data.plate_stocks(count)
+        return self.plates[count]
+
+
+class Connected(asyncio.Protocol):
+    def __init__(self, pages: Pages) -> None:
+        self.pages = pages
+        self.unread = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def data_received(self, received: bytes) -> None:
+        self.unread += received
+        while (end := self.unread.find(b"\r\n\r\n")) >= 0:
+            head = self.unread[:end]
+            length = LENGTH.search(head)
+            after = end + 4 + (int(length[1]) if length else 0)
+            if len(self.unread) < after:
+                return
+            self.unread = self.unread[after:]
+            self.transport.write(self.pages.answer(head.split(b" ", 2)[1]))
+
+
+def serve(ready: Connection) -> None:
+    import uvloop
+
+    loop = uvloop.new_event_loop()
+    pages = Pages()
+    listening = loop.create_server(lambda: Connected(pages), "127.0.0.1", 0, backlog=1024)
+    server = loop.run_until_complete(listening)
+    ready.send(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    loop.run_forever()
+
+
+def serve_sandbox(ready: Connection, options: dict) -> None:
+    import boardlot as bl
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
+
+    latency = options.pop("latency", 0.0)
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with bl.Sandbox(faults=bl.Faults(latency=latency), **options) as sandbox:
+        key_id = sandbox.upload_key(public.decode())
+        ready.send((sandbox.base_url, key_id, private.decode(), sandbox.accounts))
+        # Until the other end is gone.
+        with suppress(EOFError):
+            ready.recv()
+
+
+@contextmanager
+def fixed_pages() -> Iterator[str]:
+    """The base URL, while it serves."""
+    with _process(serve) as line:
+        yield line
+
+
+@contextmanager
+def sandbox(**options: object) -> Iterator[tuple[str, str, str, dict[str, list[str]]]]:
+    """Base URL, key id, private key and accounts of boardlot's sandbox, while it serves."""
+    with _process(serve_sandbox, options) as line:
+        yield line
+
+
+@contextmanager
+def _process(target, *arguments):
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield ours.recv()
+    finally:
+        ours.close()
+        process.terminate()
+        process.join()

@@ -1,0 +1,45 @@
+"""`boardlot keygen`: a new key pair for signed requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from boardlot.cli.files import refuse_existing, write_secret
+
+__all__ = ["command"]
+
+
+@click.command("keygen")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--algorithm",
+    type=click.Choice(["Ed25519", "RSA-SHA256"]),
+    default="Ed25519",
+    show_default=True,
+)
+@click.option(
+    "--bits",
+    type=click.Choice(["2048", "3072", "4096"]),
+    default="3072",
+    show_default=True,
+    help="Size of an RSA key.",
+)
+def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str) -> None:
+    """Make a key pair: the private key goes into FILE, the public key to stdout.
+
+    FILE is readable by you alone and never overwritten. Upload the public key in the service's
+    developer dashboard, and give the key id that you get there to `boardlot.ApiKey`.
+
+    \b
+    boardlot keygen key.pem > key.pub
+    """
+    import boardlot as bl
+
+    refuse_existing(file)
+    key = bl.generate_key(algorithm, bits=int(bits))
+    write_secret(file, key.private_pem)
+    click.echo(f"wrote the private key to {file}; upload the public key below", err=True)
+    click.echo(key.public_pem, nl=False)

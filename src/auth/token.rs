@@ -1,0 +1,313 @@
+//! The token set: what a login gives, how long it lasts, and how it lies in a store.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Raised with every change that an older release would misread.
+const FORMAT_VERSION: u32 = 1;
+/// A token is renewed this long before it ends, or a tenth of its life where that is less.
+const AHEAD_MAX: Duration = Duration::from_secs(60);
+/// A hundred years: what is longer is taken for this.
+const LIFE_MAX_SECONDS: f64 = 3.2e9;
+
+/// The answer of the token endpoint (section 2.2).
+pub struct TokenAnswer {
+    pub access_token: Zeroizing<String>,
+    /// On code exchange only.
+    pub refresh_token: Option<Zeroizing<String>>,
+    pub lifetime: Duration,
+    /// `None` where the answer leaves it out: the scopes are as before.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// The tokens of one client for one service.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenSet {
+    version: u32,
+    pub client_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<Zeroizing<String>>,
+    pub access_token: Zeroizing<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<Zeroizing<String>>,
+    /// The service refused the refresh token for good: nobody need ask again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refresh_refused: bool,
+    /// By the local clock, in milliseconds since 1970.
+    pub expires_at_ms: i64,
+    pub lifetime_ms: i64,
+    pub scopes: Vec<String>,
+    /// The port of the redirect URI that the client is registered with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect_port: Option<u16>,
+}
+
+impl TokenSet {
+    /// The tokens of a new login; `asked_at_ms` is when they were asked for.
+    pub fn new(client: &Registration, answer: TokenAnswer, asked_at_ms: i64) -> Self {
+        let lifetime_ms = millis(answer.lifetime);
+        TokenSet {
+            version: FORMAT_VERSION,
+            client_id: client.client_id.clone(),
+            client_secret: client.client_secret.clone(),
+            access_token: answer.access_token,
+            refresh_token: answer.refresh_token,
+            refresh_refused: false,
+            expires_at_ms: asked_at_ms.saturating_add(lifetime_ms),
+            lifetime_ms,
+            scopes: answer.scopes.unwrap_or_default(),
+            redirect_port: Some(client.redirect_port),
+        }
+    }
+
+    /// The tokens after a refresh. The service does not repeat the refresh token.
+    #[must_use]
+    pub fn refreshed(&self, answer: TokenAnswer, asked_at_ms: i64) -> Self {
+        let lifetime_ms = millis(answer.lifetime);
+        TokenSet {
+            access_token: answer.access_token,
+            refresh_token: answer.refresh_token.or_else(|| self.refresh_token.clone()),
+            expires_at_ms: asked_at_ms.saturating_add(lifetime_ms),
+            lifetime_ms,
+            scopes: answer.scopes.unwrap_or_else(|| self.scopes.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The same tokens, of which the refresh token serves no more.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        TokenSet { refresh_refused: true, ..self }
+    }
+
+    /// Whether the access token should be renewed before it is used.
+    pub fn ends_soon(&self, now_ms: i64) -> bool {
+        let ahead = (self.lifetime_ms / 10).min(millis(AHEAD_MAX));
+        now_ms >= self.expires_at_ms.saturating_sub(ahead)
+    }
+
+    pub fn has_ended(&self, now_ms: i64) -> bool {
+        now_ms >= self.expires_at_ms
+    }
+
+    pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
+        write_json(self)
+    }
+
+    /// Reads what `write` wrote; `what` names it in errors.
+    pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
+        let set: TokenSet = read_json(bytes, what)?;
+        check_version(set.version, what)?;
+        if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
+    }
+
+    /// Every secret in it, to be struck out of errors.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let others = self.refresh_token.iter().chain(&self.client_secret);
+        std::iter::once(&self.access_token).chain(others).map(|secret| secret.as_str())
+    }
+}
+
+impl fmt::Debug for TokenSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "TokenSet({}, {:?}, ...)", self.client_id, self.scopes)
+    }
+}
+
+impl fmt::Debug for TokenAnswer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("TokenAnswer(...)")
+    }
+}
+
+/// A registered client. The service matches the redirect URI exactly, so the port belongs to it.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    version: u32,
+    pub client_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<Zeroizing<String>>,
+    pub redirect_port: u16,
+}
+
+impl Registration {
+    pub fn new(
+        client_id: String,
+        client_secret: Option<Zeroizing<String>>,
+        redirect_port: u16,
+    ) -> Self {
+        Registration { version: FORMAT_VERSION, client_id, client_secret, redirect_port }
+    }
+
+    pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
+        write_json(self)
+    }
+
+    pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
+        let registration: Registration = read_json(bytes, what)?;
+        check_version(registration.version, what)?;
+        Ok(registration)
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Registration({}, port {})", self.client_id, self.redirect_port)
+    }
+}
+
+/// The life of a token from its number of seconds; a negative one is none.
+pub fn lifetime(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFE_MAX_SECONDS)))
+}
+
+/// What may stand behind `Bearer`.
+pub fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Milliseconds since 1970 by the local clock.
+pub fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(millis).unwrap_or_default()
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Far above any token set, so that the buffer does not move and leave copies behind.
+const WRITTEN_MAX_BYTES: usize = 32 * 1024;
+
+fn write_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(WRITTEN_MAX_BYTES));
+    serde_json::to_writer(&mut *bytes, value)
+        .map_err(|error| ErrorKind::Store(format!("the tokens cannot be written: {error}")))?;
+    Ok(bytes)
+}
+
+fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    // The words of a parser may quote what it read, so they are not shown.
+    let versioned: Versioned = serde_json::from_slice(bytes).map_err(|_| unreadable(what))?;
+    check_version(versioned.version, what)?;
+    serde_json::from_slice(bytes).map_err(|_| unreadable(what))
+}
+
+fn check_version(version: u32, what: &str) -> Result<()> {
+    if version == FORMAT_VERSION {
+        return Ok(());
+    }
+    Err(ErrorKind::Store(format!(
+        "{what} is of format version {version}, and this release reads version {FORMAT_VERSION}; \
+         use the release that wrote it, or delete it and log in again"
+    ))
+    .into())
+}
+
+fn unreadable(what: &str) -> Error {
+    ErrorKind::Store(format!("{what} is no token set; delete it and log in again")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn answer(seconds: u64) -> TokenAnswer {
+        TokenAnswer {
+            access_token: Zeroizing::new("access-1".into()),
+            refresh_token: Some(Zeroizing::new("refresh-1".into())),
+            lifetime: Duration::from_secs(seconds),
+            scopes: Some(vec!["quote:read".into()]),
+        }
+    }
+
+    fn set(seconds: u64) -> TokenSet {
+        TokenSet::new(&Registration::new("c".into(), None, 4000), answer(seconds), 1_000_000)
+    }
+
+    #[test]
+    fn a_token_is_renewed_a_minute_or_a_tenth_of_its_life_ahead() {
+        let long = set(7200);
+        assert!(!long.ends_soon(1_000_000 + 7_139_999));
+        assert!(long.ends_soon(1_000_000 + 7_140_000));
+        let short = set(10);
+        assert!(!short.ends_soon(1_000_000 + 8_999));
+        assert!(short.ends_soon(1_000_000 + 9_000));
+        assert!(!short.has_ended(1_000_000 + 9_999) && short.has_ended(1_010_000));
+    }
+
+    #[test]
+    fn a_refresh_keeps_the_refresh_token_and_narrows_the_scopes() {
+        let mut answered = answer(5);
+        answered.refresh_token = None;
+        answered.access_token = Zeroizing::new("access-2".into());
+        answered.scopes = Some(Vec::new());
+        let next = set(10).refreshed(answered, 2_000_000);
+        assert_eq!(next.refresh_token.as_deref().map(String::as_str), Some("refresh-1"));
+        assert_eq!((next.expires_at_ms, next.scopes.len()), (2_005_000, 0));
+        let kept = next.refreshed(TokenAnswer { scopes: None, ..answer(1) }, 0);
+        assert!(kept.scopes.is_empty());
+    }
+
+    #[test]
+    fn odd_lifetimes_are_cut_or_refused() {
+        assert_eq!(lifetime(1e300), Some(Duration::from_secs_f64(LIFE_MAX_SECONDS)));
+        assert_eq!(lifetime(0.0), Some(Duration::ZERO));
+        assert_eq!(lifetime(-1.0), None);
+        assert_eq!(lifetime(f64::NAN), None);
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let shown = format!("{:?} {:?}", set(1), answer(1));
+        assert!(!shown.contains("access-1") && !shown.contains("refresh-1"), "{shown}");
+        assert_eq!(set(1).secrets().count(), 2);
+    }
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let text = r#"{"version":2,"new":true}"#;
+        let error = TokenSet::read(text.as_bytes(), "the entry").expect_err("refused").to_string();
+        assert!(error.contains("version 2") && error.contains("the entry"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            access in "[!-~]{1,80}",
+            refresh in proptest::option::of("\\PC{0,80}"),
+            seconds in 0u64..1_000_000_000,
+            scopes in proptest::collection::vec("[!-~]{1,20}", 0..6),
+            port in any::<u16>(),
+        ) {
+            let answer = TokenAnswer {
+                access_token: Zeroizing::new(access),
+                refresh_token: refresh.map(Zeroizing::new),
+                lifetime: Duration::from_secs(seconds),
+                scopes: Some(scopes),
+            };
+            let set = TokenSet::new(&Registration::new("c".into(), None, port), answer, 5);
+            prop_assert!(TokenSet::read(&set.write().expect("written"), "it").expect("read") == set);
+        }
+
+        #[test]
+        fn what_is_no_token_set_is_a_store_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let error = TokenSet::read(&bytes, "it").expect_err("refused");
+            prop_assert!(matches!(error.kind.as_ref(), ErrorKind::Store(_)));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A callback: the parameters that the browser, or the user, brings back, and whether to believe
+//! them.
+
+use url::{Url, form_urlencoded};
+use zeroize::Zeroizing;
+
+use super::{CALLBACK_PATH, Code};
+use crate::{
+    auth::Attempt,
+    decode::shown,
+    error::{Error, ErrorKind, Result},
+};
+
+/// Far above any real one.
+const URL_MAX_BYTES: usize = 32 * 1024;
+
+/// The parameters of a callback, not yet believed.
+pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
+
+/// What a callback means to a login.
+pub enum Verdict {
+    Code(Code),
+    Error {
+        error: String,
+        description: String,
+    },
+    /// Not of this login: it goes on as if nothing had come.
+    Foreign(&'static str),
+}
+
+impl Callback {
+    pub fn of_query(query: &str) -> Self {
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let wiped = |text: std::borrow::Cow<'_, str>| Zeroizing::new(text.into_owned());
+        Callback(pairs.map(|(name, value)| (wiped(name), wiped(value))).collect())
+    }
+
+    /// The callback URL as it stands in the browser's address bar.
+    pub fn of_url(text: &str, port: u16) -> Result<Self> {
+        let place = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
+        let url = if text.len() <= URL_MAX_BYTES { Url::parse(text.trim()).ok() } else { None };
+        let query = url.as_ref().and_then(|url| {
+            let ours = url.scheme() == "http"
+                && url.host_str() == Some("127.0.0.1")
+                && url.port_or_known_default() == Some(port)
+                && url.path() == CALLBACK_PATH
+                && url.username().is_empty();
+            if ours { url.query() } else { None }
+        });
+        match query {
+            Some(query) => Ok(Self::of_query(query)),
+            None => Err(invalid(&format!(
+                "what was given is no callback URL of this login, which begins with {place}?code="
+            ))),
+        }
+    }
+
+    /// The state decides first; without it nothing else is looked at.
+    pub fn judge(&self, attempt: &Attempt) -> Verdict {
+        let Some(state) = self.only("state") else {
+            return Verdict::Foreign("the callback has no state, or two");
+        };
+        if !attempt.has_state(state) {
+            return Verdict::Foreign("the state of the callback is not that of this login");
+        }
+        match (self.only("code"), self.only("error")) {
+            (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
+                Verdict::Code(Zeroizing::new(code.to_owned()))
+            }
+            // A code beside an error is not believed.
+            (_, Some(error)) if !error.is_empty() => Verdict::Error {
+                error: shown(error),
+                description: self.only("error_description").map(shown).unwrap_or_default(),
+            },
+            _ => Verdict::Foreign("the callback has no code, or two"),
+        }
+    }
+
+    fn only(&self, name: &str) -> Option<&str> {
+        let mut found = self.0.iter().filter(|(known, _)| known.as_str() == name);
+        match (found.next(), found.next()) {
+            (Some((_, value)), None) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.0.iter().filter(|(known, _)| known.as_str() == name).count()
+    }
+}
+
+/// A callback that is not accepted; the standard's code for a malformed request.
+pub fn invalid(why: &str) -> Error {
+    ErrorKind::OAuth { error: "invalid_request".to_owned(), description: why.to_owned() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(query: &str) -> String {
+        let attempt =
+            Attempt { verifier: Zeroizing::new("v".into()), state: Zeroizing::new("right".into()) };
+        match Callback::of_query(query).judge(&attempt) {
+            Verdict::Code(code) => format!("code {}", *code),
+            Verdict::Error { error, description } => format!("error {error} {description}"),
+            Verdict::Foreign(_) => "foreign".into(),
+        }
+    }
+
+    #[test]
+    fn only_one_code_with_the_right_state_counts() {
+        assert_eq!(judged("code=a%2Bb&state=right"), "code a+b");
+        assert_eq!(judged("state=right&code=a&extra=1"), "code a");
+        assert_eq!(judged("code=a&error=x&state=right"), "error x ");
+        for query in [
+            "",
+            "code=a",
+            "state=right",
+            "code=a&state=wrong",
+            "code=a&state=",
+            "code=&state=right",
+            "code=a&code=b&state=right",
+            "code=a&state=right&state=right",
+            "error=x&state=wrong",
+            "error=x",
+            "error=&state=right",
+        ] {
+            assert_eq!(judged(query), "foreign", "{query}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_surfaced_without_control_characters() {
+        let query = "error=access_denied&error_description=no%1b%5b2J+way&state=right";
+        assert_eq!(judged(query), "error access_denied no[2J way");
+    }
+
+    #[test]
+    fn a_pasted_callback_is_of_this_port_and_path() {
+        assert!(Callback::of_url(" http://127.0.0.1:4000/callback?code=a&state=b\n", 4000).is_ok());
+        for text in [
+            "",
+            "x",
+            "http://",
+            "\0",
+            "code=a&state=b",
+            "http://127.0.0.1:4000/callback",
+            "http://127.0.0.1:4000/callback#code=a&state=b",
+            "http://127.0.0.1:4001/callback?code=a&state=b",
+            "https://127.0.0.1:4000/callback?code=a&state=b",
+            "http://evil.example:4000/callback?code=a&state=b",
+            "http://127.0.0.1:4000/other?code=a&state=b",
+        ] {
+            let error = Callback::of_url(text, 4000).err().expect(text);
+            assert!(matches!(error.kind.as_ref(), ErrorKind::OAuth { .. }), "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The token endpoint: a code for tokens, and a refresh token for a new access token (4.1).
+
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header::CONTENT_TYPE};
+use serde::Serialize;
+
+use super::{Asked, OAuth, Refused, clients::Client, fields::Fields};
+use crate::{
+    api::TOKEN,
+    sandbox::{
+        outcome::Outcome,
+        reply::json,
+        tokens::{Exchange, Issued, Tokens},
+    },
+};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[derive(Serialize)]
+struct TokenAnswer<'a> {
+    access_token: &'a str,
+    token_type: &'static str,
+    expires_in: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<&'a str>,
+    scope: String,
+}
+
+pub fn grant(oauth: &OAuth, tokens: &Tokens, asked: &Asked<'_>) -> Result<Outcome, Refused> {
+    if !is_form(asked) {
+        return Err(Refused::invalid_request(format!("the content type is not {FORM}")));
+    }
+    let fields = Fields::read(&TOKEN, asked.body);
+    if let Some(name) = fields.doubled() {
+        let shown: String = name.chars().take(64).collect();
+        let message = format!("{} is given twice", shown.escape_debug());
+        return Err(Refused::invalid_request(message));
+    }
+    let grant_type = match fields.required("grant_type") {
+        Ok(grant_type) => grant_type,
+        Err(_) if fields.all("grant_type").any(|text| !text.is_empty()) => {
+            return Err(Refused::new("unsupported_grant_type", "no such grant"));
+        }
+        Err(missing) => return Err(missing.into()),
+    };
+    let refreshing = grant_type == "refresh_token";
+    let client = authenticated(oauth, &fields, refreshing)?;
+    let issued = if refreshing {
+        let refresh_token = fields.required("refresh_token")?;
+        if !client.refreshes {
+            let message = "the client did not register for refresh_token";
+            return Err(Refused::new("unauthorized_client", message));
+        }
+        tokens.refresh(refresh_token, &client.id, oauth.token_lifetime)?
+    } else {
+        let exchange = Exchange {
+            code: fields.required("code")?,
+            client_id: &client.id,
+            redirect_uri: fields.required("redirect_uri")?,
+            verifier: fields.required("code_verifier")?,
+            refreshes: client.refreshes,
+        };
+        tokens.exchange(exchange, oauth.token_lifetime, asked.now_ms)?
+    };
+    match issued {
+        Ok(issued) => Ok(answer(oauth, &issued)),
+        Err(invalid) => Err(Refused::new("invalid_grant", invalid)),
+    }
+}
+
+/// The client, which a confidential one proves to be where the document wants it to.
+fn authenticated(oauth: &OAuth, fields: &Fields, refreshing: bool) -> Result<Arc<Client>, Refused> {
+    let id = fields.required("client_id")?;
+    let presented = fields.optional("client_secret")?;
+    let invalid_client = |description: &str| {
+        let refused = Refused::new("invalid_client", description);
+        Err(Refused { status: StatusCode::UNAUTHORIZED, ..refused })
+    };
+    let Some(client) = oauth.clients.get(id) else {
+        return invalid_client("the client is not known");
+    };
+    match presented {
+        Some(secret) if !client.has_secret(secret) => {
+            invalid_client("client_secret is not the client's")
+        }
+        None if refreshing && client.is_confidential() => {
+            invalid_client("client_secret is missing")
+        }
+        _ => Ok(client),
+    }
+}
+
+fn answer(oauth: &OAuth, issued: &Issued) -> Outcome {
+    let body = TokenAnswer {
+        access_token: &issued.access_token,
+        token_type: "Bearer",
+        // Rounded down: it is good for at least that long.
+        expires_in: oauth.token_lifetime.as_secs(),
+        refresh_token: issued.refresh_token.as_deref(),
+        scope: issued.scopes.to_text(),
+    };
+    Outcome::json(StatusCode::OK, json(&body))
+}
+
+/// Whether the body is a form; parameters of the content type, such as a charset, are let pass.
+fn is_form(asked: &Asked<'_>) -> bool {
+    let content_type = asked.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type
+        .and_then(|text| text.split(';').next())
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(FORM))
+}

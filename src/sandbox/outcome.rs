@@ -1,0 +1,73 @@
+//! An answer before it is sent.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::Response,
+};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+/// Where a connection is closed in the middle of a body, the first half gets this long to leave.
+const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Outcome {
+    pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
+        Outcome { status, headers: HeaderMap::new(), body }.with(CONTENT_TYPE, JSON)
+    }
+
+    pub fn html(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
+        Outcome { status, headers: HeaderMap::new(), body: body.into() }.with(CONTENT_TYPE, HTML)
+    }
+
+    /// An answer that belongs to no endpoint.
+    pub fn plain(status: StatusCode, message: &str) -> Self {
+        let body = format!(r#"{{"code":{},"msg":"{message}"}}"#, status.as_u16());
+        Outcome::json(status, body.into_bytes())
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Cut in the middle of the body where it is to be truncated.
+    pub fn response(self, truncated: bool) -> Response {
+        let length = self.body.len();
+        let body = if truncated { first_half(self.body) } else { Body::from(self.body) };
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// The first half of a body, and then an error, upon which the connection is closed.
+fn first_half(mut body: Vec<u8>) -> Body {
+    use futures_util::stream::{self, StreamExt};
+    body.truncate(body.len() / 2);
+    let half = stream::once(async move { Ok(Bytes::from(body)) });
+    let end = stream::once(async {
+        tokio::time::sleep(TRUNCATION_PAUSE).await;
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+    });
+    Body::from_stream(half.chain(end))
+}

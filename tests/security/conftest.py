@@ -1,0 +1,53 @@
+"""What holds for every test here: no real browser is opened, and long forms are asked for."""
+
+import os
+import sys
+
+import pytest
+
+from .authorization_server import AuthorizationServer
+from .support import OPENERS, write_opener
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "slow" in config.option.markexpr:
+        return
+    long_forms = [item for item in items if item.get_closest_marker("slow")]
+    if long_forms:
+        items[:] = [item for item in items if item not in long_forms]
+        config.hook.pytest_deselected(items=long_forms)
+
+
+@pytest.fixture(autouse=True)
+def opened(tmp_path_factory, monkeypatch):
+    """Stands in for every browser; gives a folder with a file for each time one was opened."""
+    folder = tmp_path_factory.mktemp("openers")
+    noted = folder / "noted"
+    noted.mkdir()
+    for name in OPENERS:
+        write_opener(folder / name, noted, sys.executable)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("BROWSER", str(folder / "xdg-open"))
+    monkeypatch.setenv("DISPLAY", ":99")
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    return noted
+
+
+@pytest.fixture
+def server():
+    """An authorization server that the client gave no reason to complain."""
+    with AuthorizationServer() as running:
+        yield running
+        assert running.complaints == []
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where an encrypted store goes: in a folder that does not exist yet."""
+    return tmp_path / "tokens" / "boardlot.tokens"

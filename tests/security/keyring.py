@@ -1,0 +1,124 @@
+"""A Secret Service of the test's own: a session bus, an empty home, GNOME's keyring daemon."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import textwrap
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# As it was before any test put stand-ins for browsers into it.
+ENVIRONMENT = dict(os.environ)
+NEEDED = ("dbus-daemon", "gnome-keyring-daemon")
+# No folder of services: nothing is started by the bus that the test did not start.
+BUS = """\
+    <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+     "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+    <busconfig>
+      <type>session</type>
+      <listen>unix:path={path}</listen>
+      <policy context="default">
+        <allow send_destination="*" eavesdrop="true"/>
+        <allow eavesdrop="true"/>
+        <allow own="*"/>
+      </policy>
+    </busconfig>
+    """
+UNLOCKED, LOCKED, ABSENT = "unlocked", "locked", "absent"
+
+
+def missing():
+    path = ENVIRONMENT.get("PATH")
+    return [name for name in NEEDED if shutil.which(name, path=path) is None]
+
+
+@dataclass
+class Session:
+    """A user's session, with the environment that its programs have."""
+
+    home: Path
+    environment: dict
+    _running: list = field(default_factory=list)
+
+    def start(self, *command, **options):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        child = subprocess.Popen(command, env=self.environment, **{**pipes, **options})
+        self._running.append(child)
+        return child
+
+    def stop(self):
+        for child in reversed(self._running):
+            child.kill()
+            child.communicate()
+        self._running.clear()
+
+
+@contextlib.contextmanager
+def session(folder, state=UNLOCKED):
+    """A session whose Secret Service is `state`."""
+    home, runtime = folder / "home", folder / "run"
+    for place in (home, runtime):
+        place.mkdir(mode=0o700)
+    kept = {"PATH": ENVIRONMENT["PATH"], "LANG": "C.UTF-8"}
+    kept |= {
+        name: ENVIRONMENT[name] for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if name in ENVIRONMENT
+    }
+    bus = runtime / "bus"
+    environment = {
+        **kept,
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(runtime),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}",
+    }
+    told = Session(home, environment)
+    try:
+        configuration = folder / "bus.conf"
+        configuration.write_text(textwrap.dedent(BUS).format(path=bus))
+        told.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
+        wait_for(bus.exists, "the session bus")
+        if state != ABSENT:
+            start_keyring(told, unlock=True)
+        if state == LOCKED:
+            stop_keyring(told)
+            start_keyring(told, unlock=False)
+        yield told
+    finally:
+        told.stop()
+
+
+def start_keyring(told, unlock):
+    command = ["gnome-keyring-daemon", "--foreground", "--components=secrets"]
+    daemon = told.start(*command, *(["--unlock"] if unlock else []))
+    if unlock:
+        daemon.stdin.write(b"keyring-password")
+    daemon.stdin.close()
+    daemon.stdin = None
+    wait_for(lambda: owned(told), "the keyring daemon")
+
+
+def stop_keyring(told):
+    daemon = told._running.pop()
+    daemon.terminate()
+    daemon.communicate()
+    wait_for(lambda: not owned(told), "the end of the keyring daemon")
+
+
+def owned(told):
+    """Whether somebody on the bus is the Secret Service."""
+    command = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/"]
+    command += ["org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
+    asked = subprocess.run(command, env=told.environment, capture_output=True, check=False)
+    return b"boolean true" in asked.stdout
+
+
+def wait_for(ready, what, seconds=15.0):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, f"{what} did not come up"
+        time.sleep(0.05)

@@ -1,0 +1,206 @@
+"""A login in a real Chromium: the sandbox's consent page, and the callback page."""
+
+from urllib.parse import urlsplit
+
+import boardlot as bl
+import pytest
+
+from .support import place_of, query_of, scopes_of, waiting
+from .webdriver import Browser, programs
+
+USER, PASSWORD = "demo", "demo"
+BUTTONS = "button, input[type=submit]"
+TAB, SPACE, ENTER = "\ue004", " ", "\ue007"
+
+
+@pytest.fixture(params=[True, False], ids=["script", "no script"])
+def page(tmp_path, request):
+    browser, driver = programs()
+    if browser is None:
+        pytest.skip("chromium is not installed (Debian: chromium, chromium-driver)")
+    assert driver is not None, "chromium is there, but chromedriver is not (chromium-driver)"
+    with Browser(tmp_path, browser, driver, request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def sandbox():
+    with bl.Sandbox(seed=3) as running:
+        yield running
+
+
+def begun(sandbox):
+    flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore(), timeout=90.0)
+    return flow, waiting(flow)
+
+
+def allowing(page):
+    return page.named(BUTTONS, "allow", "authori[sz]e", "agree")
+
+
+def denying(page):
+    return page.named(BUTTONS, "deny", "refuse", "cancel")
+
+
+def check_form(page):
+    """What a person with a screen reader needs on any page with a form."""
+    assert page.all("html[lang]"), "the page does not say its language"
+    assert page.title.strip()
+    assert page.all("h1"), "the page has no heading"
+    assert not page.all("script"), "the page needs no script"
+    for field in page.all("input:not([type=hidden]):not([type=submit]), select"):
+        assert field.label.strip(), f"a field without a name: {field['name']}"
+    for button in page.all(BUTTONS):
+        assert button.role == "button" and button.label.strip()
+
+
+def signed_in(page, flow, tmp_path):
+    """Opens the flow's URL and signs in, on one page with the consent or on one before it."""
+    page.open(flow.url)
+    check_form(page)
+    (secret,) = page.all("input[type=password]")
+    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
+    user.type(USER)
+    secret.type(PASSWORD)
+    page.screenshot(tmp_path / "sign-in.png")
+    if not page.all("input[type=checkbox]"):
+        (button,) = page.named(BUTTONS, "sign", "log", "continue", "next")
+        button.click()
+        page.wait(lambda: page.all("input[type=checkbox]"))
+        check_form(page)
+
+
+def boxes(page):
+    found = {box["value"]: box for box in page.all("input[type=checkbox]")}
+    assert {"quote:read", "quote:write", "trade:read", "trade:write"} <= set(found)
+    for value, box in found.items():
+        assert box.role == "checkbox"
+        # The meaning, not only the bare value.
+        assert len(box.label) > len(value) or box.label.strip() != value
+    return found
+
+
+def landed(page, flow, tmp_path, name):
+    """The browser is on the callback page, which says what happened."""
+    port, _ = place_of(flow)
+    page.wait(lambda: urlsplit(page.url).port == port)
+    page.wait(lambda: page.text().strip())
+    page.screenshot(tmp_path / f"{name}.png")
+    assert page.title.strip() and page.all("h1")
+    assert "close" in page.text().lower()
+    assert not page.all("script")
+    assert query_of(flow.url)["state"] not in page.source
+    return page.text().lower()
+
+
+def test_a_login_without_trade_read_reads_quotes_and_may_not_trade(page, sandbox, tmp_path):
+    flow, login = begun(sandbox)
+    signed_in(page, flow, tmp_path)
+    for scope, box in boxes(page).items():
+        if box.selected == (scope == "trade:read"):
+            box.click()
+    page.screenshot(tmp_path / "consent.png")
+    (button,) = allowing(page)
+    button.click()
+    told = landed(page, flow, tmp_path, "allowed")
+    assert "error" not in told and "denied" not in told
+    oauth = login.get()
+    assert "quote:read" in scopes_of(oauth) and "trade:read" not in scopes_of(oauth)
+    with bl.Client(sandbox.base_url, auth=oauth) as client:
+        assert len(client.reference_futures("HK.HSImain")) > 0
+        assert len(client.dividends("HK.00700")) > 0
+        for refused in (
+            lambda: client.sim_orders(sandbox.accounts["sim"][0]),
+            lambda: list(client.fills_history(sandbox.accounts["trade"][0], "HK")),
+        ):
+            with pytest.raises(bl.PermissionDenied):
+                refused()
+
+
+def test_a_login_that_is_denied_says_so(page, sandbox, tmp_path):
+    flow, login = begun(sandbox)
+    signed_in(page, flow, tmp_path)
+    boxes(page)
+    (button,) = denying(page)
+    button.click()
+    landed(page, flow, tmp_path, "denied")
+    with pytest.raises(bl.OAuthError) as caught:
+        login.get()
+    assert caught.value.error == "access_denied"
+    assert not isinstance(caught.value, bl.LoginRequired) or caught.value.hint
+    assert not [seen for seen in sandbox.requests if "token" in str(seen)]
+
+
+def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
+    flow, login = begun(sandbox)
+    page.open(flow.url)
+    (secret,) = page.all("input[type=password]")
+    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
+    user.type(USER)
+    secret.type("wrong")
+    (button, *_) = allowing(page) or page.named(BUTTONS, "sign", "log", "continue", "next")
+    button.click()
+    port, _ = place_of(flow)
+    page.wait(lambda: page.all("input[type=password]"))
+    page.screenshot(tmp_path / "wrong.png")
+    assert urlsplit(page.url).port != port
+    assert page.text().strip()
+    assert not page.all("input[type=password][value='wrong']"), "the password is sent back"
+    assert not login.over(0.3)
+    # The same page can be tried again.
+    signed_in(page, flow, tmp_path)
+    (button,) = allowing(page)
+    button.click()
+    landed(page, flow, tmp_path, "allowed")
+    assert login.get().scopes
+
+
+def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
+    flow, login = begun(sandbox)
+    page.open(flow.url)
+    filled = set()
+    port, _ = place_of(flow)
+    for _ in range(60):
+        if urlsplit(page.url).port == port:
+            break
+        page.press(TAB)
+        here = page.focused()
+        kind, role = here["type"], here.role
+        if kind == "password" and "password" not in filled:
+            page.press(PASSWORD)
+            filled.add("password")
+        elif role == "textbox" and kind != "password" and "user" not in filled:
+            if not here["value"]:
+                page.press(USER)
+            filled.add("user")
+        elif kind == "checkbox" and not here.selected:
+            page.press(SPACE)
+        elif role == "button" and len(filled) == 2 and here not in denying(page):
+            page.press(ENTER)
+    landed(page, flow, tmp_path, "allowed")
+    assert "trade:read" in scopes_of(login.get())
+
+
+def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
+    flow, login = begun(sandbox)
+    port, _ = place_of(flow)
+    known = query_of(flow.url)["client_id"]
+    page.open(flow.url.replace(known, "unknown"))
+    page.screenshot(tmp_path / "unknown.png")
+    assert urlsplit(page.url).port != port and page.text().strip()
+    assert not page.all("input[type=password]")
+    # The login goes on: the page that was asked for first still works.
+    assert not login.over(0.3)
+    page.open(flow.url)
+    assert page.all("input[type=password]")
+
+
+def test_the_sandbox_authorizes_its_demo_user_without_a_browser(sandbox):
+    flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore(), timeout=30.0)
+    callback = sandbox.authorize_demo_user(flow.url, scopes=["quote:read"])
+    oauth = flow.finish(callback)
+    assert scopes_of(oauth) == {"quote:read"}
+    with bl.Client(sandbox.base_url, auth=oauth) as client:
+        assert len(client.reference_futures("HK.HSImain")) > 0
+        with pytest.raises(bl.PermissionDenied):
+            client.sim_orders(sandbox.accounts["sim"][0])

@@ -1,0 +1,222 @@
+"""Promise 12: the encrypted file fails closed, and stays as it was."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+import boardlot as bl
+import pytest
+
+from .authorization_server import AuthorizationServer
+from .stores import CANARY, OTHER_KEY, refused, saved, store_at, untouched, ways
+from .support import KEY, PASSPHRASE, client_of, data_files, files_of, open_bits, quotes, sign_in
+
+
+def test_security_12_nothing_is_readable_and_every_save_is_new(place, tmp_path):
+    folder = saved(place)
+    seen = set()
+    for n in range(3):
+        (data,) = data_files(folder).values()
+        seen.add(data)
+        assert b"canary" not in data and PASSPHRASE.encode() not in data
+        store_at(place).save(KEY, CANARY)
+        other = tmp_path / f"other-{n}" / place.name
+        saved(other)
+        seen.update(data_files(other.parent).values())
+    assert len(seen) == 6
+
+
+def test_security_12_a_passphrase_is_worth_its_time(place):
+    saved(place)
+    took = []
+    for _ in range(3):
+        start = time.process_time()
+        assert store_at(place).load(KEY) == CANARY
+        took.append(time.process_time() - start)
+    # Argon2id at the least that is recommended (19 MiB, twice) takes longer than that.
+    assert min(took) > 0.005
+
+
+@ways
+@pytest.mark.parametrize("wrong", ["", "x", PASSPHRASE + " ", PASSPHRASE.upper(), "\x00"])
+def test_security_12_a_wrong_passphrase_is_refused(place, way, wrong):
+    folder = saved(place)
+    with untouched(folder), pytest.raises((bl.StoreError, bl.ConfigError)) as caught:
+        store = store_at(place, wrong)
+        store.load(KEY) if way == "load" else store.save(KEY, b"new")
+    if wrong:
+        assert isinstance(caught.value, bl.StoreError)
+        assert str(folder) in str(caught.value) and caught.value.hint
+    assert store_at(place).load(KEY) == CANARY
+
+
+def test_security_12_a_passphrase_can_be_asked_for(place):
+    asked = []
+
+    def ask():
+        asked.append(1)
+        return PASSPHRASE
+
+    store = store_at(place, ask)
+    store.save(KEY, CANARY)
+    assert store.load(KEY) == CANARY and asked
+    assert store_at(place).load(KEY) == CANARY
+    folder = place.parent
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with untouched(folder), pytest.raises(KeyboardInterrupt):
+        store_at(place, fail).load(KEY)
+    for odd in (lambda: None, lambda: 5, lambda: b"\xff"):
+        with untouched(folder), pytest.raises((TypeError, bl.StoreError, bl.ConfigError)):
+            store_at(place, odd).load(KEY)
+
+
+def flipped(place, bits):
+    """Flips each given bit of the file by itself; the time of all is bounded, too."""
+    folder = saved(place)
+    ((path, good),) = data_files(folder).items()
+    chosen = bits(len(good))
+    for bit in chosen:
+        bad = bytearray(good)
+        bad[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(bad)
+        start = time.monotonic()
+        refused(place)
+        assert time.monotonic() - start < 10, bit
+        assert path.read_bytes() == bad, bit
+        if bit % 31 == 0:
+            refused(place, way="save")
+            assert path.read_bytes() == bad, bit
+    path.write_bytes(good)
+    assert store_at(place).load(KEY) == CANARY
+
+
+def test_security_12_any_flipped_bit_is_refused(place):
+    def some(length):
+        # Every bit of the first bytes, and a bit of each of many others.
+        places = {*range(0, length, max(1, length // 96)), *range(length - 16, length)}
+        return sorted({*range(24 * 8), *(byte * 8 + byte % 8 for byte in places)})
+
+    flipped(place, some)
+
+
+@pytest.mark.slow
+def test_security_12_each_flipped_bit_is_refused(place):
+    flipped(place, lambda length: range(length * 8))
+
+
+def test_security_12_a_file_cut_or_longer_is_refused(place):
+    folder = saved(place)
+    ((path, good),) = data_files(folder).items()
+    cuts = [good[:length] for length in {0, 1, 4, 16, 40, len(good) // 2, len(good) - 1}]
+    for bad in [*cuts, good + b"\x00", good + b"\n", good * 2, bytes(len(good)), CANARY, b"{}"]:
+        path.write_bytes(bad)
+        refused(place)
+        refused(place, way="save")
+        assert path.read_bytes() == bad
+
+
+def test_security_12_a_file_of_another_key_is_never_handed_out(tmp_path):
+    one, two = tmp_path / "one" / "tokens", tmp_path / "two" / "tokens"
+    store_at(one).save(KEY, CANARY)
+    for other in (OTHER_KEY, KEY.replace(":1 ", ":2 ")):
+        store_at(two).save(other, b"of the other")
+        ((path, _),) = data_files(two.parent).items()
+        ((_, foreign),) = data_files(one.parent).items()
+        path.write_bytes(foreign)
+        loaded = None
+        with contextlib.suppress(bl.StoreError):
+            loaded = store_at(two).load(other)
+        assert loaded is None
+        assert path.read_bytes() == foreign
+        path.unlink()
+
+
+def test_security_12_a_login_is_bound_to_its_origin(place):
+    with AuthorizationServer() as server, AuthorizationServer() as other:
+        oauth = sign_in(server, store_at(place))
+        assert list(quotes(client_of(server, oauth))) == []
+        for known in (oauth, bl.OAuth(next(iter(server.clients)), store=store_at(place))):
+            with pytest.raises((bl.LoginRequired, bl.ConfigError, bl.StoreError)):
+                quotes(client_of(other, known))
+        assert not any(
+            secret.encode() in seen.everything
+            for _, seen in other.seen
+            for secret in server.secrets
+        )
+
+
+@contextlib.contextmanager
+def mounted(folder, options="size=64k,mode=0700"):
+    """A small file system of its own."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_security_12_a_full_disk_keeps_the_file(tmp_path):
+    with mounted(tmp_path / "disk") as disk:
+        place = disk / "tokens" / "boardlot.tokens"
+        folder = saved(place)
+        filler = (disk / "filler").open("wb", buffering=0)
+        with filler, pytest.raises(OSError):
+            while True:
+                filler.write(b"x" * 512)
+        for _ in range(3):
+            with untouched(folder), pytest.raises(bl.StoreError) as caught:
+                store_at(place).save(KEY, CANARY * 100)
+            assert str(folder) in str(caught.value) and caught.value.hint
+        assert store_at(place).load(KEY) == CANARY
+        (disk / "filler").unlink()
+        store_at(place).save(KEY, CANARY * 10)
+        assert store_at(place).load(KEY) == CANARY * 10
+
+
+def test_security_12_a_read_only_folder_keeps_the_file(tmp_path):
+    with mounted(tmp_path / "disk") as disk:
+        place = disk / "tokens" / "boardlot.tokens"
+        folder = saved(place)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with untouched(folder):
+            refused(place, way="save")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")
+def test_security_12_a_folder_without_write_permission_keeps_the_file(place):
+    folder = saved(place)
+    folder.chmod(0o500)
+    try:
+        with untouched(folder):
+            refused(place, way="save")
+    finally:
+        folder.chmod(0o700)
+
+
+def test_security_12_a_login_that_cannot_be_stored_fails_closed(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    with AuthorizationServer() as server:
+        with pytest.raises(bl.StoreError):
+            sign_in(server, store_at(blocked / "tokens"))
+        for data in files_of(tmp_path).values():
+            assert not any(secret.encode() in data for secret in server.secrets)
+
+
+def test_security_12_a_login_leaves_no_secret_in_plain_text(place, tmp_path):
+    with AuthorizationServer() as server:
+        oauth = sign_in(server, store_at(place))
+        server.expire()
+        assert list(quotes(client_of(server, oauth))) == []
+        assert data_files(place.parent)
+        for path, data in files_of(tmp_path).items():
+            hits = [secret for secret in server.secrets if secret.encode() in data]
+            assert not hits, path
+        assert open_bits(place.parent) == {}

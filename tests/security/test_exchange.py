@@ -1,0 +1,131 @@
+"""Promise 9: the code is exchanged once, and the token answer is held to the document."""
+
+import os
+
+import boardlot as bl
+import pytest
+
+from .authorization_http import Fault
+from .support import (
+    Shelf,
+    begin,
+    client_of,
+    closed,
+    place_of,
+    quotes,
+    scopes_of,
+    sign_in,
+    tells_to_log_in,
+    visit,
+    waiting,
+)
+
+
+def test_security_09_the_code_is_exchanged_once(server):
+    flow = begin(server)
+    login = waiting(flow)
+    visit(server.authorize(flow.url))
+    login.get()
+    assert server.counts["authorization_code"] == 1
+    (seen,) = server.of("authorization_code")
+    assert seen.header("Content-Type").split(";")[0] == "application/x-www-form-urlencoded"
+    assert seen.query == "" and seen.header("Authorization") is None
+
+
+MISHAPS = {
+    "lost": Fault(lost=True),
+    "dropped": Fault(drop=True),
+    "503": Fault(status=503),
+    "429": Fault(status=429),
+    "refused": Fault(error="invalid_grant", description="code expired"),
+    "no json": Fault(body=b"<html>"),
+    "cut": Fault(body=b'{"access_token": "x"'),
+}
+
+
+@pytest.mark.parametrize("mishap", MISHAPS)
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_security_09_an_answer_that_may_be_lost_means_to_log_in_again(server, mishap, by_hand):
+    store = Shelf()
+    server.faults["authorization_code"] = MISHAPS[mishap]
+    flow = begin(server, store)
+    port, _ = place_of(flow)
+    url = server.authorize(flow.url)
+    with pytest.raises(bl.BoardlotError) as caught:
+        if by_hand:
+            flow.finish(url)
+        else:
+            login = waiting(flow)
+            visit(url)
+            login.get()
+    assert server.counts["authorization_code"] == 1
+    assert tells_to_log_in(caught.value), (str(caught.value), caught.value.hint)
+    assert not any(secret.encode() in kept for secret in server.secrets for kept in values(store))
+    assert closed(port)
+
+
+def values(store):
+    return [value for value in store.kept.values() if b"token" in value]
+
+
+def test_security_09_a_refusal_of_the_exchange_has_its_error(server):
+    server.faults["authorization_code"] = Fault(error="invalid_client", description="who?")
+    with pytest.raises(bl.OAuthError) as caught:
+        sign_in(server)
+    assert (caught.value.error, caught.value.description) == ("invalid_client", "who?")
+
+
+BAD_TOKENS = {
+    "mac": {"token_type": "MAC"},
+    "no type": {"token_type": None},
+    "a number": {"token_type": 1},
+    "empty type": {"token_type": ""},
+    "list": {"token_type": ["Bearer"]},
+    "no token": {"access_token": None},
+    "empty token": {"access_token": ""},
+    "token with a line": {"access_token": "x\r\nX-Evil: 1"},
+    "token of another type": {"access_token": 5},
+    "token outside ASCII": {"access_token": "tökén"},
+    "life of another type": {"expires_in": "soon"},
+    "no life": {"expires_in": -5},
+}
+
+
+@pytest.mark.parametrize("bad", BAD_TOKENS)
+def test_security_09_a_token_answer_that_is_no_bearer_token_is_refused(server, bad):
+    store = Shelf()
+    server.faults["authorization_code"] = Fault(change=BAD_TOKENS[bad])
+    with pytest.raises((bl.OAuthError, bl.ProtocolError)):
+        sign_in(server, store)
+    assert not any(b"refresh-" in value for value in store.kept.values())
+
+
+@pytest.mark.parametrize("life", [10**30, 1e300, 2**63, 0])
+def test_security_09_an_odd_lifetime_is_no_crash(server, life):
+    server.faults["authorization_code"] = Fault(change={"expires_in": life})
+    try:
+        oauth = sign_in(server)
+    except (bl.OAuthError, bl.ProtocolError):
+        return
+    assert list(quotes(client_of(server, oauth))) == []
+
+
+def test_security_09_narrowed_scopes_are_reported(server):
+    oauth = sign_in(server, scopes=["quote:read", "accid:281756"])
+    assert scopes_of(oauth) == {"quote:read", "accid:281756"}
+    client = client_of(server, oauth)
+    assert list(quotes(client)) == []
+    with pytest.raises(bl.PermissionDenied):
+        client.sim_orders("1")
+    assert server.counts["refresh_token"] == 0
+
+
+def test_security_09_all_scopes_are_reported(server):
+    assert scopes_of(sign_in(server)) == set(server.scopes.split())
+
+
+def test_security_09_login_needs_no_environment(server, monkeypatch):
+    for name in ("HOME", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert os.environ.get("HOME") is None
+    assert list(quotes(client_of(server, sign_in(server)))) == []

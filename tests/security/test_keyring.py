@@ -1,0 +1,186 @@
+"""`KeyringStore` with a real Secret Service on a session bus of the test's own."""
+
+import secrets
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from .authorization_server import AuthorizationServer
+from .keyring import ABSENT, LOCKED, UNLOCKED, missing, session
+from .support import KEY, ROOT, files_of
+
+pytestmark = pytest.mark.skipif(
+    bool(missing()), reason=f"not installed: {', '.join(missing())} (Debian: dbus, gnome-keyring)"
+)
+SAVE = """
+    import sys
+    import boardlot as bl
+    bl.KeyringStore().save(sys.argv[1], sys.stdin.buffer.read())
+    """
+LOAD = """
+    import sys
+    import boardlot as bl
+    value = bl.KeyringStore().load(sys.argv[1])
+    sys.stdout.buffer.write(b"none" if value is None else b"value " + value)
+    """
+DELETE = """
+    import sys
+    import boardlot as bl
+    bl.KeyringStore().delete(sys.argv[1])
+    """
+REFUSED = """
+    import sys
+    import boardlot as bl
+    store_error = []
+    for work in (
+        lambda: bl.KeyringStore().save(sys.argv[1], sys.argv[2].encode()),
+        lambda: bl.KeyringStore().load(sys.argv[1]),
+    ):
+        try:
+            work()
+            print("done")
+        except bl.StoreError as error:
+            print("StoreError", bool(error.hint))
+    """
+LOGIN = """
+    import sys
+    import boardlot as bl
+    from urllib.request import urlopen
+    flow = bl.begin_login(sys.argv[1], timeout=30.0)
+    print(flow.url, flush=True)
+    oauth = flow.finish(sys.stdin.readline().strip())
+    with bl.Client(sys.argv[1], auth=oauth) as client:
+        print(len(client.reference_futures("HK.HSImain")))
+    """
+AGAIN = """
+    import sys
+    import boardlot as bl
+    oauth = bl.OAuth(sys.argv[2], store=bl.KeyringStore())
+    with bl.Client(sys.argv[1], auth=oauth) as client:
+        print(len(client.reference_futures("HK.HSImain")))
+    """
+LOGIN_REFUSED = """
+    import sys
+    import boardlot as bl
+    try:
+        flow = bl.begin_login(sys.argv[1], timeout=10.0)
+        print(flow.url, flush=True)
+        flow.finish(sys.stdin.readline().strip())
+        print("done")
+    except bl.StoreError as error:
+        print("StoreError", bool(error.hint))
+    """
+
+
+def child(told, code, *args, data=b"", seconds=60, status=0):
+    """Runs `code` in the session; gives what it printed."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
+    done = subprocess.run(
+        command,
+        input=data,
+        capture_output=True,
+        env=told.environment,
+        cwd=ROOT,
+        timeout=seconds,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr.decode()
+    return done.stdout
+
+
+def in_plain_text(folder, *needles):
+    return [
+        str(path)
+        for path, data in files_of(folder).items()
+        if any(needle in data or needle.hex().encode() in data for needle in needles)
+    ]
+
+
+def test_a_value_is_saved_seen_by_another_process_and_deleted(tmp_path):
+    canary = b"canary-" + secrets.token_hex(16).encode()
+    with session(tmp_path, UNLOCKED) as told:
+        assert child(told, LOAD, KEY) == b"none"
+        child(told, SAVE, KEY, data=canary)
+        assert child(told, LOAD, KEY) == b"value " + canary
+        assert child(told, LOAD, KEY + "x") == b"none"
+        child(told, SAVE, KEY, data=b"second " + canary)
+        assert child(told, LOAD, KEY) == b"value second " + canary
+        child(told, DELETE, KEY)
+        assert child(told, LOAD, KEY) == b"none"
+        child(told, DELETE, KEY)
+        assert in_plain_text(tmp_path, canary) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 2_400, 2_561, 70_000, 1_000_000])
+def test_a_value_of_any_size_and_any_bytes(tmp_path, size):
+    value = secrets.token_bytes(size)
+    with session(tmp_path, UNLOCKED) as told:
+        child(told, SAVE, KEY, data=value)
+        assert child(told, LOAD, KEY) == b"value " + value
+        if size > 32:
+            assert in_plain_text(tmp_path, value[:32], value[-32:]) == []
+
+
+def test_two_keys_do_not_meet(tmp_path):
+    keys = [KEY, KEY + "2", KEY.replace(":1 ", ":2 "), "Größe \u202e"]
+    with session(tmp_path, UNLOCKED) as told:
+        for n, key in enumerate(keys):
+            child(told, SAVE, key, data=b"value-%d" % n)
+        child(told, DELETE, keys[1])
+        got = [child(told, LOAD, key) for key in keys]
+    assert got == [b"value value-0", b"none", b"value value-2", b"value value-3"]
+
+
+@pytest.mark.parametrize("state", [ABSENT, LOCKED])
+def test_a_keyring_that_cannot_be_used_is_a_store_error(tmp_path, state):
+    canary = "canary-" + secrets.token_hex(16)
+    with session(tmp_path, state) as told:
+        before = files_of(told.home)
+        printed = child(told, REFUSED, KEY, canary)
+        # A locked one may be asked for a value it does not have.
+        assert printed.splitlines()[0] == b"StoreError True"
+        assert state is LOCKED or printed.splitlines() == [b"StoreError True"] * 2
+        assert in_plain_text(tmp_path, canary.encode()) == []
+        assert set(files_of(told.home)) - set(before) == set() or state is LOCKED
+
+
+def test_no_session_bus_at_all_is_a_store_error(tmp_path):
+    canary = "canary-" + secrets.token_hex(16)
+    with session(tmp_path, ABSENT) as told:
+        told.environment.pop("DBUS_SESSION_BUS_ADDRESS")
+        told.environment["XDG_RUNTIME_DIR"] = str(tmp_path / "nowhere")
+        assert child(told, REFUSED, KEY, canary).splitlines() == [b"StoreError True"] * 2
+        assert files_of(told.home) == {}
+
+
+def test_a_login_is_kept_in_the_keychain_by_default(tmp_path):
+    with AuthorizationServer() as server, session(tmp_path, UNLOCKED) as told:
+        pipes = {"stderr": None, "text": True}
+        running = told.start(
+            *(sys.executable, "-c", textwrap.dedent(LOGIN), server.base_url), cwd=ROOT, **pipes
+        )
+        url = running.stdout.readline().strip()
+        out, _ = running.communicate(server.authorize(url) + "\n", timeout=60)
+        assert out == "0\n"
+        (client_id,) = server.clients
+        server.expire()
+        assert child(told, AGAIN, server.base_url, client_id) == b"0\n"
+        assert child(told, AGAIN, server.base_url, client_id) == b"0\n"
+        assert server.counts["refresh_token"] == 1
+        assert in_plain_text(tmp_path, *map(str.encode, server.secrets)) == []
+
+
+def test_a_login_without_a_keychain_fails_closed(tmp_path):
+    with AuthorizationServer() as server, session(tmp_path, ABSENT) as told:
+        command = (sys.executable, "-c", textwrap.dedent(LOGIN_REFUSED), server.base_url)
+        running = told.start(*command, cwd=ROOT, stderr=None, text=True)
+        line = running.stdout.readline()
+        if not line.startswith("StoreError"):
+            # It is better told before the user logs in; it has to be told afterwards.
+            callback = server.authorize(line.strip())
+            line, _ = running.communicate(callback + "\n", timeout=60)
+        assert line == "StoreError True\n"
+        assert files_of(told.home) == {}
+        assert in_plain_text(tmp_path, *map(str.encode, server.secrets)) == []

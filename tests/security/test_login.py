@@ -1,0 +1,235 @@
+"""Promises 7 to 9: the verifier, the browser, and the exchange of the code."""
+
+import json
+import math
+import re
+import socket
+import time
+
+import boardlot as bl
+import pytest
+
+from .authorization_http import Fault
+from .authorization_server import AuthorizationServer, challenge_of
+from .support import (
+    Waiting,
+    begin,
+    client_of,
+    opened_with,
+    place_of,
+    query_of,
+    quotes,
+    run_python,
+    visit,
+)
+
+UNRESERVED = re.compile(r"[A-Za-z0-9._~-]{43}")
+QUERY = {
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "redirect_uri",
+    "response_type",
+    "state",
+}
+
+
+def drawn_verifiers(server, number):
+    store = bl.MemoryStore()
+    for _ in range(number):
+        flow = begin(server, store)
+        query = query_of(flow.url)
+        assert query["code_challenge_method"] == "S256"
+        flow.finish(server.authorize(flow.url))
+        verifier = server.seen[-1][1].form["code_verifier"]
+        assert query["code_challenge"] == challenge_of(verifier)
+        assert verifier not in flow.url
+        yield verifier
+        server.seen.clear()
+
+
+def check_verifiers(verifiers):
+    assert all(UNRESERVED.fullmatch(verifier) for verifier in verifiers)
+    assert len(set(verifiers)) == len(verifiers)
+    # 43 characters of 6 bits (the last has 4): 32 bytes, if nearly every value is seen.
+    seen = [len(set(column)) for column in zip(*verifiers, strict=True)]
+    assert sum(map(math.log2, seen)) >= 240
+
+
+def test_security_07_each_verifier_is_new_and_of_the_grammar(server):
+    check_verifiers(list(drawn_verifiers(server, 300)))
+
+
+@pytest.mark.slow
+def test_security_07_100000_verifiers_are_of_the_grammar(server):
+    check_verifiers(list(drawn_verifiers(server, 100_000)))
+
+
+def test_security_07_a_new_attempt_has_a_new_verifier_and_state(server):
+    store = bl.MemoryStore()
+    first, second = begin(server, store), begin(server, store)
+    one, two = query_of(first.url), query_of(second.url)
+    assert one["code_challenge"] != two["code_challenge"]
+    assert one["state"] != two["state"]
+
+
+def test_security_07_the_authorization_url_has_the_documents_parameters(server):
+    flow = begin(server)
+    assert set(query_of(flow.url)) == QUERY
+    assert flow.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
+    assert query_of(flow.url)["response_type"] == "code"
+    assert query_of(flow.url)["client_id"] in server.clients
+
+
+def test_security_07_the_registration_is_that_of_the_document(server):
+    begin(server, client_name="Größe & <b>")
+    (seen,) = server.of("register")
+    assert seen.header("Content-Type") == "application/json"
+    told = json.loads(seen.body)
+    assert told["token_endpoint_auth_method"] == "none"
+    assert set(told["grant_types"]) == {"authorization_code", "refresh_token"}
+    assert told["response_types"] == ["code"]
+    assert told["client_name"] == "Größe & <b>"
+    assert len(told["redirect_uris"]) == 1
+
+
+def in_a_thread(server, **options):
+    options = {"store": bl.MemoryStore(), "timeout": 30.0, **options}
+    return Waiting(lambda: bl.login(server.base_url, **options))
+
+
+def test_security_08_the_browser_gets_one_url_that_we_built(server, opened):
+    login = in_a_thread(server)
+    (arguments,) = opened_with(opened)
+    (url,) = [argument for argument in arguments if "://" in argument]
+    assert url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
+    assert set(query_of(url)) == QUERY
+    visit(url)
+    oauth = login.get()
+    assert list(quotes(client_of(server, oauth))) == []
+    assert len(opened_with(opened)) == 1
+
+
+def test_security_08_no_browser_is_opened_where_none_is_wanted(server, opened, capfd):
+    login = in_a_thread(server, open_browser=False)
+    url, end = None, time.monotonic() + 10
+    printed = ""
+    while url is None and time.monotonic() < end:
+        told = capfd.readouterr()
+        printed += told.out + told.err
+        found = re.search(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed)
+        url = found and found.group()
+        time.sleep(0.05)
+    assert url, printed
+    visit(url)
+    login.get()
+    assert opened_with(opened, 0.3) == []
+
+
+HOSTILE = [
+    "a b$(touch PWNED)`touch PWNED`;touch PWNED|touch PWNED&touch PWNED",
+    "x&redirect_uri=https://evil.example/&state=known",
+    "x#fragment?y=1",
+    "'\"><script>",
+    "-oProxyCommand=touch PWNED",
+    "\u202e\u00fc%00%0a",
+]
+
+
+@pytest.mark.parametrize("client_id", HOSTILE)
+def test_security_08_a_hostile_client_id_stays_one_argument(
+    client_id, opened, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with AuthorizationServer() as server:
+        server.client_id = lambda: client_id
+        login = in_a_thread(server, timeout=20.0)
+        end = time.monotonic() + 10
+        while not opened_with(opened, 0.0) and not login.over(0.05) and time.monotonic() < end:
+            pass
+        if login.over(0.0):
+            # It may be refused, too.
+            assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
+            assert opened_with(opened, 0.3) == []
+        else:
+            (arguments,) = opened_with(opened)
+            (url,) = [argument for argument in arguments if "://" in argument]
+            assert query_of(url)["client_id"] == client_id
+            assert set(query_of(url)) == QUERY
+            visit(url)
+            login.get()
+    assert not list(tmp_path.rglob("PWNED*"))
+
+
+ADDRESSES = [
+    "http://api.example.com",
+    "http://localhost.evil.example",
+    "file:///etc/passwd",
+    "javascript:alert(1)",
+    "https://user:secret@api.example.com",
+    "https://api.example.com/#x",
+    "http://127.0.0.1.evil.example",
+    "-h",
+    "",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_security_08_only_https_and_loopback_addresses(address, opened):
+    with pytest.raises(bl.ConfigError):
+        bl.login(address, store=bl.MemoryStore(), timeout=2.0)
+    with pytest.raises(bl.ConfigError):
+        bl.begin_login(address, store=bl.MemoryStore(), timeout=2.0)
+    assert opened_with(opened, 0.2) == []
+
+
+def test_security_08_addresses_of_the_registration_answer_are_not_believed(server, opened):
+    evil = "file:///etc/passwd"
+    server.faults["register"] = Fault(
+        change={
+            "authorization_endpoint": evil,
+            "token_endpoint": "http://192.0.2.1/",
+            "registration_client_uri": evil,
+            "redirect_uris": ["https://evil.example/"],
+        }
+    )
+    login = in_a_thread(server, timeout=15.0)
+    end = time.monotonic() + 10
+    while not opened_with(opened, 0.0) and not login.over(0.05) and time.monotonic() < end:
+        pass
+    for arguments in opened_with(opened, 0.0):
+        (url,) = [argument for argument in arguments if "://" in argument]
+        assert url.startswith(server.base_url + "/")
+        assert query_of(url)["redirect_uri"].startswith("http://127.0.0.1:")
+        visit(url)
+    if not login.over(5.0) or login.error is not None:
+        assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
+
+
+def test_security_08_a_registration_that_redirects_is_not_followed(server, opened):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(0.5)
+        elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}/"
+        server.faults["register"] = Fault(status=307, headers={"Location": elsewhere})
+        with pytest.raises(bl.BoardlotError):
+            bl.login(server.base_url, store=bl.MemoryStore(), timeout=5.0)
+        with pytest.raises(TimeoutError):
+            other.accept()
+    assert opened_with(opened, 0.2) == []
+
+
+def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(server, tmp_path):
+    code = """
+        import sys
+        import boardlot as bl
+        try:
+            bl.login(sys.argv[1], store=bl.MemoryStore(), timeout=3.0)
+        except bl.BoardlotError as error:
+            print(type(error).__name__)
+        """
+    empty = {"PATH": str(tmp_path), "BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    out, err = run_python(code, server.base_url, env=empty)
+    printed = out + err
+    (found,) = set(re.findall(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed))
+    port = place_of(type("Flow", (), {"url": found}))[0]
+    assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed

@@ -1,0 +1,301 @@
+"""Promise 14: no secret is ever shown, wherever one looks."""
+
+import base64
+import copy
+import json
+import logging
+import pickle
+import subprocess
+import traceback
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from .authorization_http import Fault
+from .support import (
+    PASSPHRASE,
+    Shelf,
+    begin,
+    call,
+    client_of,
+    python,
+    query_of,
+    quotes,
+    secret_of,
+    sign_in,
+    visit,
+    waiting,
+)
+
+CANARY = "canary-7f1e0c55d2"
+PACKAGE = str(Path(bl.__file__).parent)
+# As a secret could be written, too: Base64, hexadecimal, percent-encoded, by its bytes.
+FORMS = [
+    str,
+    lambda secret: secret[::-1],
+    lambda secret: base64.b64encode(secret.encode()).decode().rstrip("=")[:-1],
+    lambda secret: secret.encode().hex(),
+    lambda secret: ", ".join(map(str, secret.encode())),
+]
+
+
+def shown(thing):
+    """All the ways to look at an object that are open to a log or a crash report."""
+    yield "repr", repr(thing)
+    yield "str", str(thing)
+    yield "format", f"{thing} {thing!r:>100} {thing!a}"
+    yield "vars", repr(getattr(thing, "__dict__", {}))
+    yield "doc", str(thing.__doc__)
+    for name in dir(thing):
+        if not name.startswith("__") and name not in ("url", "private_pem"):
+            try:
+                value = getattr(thing, name)
+            except Exception as error:
+                value = error
+            if not callable(value):
+                yield f".{name}", repr(value)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        try:
+            yield f"pickle {protocol}", pickle.dumps(thing, protocol).decode("latin-1")
+        except Exception as error:
+            yield f"pickle {protocol}", told(error)
+    for way in (copy.copy, copy.deepcopy):
+        try:
+            yield way.__name__, repr(way(thing))
+        except Exception as error:
+            yield way.__name__, told(error)
+    try:
+        yield (
+            "json",
+            json.dumps(thing, default=lambda value: getattr(value, "__dict__", repr(value))),
+        )
+    except Exception as error:
+        yield "json", told(error)
+
+
+def attributes(value):
+    return getattr(value, "__dict__", repr(value))
+
+
+def told(error):
+    """An error as a crash report with local variables shows it."""
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [frame for frame in report.stack if frame.filename.startswith(PACKAGE)]
+    chain = "".join(traceback.format_exception(error))
+    seen = [chain, repr(error), repr(vars(error)), repr(error.args)]
+    return "\n".join([*seen, *(f"{frame.locals}" for frame in frames)])
+
+
+def hits(secrets, text):
+    if isinstance(text, bytes):
+        text = text.decode("latin-1")
+    return [secret for secret in secrets for form in FORMS if form(secret) in text]
+
+
+def assert_silent(secrets, things):
+    assert secrets
+    for thing in things:
+        for how, text in shown(thing):
+            assert not hits(secrets, text), (type(thing).__name__, how)
+
+
+def test_security_14_credentials_show_no_secret(server, place):
+    for store in (bl.MemoryStore(), bl.EncryptedFileStore(place, PASSPHRASE)):
+        flow = begin(server, store)
+        oauth = flow.finish(server.authorize(flow.url))
+        client = client_of(server, oauth)
+        quotes(client)
+        server.expire()
+        quotes(client)
+        (client_id, *_) = server.clients
+        again = bl.OAuth(client_id, store=store, client_secret=CANARY)
+        things = [store, flow, oauth, client, again, bl.AsyncClient(server.base_url, auth=oauth)]
+        assert_silent({*server.secrets, PASSPHRASE, CANARY}, things)
+
+
+def test_security_14_a_flow_shows_no_secret_before_and_after(server):
+    flow = begin(server)
+    url = server.authorize(flow.url)
+    assert_silent({query_of(url)["code"], query_of(url)["state"]}, [flow])
+    flow.finish(url)
+    assert_silent({*server.secrets, query_of(url)["state"]}, [flow])
+
+
+def test_security_14_tokens_and_keys_show_no_secret():
+    key = bl.generate_key()
+    seed, text = secret_of(key.private_pem)
+    secrets = {text, seed.hex(), str(list(seed)), CANARY}
+    things = [key, bl.ApiKey("id", key.private_pem), bl.BearerToken(CANARY)]
+    things += [bl.Client("http://127.0.0.1:1", auth=auth) for auth in things[1:]]
+    assert_silent(secrets, things)
+    for wrong in (CANARY, f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"):
+        with pytest.raises(bl.ConfigError) as caught:
+            bl.ApiKey("id", wrong.encode())
+        assert not hits({CANARY}, told(caught.value))
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.ApiKey("id", key.private_pem.replace("PRIVATE", "ENCRYPTED PRIVATE"), password=CANARY)
+    assert not hits(secrets, told(caught.value))
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.BearerToken(f"{CANARY}\r\nX: y")
+    assert not hits({CANARY}, told(caught.value))
+
+
+def errors_of_a_login(server):
+    """Errors of every step of a login, where the service tells back all that it got."""
+    server.faults["register"] = Fault(echo=True)
+    yield failure(lambda: begin(server))
+    server.faults = {"authorization_code": Fault(echo=True)}
+    yield failure(lambda: sign_in(server))
+    server.faults = {"authorization_code": Fault(lost=True)}
+    yield failure(lambda: sign_in(server))
+    server.faults = {"authorization_code": Fault(change={"token_type": "MAC"})}
+    yield failure(lambda: sign_in(server))
+    server.faults = {"authorization_code": Fault(change={"expires_in": "soon"})}
+    yield failure(lambda: sign_in(server))
+    server.faults = {}
+    flow = begin(server)
+    url = server.authorize(flow.url)
+    yield failure(lambda: flow.finish(url + "x"))
+    yield failure(lambda: flow.finish(url.replace("code=", "code=x&code=")))
+    flow = begin(server)
+    login = waiting(flow)
+    call(flow, query=f"error=x&state={query_of(flow.url)['state']}")
+    yield failure(login.get)
+
+
+def errors_of_a_call(server):
+    for fault in (
+        Fault(echo=True),
+        Fault(error="invalid_grant"),
+        Fault(body=b"{"),
+        Fault(lost=True),
+    ):
+        server.faults = {}
+        client = client_of(server, sign_in(server))
+        server.expire()
+        server.faults["refresh_token"] = fault
+        yield failure(lambda client=client: quotes(client))
+    for status in (401, 403, 400, 500, 200):
+        server.faults = {}
+        client = client_of(server, sign_in(server))
+        server.faults["api"] = Fault(echo=True, status=status)
+        yield failure(lambda client=client: quotes(client))
+
+
+def failure(work):
+    try:
+        work()
+    except bl.BoardlotError as error:
+        return error
+    raise AssertionError("nothing was refused")
+
+
+@pytest.mark.parametrize("step", [errors_of_a_login, errors_of_a_call])
+def test_security_14_errors_show_no_secret_even_where_the_service_tells_it(server, step):
+    for n, error in enumerate(step(server)):
+        assert server.secrets or n == 0
+        for how, text in (*shown(error), ("report", told(error))):
+            assert not hits(server.secrets, text), (n, type(error).__name__, how)
+
+
+def test_security_14_store_errors_show_no_passphrase(place):
+    bl.EncryptedFileStore(place, PASSPHRASE).save("k", CANARY.encode())
+    with pytest.raises(bl.StoreError) as caught:
+        bl.EncryptedFileStore(place, CANARY).load("k")
+    assert_silent({PASSPHRASE, CANARY}, [caught.value])
+    assert not hits({PASSPHRASE, CANARY}, told(caught.value))
+
+
+class Loud(logging.Handler):
+    def __init__(self):
+        super().__init__(level=1)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(f"{record.getMessage()} {vars(record)}")
+
+
+def test_security_14_nothing_is_logged_at_the_lowest_level(server, caplog, capfd):
+    loud, root = Loud(), logging.getLogger()
+    names = [name for name in logging.root.manager.loggerDict if "boardlot" in name]
+    loggers = [root, *map(logging.getLogger, ["boardlot", "boardlot._core", *names])]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(loud)
+        logger.setLevel(1)
+    try:
+        logging.getLogger("boardlot").debug("loud")
+        # By a thread: its URL goes through the browser, the callback through the listener.
+        flow = begin(server)
+        login = waiting(flow)
+        visit(server.authorize(flow.url))
+        client = client_of(server, login.get())
+        quotes(client)
+        server.expire()
+        quotes(client)
+        list(errors_of_a_call(server))
+        list(errors_of_a_login(server))
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(loud)
+            logger.setLevel(level)
+    assert loud.lines
+    printed = capfd.readouterr()
+    for text in (*loud.lines, printed.out, printed.err, caplog.text):
+        assert not hits(server.secrets, text)
+
+
+LOUD_CHILD = """
+    import logging, sys
+    logging.basicConfig(level=1, stream=sys.stderr)
+    import boardlot as bl
+    base_url, client_id, path, passphrase, secret = sys.argv[1:]
+    store = bl.EncryptedFileStore(path, passphrase)
+    oauth = bl.OAuth(client_id, store=store, client_secret=None if secret == "-" else secret)
+    with bl.Client(base_url, auth=oauth, max_retries=1) as client:
+        print("ready", flush=True)
+        while sys.stdin.readline():
+            try:
+                client.reference_futures("HK.HSImain")
+            except bl.BoardlotError as error:
+                logging.exception("refused")
+            print("done", flush=True)
+        oauth.logout()
+        client.reference_futures("HK.HSImain")
+    """
+
+
+def test_security_14_a_child_with_every_switch_for_noise_shows_nothing(server, place, tmp_path):
+    sign_in(server, bl.EncryptedFileStore(place, PASSPHRASE))
+    (client_id,) = server.clients
+    noisy = {"RUST_LOG": "trace", "RUST_BACKTRACE": "full", "PYTHONDEVMODE": "1"}
+    noisy |= {"BOARDLOT_LOG": "trace", "RUST_LOG_STYLE": "never", "PYTHONFAULTHANDLER": "1"}
+    arguments = (server.base_url, client_id, place, PASSPHRASE, CANARY)
+    faults = [None, Fault(echo=True), Fault(error="invalid_grant"), Fault(drop=True), None]
+    with python(LOUD_CHILD, *arguments, env=noisy, stderr=subprocess.STDOUT) as child:
+        lines = []
+        for fault in faults:
+            server.expire()
+            server.faults = {"refresh_token": fault} if fault else {}
+            child.stdin.write("go\n")
+            child.stdin.flush()
+            while (line := child.stdout.readline()) not in ("done\n", ""):
+                lines.append(line)
+        out, _ = child.communicate(timeout=30)
+    text = "".join(lines) + out
+    assert "LoginRequired" in text
+    assert not hits({*server.secrets, PASSPHRASE, CANARY}, text)
+
+
+def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):
+    for store in (Shelf(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
+        client = client_of(server, sign_in(server, store))
+        try:
+            data = pickle.dumps(client)
+        except (TypeError, pickle.PicklingError, AttributeError, bl.BoardlotError) as error:
+            assert len(str(error)) > 20
+            continue
+        if not isinstance(store, Shelf):
+            assert not hits({*server.secrets, PASSPHRASE}, data)
+            assert list(quotes(pickle.loads(data))) == []

@@ -1,0 +1,173 @@
+"""Promise 10: who can read what lies on the disk, and what is refused."""
+
+import os
+import socket
+import threading
+
+import pytest
+
+from .stores import CANARY, OTHER_KEY, refused, saved, store_at, untouched, ways
+from .support import KEY, PASSPHRASE, data_files, files_of, open_bits, run_python
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another owner")
+
+
+def test_security_10_what_was_saved_is_loaded_by_another_store(place):
+    store = store_at(place)
+    assert store.load(KEY) is None
+    store.save(KEY, CANARY)
+    store.save(OTHER_KEY, b"\x00\xff" * 50_000)
+    again = store_at(str(place))
+    assert again.load(KEY) == CANARY and isinstance(again.load(KEY), bytes)
+    assert again.load(OTHER_KEY) == b"\x00\xff" * 50_000
+    again.save(KEY, b"")
+    assert store.load(KEY) == b""
+    store.delete(KEY)
+    assert again.load(KEY) is None
+    assert again.load(OTHER_KEY) == b"\x00\xff" * 50_000
+    store.delete(KEY)
+
+
+def test_security_10_modes_are_closed_from_the_start(place):
+    code = """
+        import os, sys, threading
+        import boardlot as bl
+        os.umask(0)
+        store = bl.EncryptedFileStore(sys.argv[1], sys.argv[2])
+        wrong, over = set(), threading.Event()
+        def watch(folder):
+            # Every name that is ever seen, as often as it can be looked at.
+            while not over.is_set():
+                for path, _, names in os.walk(folder):
+                    for name in [".", *names]:
+                        try:
+                            mode = os.lstat(os.path.join(path, name)).st_mode
+                        except OSError:
+                            continue
+                        if mode & 0o077:
+                            wrong.add((os.path.join(path, name), oct(mode)))
+        watcher = threading.Thread(target=watch, args=(os.path.dirname(sys.argv[1]),))
+        watcher.start()
+        for n in range(30):
+            store.save(sys.argv[3], b"x" * n * 1000)
+        over.set()
+        watcher.join()
+        print(sorted(wrong))
+        """
+    out, _ = run_python(code, place, PASSPHRASE, KEY)
+    assert out == "[]\n"
+    assert open_bits(place.parent) == {}
+
+
+def test_security_10_under_a_closed_umask_it_can_still_be_read(place):
+    old = os.umask(0o777)
+    try:
+        store_at(place).save(KEY, CANARY)
+    finally:
+        os.umask(old)
+    assert open_bits(place.parent) == {}
+    assert store_at(place).load(KEY) == CANARY
+
+
+def test_security_10_a_file_is_renamed_into_place_and_nothing_is_left_beside(place):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    held = path.open("rb")
+    with held:
+        store_at(place).save(KEY, CANARY * 2)
+        # A reader that has the old file open still sees all of it.
+        assert os.fstat(held.fileno()).st_ino != path.stat().st_ino
+        assert os.fstat(held.fileno()).st_nlink == 0
+    assert list(data_files(folder)) == [path]
+    assert open_bits(folder) == {}
+
+
+@ways
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o660, 0o666, 0o644, 0o610])
+def test_security_10_group_and_world_bits_are_refused(place, way, mode):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    path.chmod(mode)
+    with untouched(folder):
+        refused(place, way=way)
+    path.chmod(0o600)
+    assert store_at(place).load(KEY) == CANARY
+
+
+@ways
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, 0o722])
+def test_security_10_a_folder_that_others_can_write_is_refused(place, way, mode):
+    folder = saved(place)
+    folder.chmod(mode)
+    with untouched(folder):
+        refused(place, way=way)
+
+
+@as_root
+@ways
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_security_10_a_foreign_owner_is_refused(place, way, what):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    os.chown(path if what == "file" else folder, 65534, 65534)
+    with untouched(folder):
+        refused(place, way=way)
+
+
+@ways
+def test_security_10_a_symlink_is_refused(place, way, tmp_path):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    target = tmp_path / "target"
+    path.rename(target)
+    path.symlink_to(target)
+    before = target.read_bytes()
+    refused(place, way=way)
+    assert path.is_symlink() and target.read_bytes() == before
+
+
+@ways
+def test_security_10_a_dangling_symlink_is_refused(place, way, tmp_path):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    path.unlink()
+    path.symlink_to(tmp_path / "victim")
+    refused(place, way=way)
+    assert path.is_symlink() and not (tmp_path / "victim").exists()
+
+
+def test_security_10_a_symlink_in_place_of_the_lock_file_is_refused(place, tmp_path):
+    folder = saved(place)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    locks = [path for path in files_of(folder) if path not in data_files(folder)]
+    assert locks, "there is no permanent lock file"
+    for lock in locks:
+        lock.unlink()
+        lock.symlink_to(victim)
+    with untouched(folder):
+        refused(place, way="save")
+    assert victim.read_text() == "precious"
+    assert victim.stat().st_mode & 0o777 == 0o644
+
+
+@ways
+@pytest.mark.parametrize("kind", ["fifo", "folder", "socket"])
+def test_security_10_what_is_no_file_is_refused_at_once(place, way, kind):
+    folder = saved(place)
+    (path,) = data_files(folder)
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
+        if kind == "fifo":
+            os.mkfifo(path, 0o600)
+        elif kind == "folder":
+            path.mkdir(0o700)
+            (path / "x").write_text("x")
+        else:
+            listener.bind(str(path))
+            path.chmod(0o600)
+        thread = threading.Thread(target=refused, args=(place, PASSPHRASE, way), daemon=True)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
+        refused(place, way=way)
