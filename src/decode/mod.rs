@@ -19,7 +19,7 @@ pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Strings, unfi
 pub use cursor::{Cursor, Raw, Span};
 pub use envelope::{object, open, refused_by_status, server_time};
 pub use json::{Members, Value};
-pub use numbers::calendar_date;
+pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, shown, token_answer};
 pub use page::{Page, RowsAt};
 pub use rows::{Piece, RowAt, Rows};

@@ -17,6 +17,7 @@ mod records;
 mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod shapes;
 mod stores;
 
 use pyo3::prelude::*;

@@ -13,9 +13,13 @@ use crate::{
     decode::{RowAt, Rows, Value, calendar_date, unfit},
 };
 
-/// A record as a dict of the service's own values.
-pub fn dict<'py>(py: Python<'py>, rows: &Rows, row: RowAt<'_>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = keyed(py, rows, row)?;
+/// A record as a dict of the service's own values: the simple way, beside `shapes`.
+pub fn dict<'py>(
+    py: Python<'py>,
+    key_name: Option<&'static str>,
+    row: RowAt<'_>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = keyed(py, key_name, row)?;
     for (name, raw) in row.members().map_err(|error| raise(py, error))? {
         let value = Value::parse(raw.get()).map_err(|error| raise(py, row.broken(&error)))?;
         dict.set_item(PyString::intern(py, &name), object(py, &value)?)?;
@@ -29,7 +33,7 @@ pub fn typed_dict<'py>(
     rows: &Rows,
     row: RowAt<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let dict = keyed(py, rows, row)?;
+    let dict = keyed(py, rows.key_name(), row)?;
     for (name, raw) in row.members().map_err(|error| raise(py, error))? {
         let value = Value::parse(raw.get()).map_err(|error| raise(py, row.broken(&error)))?;
         let field = rows.fields().iter().find(|field| field.name == name);
@@ -43,9 +47,13 @@ pub fn typed_dict<'py>(
     Ok(dict)
 }
 
-fn keyed<'py>(py: Python<'py>, rows: &Rows, row: RowAt<'_>) -> PyResult<Bound<'py, PyDict>> {
+fn keyed<'py>(
+    py: Python<'py>,
+    key_name: Option<&'static str>,
+    row: RowAt<'_>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    if let (Some(name), Some(key)) = (rows.key_name(), row.key) {
+    if let (Some(name), Some(key)) = (key_name, row.key) {
         dict.set_item(PyString::intern(py, name), key)?;
     }
     Ok(dict)
@@ -75,7 +83,8 @@ pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, Py
     }
 }
 
-fn number<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+/// Integers of any size stay integers.
+pub fn number<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     if text.contains(['.', 'e', 'E']) {
         // Valid JSON numbers are valid floats.
         return text.parse::<f64>().unwrap_or(f64::NAN).into_bound_py_any(py);

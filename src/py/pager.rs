@@ -12,7 +12,8 @@ use super::{
     bridge::{Face, Finish, Ready, block},
     errors::raise,
     progress::Progress,
-    records::{Records, frame, records, row},
+    records::{Records, frame},
+    shapes::Shapes,
 };
 use crate::{
     api::Field,
@@ -29,6 +30,7 @@ pub struct PagerBase {
     requests: Arc<AtomicU64>,
     label: String,
     face: Face,
+    shapes: Shapes,
     /// Where it was made.
     process: u32,
 }
@@ -51,6 +53,7 @@ impl PagerBase {
             label: pages.listing().draft.label.clone(),
             pages: Arc::new(Mutex::new(pages)),
             face,
+            shapes: Shapes::default(),
             process: std::process::id(),
         };
         let initializer = PyClassInitializer::from(base);
@@ -143,7 +146,11 @@ impl PagerBase {
 
     /// Iterates `Records`, one a page.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let source = PageSource { pages: self.pages.clone(), fields: self.fields.clone() };
+        let source = PageSource {
+            pages: self.pages.clone(),
+            fields: self.fields.clone(),
+            shapes: self.shapes.clone(),
+        };
         match self.face {
             Face::Sync => Ok(Bound::new(py, PageIterator(source))?.into_any()),
             Face::Async => Ok(Bound::new(py, AsyncPageIterator(source))?.into_any()),
@@ -169,7 +176,7 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        self.gather(py, limits, progress, Box::new(records))
+        self.gather(py, limits, progress, self.shapes.records())
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -259,7 +266,7 @@ impl Pager {
                 pages.take_row()
             }
         };
-        taken.map(|taken| row(py, &base.fields, taken)).transpose()
+        taken.map(|taken| base.shapes.row(py, &taken)).transpose()
     }
 }
 
@@ -271,16 +278,16 @@ impl AsyncPager {
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.as_super().get());
-        let fields = base.fields.clone();
         let at_hand = base.pages.try_lock().ok().and_then(|mut pages| pages.take_row());
         if let Some(taken) = at_hand {
-            let ready = Ready::new(row(py, &fields, taken));
+            let ready = Ready::new(base.shapes.row(py, &taken));
             return Ok(Bound::new(py, ready)?.into_any());
         }
+        let shapes = base.shapes.clone();
         // The row is taken when it is handed over, so that a task cancelled before loses none.
         let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| match pages.take_row()
         {
-            Some(taken) => row(py, &fields, taken),
+            Some(taken) => shapes.row(py, &taken),
             None => Err(end_of_iteration()),
         };
         Face::Async.run(py, filled(base.pages.clone()), Box::new(finish))
@@ -310,21 +317,23 @@ pub struct AsyncPageIterator(PageSource);
 struct PageSource {
     pages: Arc<Mutex<Pages>>,
     fields: Arc<[&'static Field]>,
+    shapes: Shapes,
 }
 
 impl PageSource {
-    async fn filled(self) -> Result<(OwnedMutexGuard<Pages>, Arc<[&'static Field]>)> {
-        let mut pages = self.pages.lock_owned().await;
+    async fn filled(self) -> Result<(OwnedMutexGuard<Pages>, Self)> {
+        let mut pages = self.pages.clone().lock_owned().await;
         pages.fill_page().await?;
-        Ok((pages, self.fields))
+        Ok((pages, self))
     }
 }
 
 fn page(
     py: Python<'_>,
-    (mut pages, fields): (OwnedMutexGuard<Pages>, Arc<[&'static Field]>),
+    (mut pages, source): (OwnedMutexGuard<Pages>, PageSource),
 ) -> PyResult<Option<Py<PyAny>>> {
-    pages.take_page().map(|piece| records(py, Rows::new(vec![piece], fields))).transpose()
+    let records = source.shapes.records();
+    pages.take_page().map(|piece| records(py, Rows::new(vec![piece], source.fields))).transpose()
 }
 
 #[pymethods]

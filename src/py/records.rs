@@ -1,6 +1,6 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use pyo3::{
@@ -11,7 +11,7 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
 };
 
-use super::{errors::raise, objects};
+use super::{errors::raise, objects, shapes::Shapes};
 use crate::{
     api::Field,
     decode::{ColumnOptions, Decimals, InvalidValues, Rows, Strings},
@@ -26,31 +26,33 @@ use crate::{
 #[pyclass(frozen, sequence, generic, module = "boardlot._core")]
 pub struct Records {
     rows: Rows,
+    shapes: Shapes,
     errors: Option<Py<PyDict>>,
 }
 
 impl Records {
     pub fn new(rows: Rows) -> Self {
-        Records { rows, errors: None }
+        Records { rows, shapes: Shapes::default(), errors: None }
+    }
+
+    /// Records whose shape others have found, or will find, too.
+    pub fn of_shape(rows: Rows, shapes: Shapes) -> Self {
+        Records { rows, shapes, errors: None }
     }
 
     pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
-        Records { rows, errors: Some(errors) }
+        Records { rows, shapes: Shapes::default(), errors: Some(errors) }
     }
 
     fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         match self.rows.get(index) {
-            Some(row) => objects::dict(py, &self.rows, row),
+            Some(row) => self.shapes.dict(py, self.rows.key_name(), row),
             None => Err(out_of_range()),
         }
     }
 
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for row in self.rows.iter() {
-            list.append(objects::dict(py, &self.rows, row)?)?;
-        }
-        Ok(list)
+        self.shapes.list(py, &self.rows)
     }
 }
 
@@ -80,7 +82,8 @@ impl Records {
                 }
                 self.rows.with_pieces(pieces)
             };
-            return Ok(Records::new(rows).into_pyobject(py)?.into_any());
+            let records = Records::of_shape(rows, self.shapes.clone());
+            return Ok(records.into_pyobject(py)?.into_any());
         }
         let index: isize = index.extract().map_err(|error: PyErr| {
             if error.is_instance_of::<PyOverflowError>(py) { out_of_range() } else { error }
@@ -391,15 +394,4 @@ impl RecordsIterator {
 /// Records from rows; what most calls end with.
 pub fn records(py: Python<'_>, rows: Rows) -> PyResult<Py<PyAny>> {
     Ok(Records::new(rows).into_pyobject(py)?.into_any().unbind())
-}
-
-/// One record of a page that is being walked through.
-pub fn row(
-    py: Python<'_>,
-    fields: &Arc<[&'static Field]>,
-    (page, index): (Arc<crate::decode::Page>, usize),
-) -> PyResult<Py<PyAny>> {
-    let rows = Rows::new(Vec::new(), fields.clone());
-    let at = crate::decode::RowAt { page: &page, index, key: None };
-    Ok(objects::dict(py, &rows, at)?.into_any().unbind())
 }

@@ -1,0 +1,299 @@
+//! Dicts by shape: the records of a list nearly always have the same keys in the same order.
+//!
+//! So the keys of the record before are compared in place with the bytes of this one, its dict is
+//! copied and the values are replaced: no key is looked for, hashed or made. A text that was among
+//! the last few of its key (a market, a status, a broker) is the same object again. A record of
+//! another shape is read member by member, and its shape is the next guess. `objects::dict` is the
+//! simple way to the same dicts.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::{
+    prelude::*,
+    types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString},
+};
+
+use super::{bridge::Finish, objects, records::Records};
+use crate::decode::{Cursor, Page, Raw, RowAt, Rows, Value, float, integer};
+
+/// The shape of a list's records, shared by what reads them.
+#[derive(Clone, Default)]
+pub struct Shapes(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    shape: Shape,
+    /// The keys of `fetch_many`.
+    keys: Recent,
+}
+
+impl Shapes {
+    /// A record as a dict of the service's own values.
+    pub fn dict<'py>(
+        &self,
+        py: Python<'py>,
+        key_name: Option<&'static str>,
+        row: RowAt<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        // Making objects can run the garbage collector and, with it, any code: which may ask for a
+        // record of these again, so that waiting here could be for ever.
+        match self.0.try_lock() {
+            Ok(mut known) => known.dict(py, key_name, row),
+            Err(_) => objects::dict(py, key_name, row),
+        }
+    }
+
+    /// One record of a page that is being walked through.
+    pub fn row(&self, py: Python<'_>, (page, index): &(Arc<Page>, usize)) -> PyResult<Py<PyAny>> {
+        let row = RowAt { page, index: *index, key: None };
+        Ok(self.dict(py, None, row)?.into_any().unbind())
+    }
+
+    /// What makes `Records` of this shape from rows.
+    pub fn records(&self) -> Finish<Rows> {
+        let shapes = self.clone();
+        Box::new(move |py, rows| Ok(Py::new(py, Records::of_shape(rows, shapes))?.into_any()))
+    }
+
+    /// All records as a list of such dicts.
+    pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let mut known = self.0.try_lock().ok();
+        for row in rows.iter() {
+            let dict = match &mut known {
+                Some(known) => known.dict(py, rows.key_name(), row)?,
+                None => objects::dict(py, rows.key_name(), row)?,
+            };
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+}
+
+impl Known {
+    fn dict<'py>(
+        &mut self,
+        py: Python<'py>,
+        key_name: Option<&'static str>,
+        row: RowAt<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let key = match (key_name, row.key) {
+            (Some(name), Some(key)) => Some((PyString::intern(py, name), self.keys.text(py, key))),
+            _ => None,
+        };
+        let mut cursor = row.page.cursor(row.index);
+        match self.shape.object(py, &mut cursor, key) {
+            Ok(dict) => Ok(dict),
+            Err(Miss::Python(error)) => Err(error),
+            Err(Miss::Text) => objects::dict(py, key_name, row),
+        }
+    }
+}
+
+/// Why there is no object.
+enum Miss {
+    /// The text is not as it should be, or not as it was guessed.
+    Text,
+    Python(PyErr),
+}
+
+impl From<PyErr> for Miss {
+    fn from(error: PyErr) -> Self {
+        Miss::Python(error)
+    }
+}
+
+type Made<'py, T> = Result<Bound<'py, T>, Miss>;
+
+/// A member that stands before those of the record.
+type Leading<'py> = Option<(Bound<'py, PyString>, Bound<'py, PyString>)>;
+
+#[derive(Default)]
+struct Shape {
+    /// A dict with these keys and no values; none where a key is doubled.
+    template: Option<Py<PyDict>>,
+    keys: Vec<Key>,
+}
+
+struct Key {
+    /// As it is written: from its quote to behind its colon.
+    token: Box<str>,
+    name: Py<PyString>,
+    recent: Recent,
+    /// The shape of the objects that are its values.
+    inner: Option<Box<Shape>>,
+}
+
+impl Shape {
+    fn object<'py>(
+        &mut self,
+        py: Python<'py>,
+        cursor: &mut Cursor<'_>,
+        leading: Leading<'py>,
+    ) -> Made<'py, PyDict> {
+        let start = cursor.clone();
+        match self.guessed(py, cursor, &leading) {
+            Err(Miss::Text) => {
+                *cursor = start;
+                self.learned(py, cursor, &leading)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// An object of the same shape as the one before.
+    fn guessed<'py>(
+        &mut self,
+        py: Python<'py>,
+        cursor: &mut Cursor<'_>,
+        leading: &Leading<'py>,
+    ) -> Made<'py, PyDict> {
+        let template = self.template.as_ref().ok_or(Miss::Text)?;
+        let mut more = cursor.open(b'{', b'}').ok_or(Miss::Text)?;
+        let dict = template.bind(py).copy()?;
+        if let Some((name, key)) = leading {
+            dict.set_item(name, key)?;
+        }
+        for key in &mut self.keys {
+            if !more || !cursor.predicted(key.token.as_bytes()) {
+                return Err(Miss::Text);
+            }
+            let value = key.value(py, cursor)?;
+            dict.set_item(key.name.bind(py), value)?;
+            more = cursor.more(b'}').ok_or(Miss::Text)?;
+        }
+        if more { Err(Miss::Text) } else { Ok(dict) }
+    }
+
+    /// An object of any shape, which is the guess from here on.
+    fn learned<'py>(
+        &mut self,
+        py: Python<'py>,
+        cursor: &mut Cursor<'_>,
+        leading: &Leading<'py>,
+    ) -> Made<'py, PyDict> {
+        let dict = PyDict::new(py);
+        let template = PyDict::new(py);
+        self.template = None;
+        let mut before = std::mem::take(&mut self.keys);
+        if let Some((name, key)) = leading {
+            dict.set_item(name, key)?;
+            template.set_item(name, py.None())?;
+        }
+        let mut more = cursor.open(b'{', b'}').ok_or(Miss::Text)?;
+        while more {
+            let found = cursor.key().ok_or(Miss::Text)?;
+            let mut key = match before.iter().position(|key| *key.token == *found.token) {
+                Some(at) => before.swap_remove(at),
+                None => {
+                    let name = found.name.string().ok_or(Miss::Text)?;
+                    Key {
+                        token: found.token.into(),
+                        name: PyString::intern(py, &name).unbind(),
+                        recent: Recent::default(),
+                        inner: None,
+                    }
+                }
+            };
+            let value = key.value(py, cursor)?;
+            dict.set_item(key.name.bind(py), value)?;
+            template.set_item(key.name.bind(py), py.None())?;
+            self.keys.push(key);
+            more = cursor.more(b'}').ok_or(Miss::Text)?;
+        }
+        if template.len() == self.keys.len() + usize::from(leading.is_some()) {
+            self.template = Some(template.unbind());
+        }
+        Ok(dict)
+    }
+}
+
+impl Key {
+    #[inline(always)]
+    fn value<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
+        let first = cursor.peek().ok_or(Miss::Text)?;
+        if first == b'{' {
+            let inner = self.inner.get_or_insert_default();
+            return inner.object(py, cursor, None).map(Bound::into_any);
+        }
+        let span = cursor.value(1).ok_or(Miss::Text)?;
+        let raw = span.of(cursor.text()).ok_or(Miss::Text)?;
+        match first {
+            b'"' => match raw.plain() {
+                Some(text) => Ok(self.recent.text(py, text).into_any()),
+                None => {
+                    let text = raw.string().ok_or(Miss::Text)?;
+                    Ok(self.recent.text(py, &text).into_any())
+                }
+            },
+            b'-' | b'0'..=b'9' => number(py, raw),
+            b'n' => Ok(py.None().into_bound(py)),
+            b't' | b'f' => Ok(PyBool::new(py, first == b't').to_owned().into_any()),
+            _ => {
+                let value = Value::parse(raw.json).map_err(|_| Miss::Text)?;
+                Ok(objects::object(py, &value)?)
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn number<'py>(py: Python<'py>, raw: Raw<'_>) -> Made<'py, PyAny> {
+    if let Some(number) = integer(raw.json) {
+        return Ok(PyInt::new(py, number).into_any());
+    }
+    let fractional = raw.json.contains(['.', 'e', 'E']);
+    match float(raw.json).filter(|_| fractional) {
+        Some(number) => Ok(PyFloat::new(py, number).into_any()),
+        // Infinite, or an integer of more than 64 bits.
+        None => Ok(objects::number(py, raw.json)?),
+    }
+}
+
+/// The last few texts of a key. Where they do not come again (an id), looking for them stops.
+#[derive(Default)]
+struct Recent {
+    texts: Vec<(String, Py<PyString>)>,
+    /// The one that is replaced next.
+    oldest: usize,
+    looked: u32,
+    found: u32,
+}
+
+impl Recent {
+    const KEPT: usize = 4;
+    const LONGEST: usize = 64;
+    /// After so many texts it is decided whether looking pays.
+    const TRIAL: u32 = 128;
+
+    #[inline(always)]
+    fn text<'py>(&mut self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
+        if self.looked >= Self::TRIAL && self.found < self.looked / 4 {
+            return PyString::new(py, text);
+        }
+        self.looked = self.looked.saturating_add(1);
+        if let Some((_, object)) = self.texts.iter().find(|(known, _)| known == text) {
+            self.found += 1;
+            return object.bind(py).clone();
+        }
+        self.remembered(py, text)
+    }
+
+    #[inline(never)]
+    fn remembered<'py>(&mut self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
+        let object = PyString::new(py, text);
+        if text.len() <= Self::LONGEST {
+            let kept = object.clone().unbind();
+            match self.texts.get_mut(self.oldest) {
+                Some((known, before)) => {
+                    known.clear();
+                    known.push_str(text);
+                    *before = kept;
+                }
+                None => self.texts.push((text.to_owned(), kept)),
+            }
+            self.oldest = (self.oldest + 1) % Self::KEPT;
+        }
+        object
+    }
+}
