@@ -24,7 +24,7 @@ pub fn runtime() -> Result<Arc<Runtime>> {
 /// by another thread at the moment of a fork would stay locked in the child for good.
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
 
-impl<T> PerProcess<T> {
+impl<T: Send + Sync + 'static> PerProcess<T> {
     pub const fn new() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }
@@ -46,7 +46,12 @@ impl<T> PerProcess<T> {
             if let Some(entry) = &current
                 && entry.0 == process
             {
-                break entry.clone();
+                // Another thread was faster. Dropping a runtime waits for its threads, which a task
+                // must not do.
+                let entry = entry.clone();
+                let loser = std::thread::Builder::new();
+                let _ = loser.spawn(move || drop(made));
+                break entry;
             }
             let before = self.0.compare_and_swap(&current, Some(made.clone()));
             if arc_ptr(before.as_ref()) == arc_ptr(current.as_ref()) {
@@ -62,7 +67,7 @@ impl<T> PerProcess<T> {
     }
 }
 
-impl<T> Default for PerProcess<T> {
+impl<T: Send + Sync + 'static> Default for PerProcess<T> {
     fn default() -> Self {
         Self::new()
     }
