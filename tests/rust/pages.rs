@@ -98,6 +98,7 @@ proptest! {
                     client.pages(&CRYPTO_ORDERS, &account, checkpoint.as_deref()).expect("pages");
                 let count = AtomicU64::new(0);
                 seen.extend(ids(&pages.gather(Some(step), None, &count).await.expect("pieces")));
+                pages.keep();
                 checkpoint = Some(pages.checkpoint());
             }
             let mut pages =
