@@ -19,7 +19,7 @@ use crate::{
     decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
     error::{Error, Result},
     http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
-    pages::{Listing, OpenSpan, Pages, Style},
+    pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
 };
 
 /// Arguments of a call by name, unchecked.
@@ -85,11 +85,13 @@ impl Client {
         self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
     }
 
-    /// The records of an endpoint that answers in pages.
+    /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
+    /// into so many parts that are fetched side by side.
     pub fn pages(
         &self,
         endpoint: &'static Endpoint,
         arguments: &Arguments<'_>,
+        windows: Option<i64>,
         resume: Option<&str>,
     ) -> Result<Pages> {
         let plan = Plan::new(endpoint, arguments)?;
@@ -99,9 +101,14 @@ impl Client {
             Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
             None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
         };
+        let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
         let span = match span {
             TimeSpan::None => None,
-            TimeSpan::StartEnd { default_days } => open_span(&plan.draft, default_days),
+            TimeSpan::StartEnd { default_days, moment } => {
+                let (start, end) = range_of(&plan.draft);
+                let span = Span { start, end, default_days, moment, windows };
+                (start.is_none() || end.is_none() || windows > 1).then_some(span)
+            }
         };
         let Plan { draft, envelope, rows_at, fields } = plan;
         self.list(Listing { draft, envelope, rows_at, fields, style, span }, resume)
@@ -226,9 +233,9 @@ impl Client {
         if endpoint.paging.is_none() {
             return self.call(endpoint, &arguments).await;
         }
-        let mut pages = self.pages(endpoint, &arguments, None)?;
-        let pieces = pages.gather(None, None, &AtomicU64::new(0)).await?;
-        Ok(Rows::new(pieces, pages.listing().fields.clone()))
+        let mut pages = self.pages(endpoint, &arguments, None, None)?;
+        let pieces = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
+        Ok(Rows::new(pieces.concat(), pages.listing().fields.clone()))
     }
 
     async fn send<T>(&self, draft: &Draft, judge: impl Fn(&Received) -> Result<T>) -> Result<T> {
@@ -266,14 +273,24 @@ impl Plan {
     }
 }
 
-/// The range of a listing, where its caller left one end of it open; 0 is open too.
-fn open_span(draft: &Draft, default_days: i64) -> Option<OpenSpan> {
+/// Into how many windows a range is to be split.
+fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
+    let Some(windows) = windows else { return Ok(1) };
+    if !endpoint.has_span() {
+        return Err(Error::config(format!("{} has no range of time to split", endpoint.name)));
+    }
+    usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
+        || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),
+    )
+}
+
+/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none.
+fn range_of(draft: &Draft) -> (Option<i64>, Option<i64>) {
     let given = |name: &str| {
         let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
         (value > 0).then_some(value)
     };
-    let (start, end) = (given("start"), given("end"));
-    (start.is_none() || end.is_none()).then_some(OpenSpan { start, end, default_days })
+    (given("start"), given("end"))
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.

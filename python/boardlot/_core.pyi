@@ -295,6 +295,7 @@ class PagerBase(Generic[_Row_co]):
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: bool = False,
     ) -> Any: ...
 
 @final
@@ -323,13 +324,24 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame: ...
+    @overload
     def to_arrow(
         self,
         *,
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: Literal[False] = False,
     ) -> pyarrow.Table: ...
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> Iterator[pyarrow.RecordBatch]: ...
 
 @final
 class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
@@ -357,13 +369,24 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame: ...
+    @overload
     async def to_arrow(
         self,
         *,
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: Literal[False] = False,
     ) -> pyarrow.Table: ...
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> AsyncIterator[pyarrow.RecordBatch]: ...
 
 @final
 class PageIterator(Iterator[Records[_Row_co]]):
@@ -414,7 +437,13 @@ class ClientBase:
     def _close(self) -> None: ...
     def _server_time(self) -> Any: ...
     def _call(self, name: str, arguments: list[tuple[str, Any]]) -> Any: ...
-    def _pages(self, name: str, arguments: list[tuple[str, Any]], resume: str | None) -> Any: ...
+    def _pages(
+        self,
+        name: str,
+        arguments: list[tuple[str, Any]],
+        windows: int | None,
+        resume: str | None,
+    ) -> Any: ...
     def _request(
         self,
         method: str,

@@ -3,6 +3,7 @@
 #![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
 
 mod arguments;
+mod arrow;
 mod bridge;
 mod client;
 mod credentials;
@@ -29,6 +30,7 @@ mod _core {
 
     #[pymodule_export]
     use super::{
+        arrow::ArrowStream,
         bridge::{Ready, shut_down},
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
@@ -36,7 +38,7 @@ mod _core {
         options::add_profile,
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
-        records::{ArrowStream, Records, RecordsIterator, SchemaField},
+        records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };
