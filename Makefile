@@ -66,4 +66,4 @@ $(BIN)/.built: $(BIN)/.tools $(SOURCES)
 	touch $@
 
 clean:
-	rm -rf target dist $(VENV) benches/.venv
+	rm -rf target dist site .cache $(VENV) benches/.venv

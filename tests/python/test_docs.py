@@ -20,10 +20,12 @@ import os
 import re
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
 import boardlot as bl
+import griffe
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -163,6 +165,52 @@ def test_the_table_of_errors_is_that_of_the_package():
     assert rows == {
         name: inspect.getdoc(getattr(bl, name)).splitlines()[0] for name in bl.errors.__all__
     }
+
+
+def test_the_signatures_of_the_api_pages_are_those_of_the_package():
+    extension = griffe.load_extensions(str(ROOT / "tools" / "documented.py"))
+    folder = Path(bl.__file__).parents[1]
+    package = griffe.load("boardlot", search_paths=[folder], extensions=extension)
+    compared = 0
+    for name in set(bl.__all__) - {"__version__"}:
+        thing, shown = getattr(bl, name), package[name].final_target
+        members = [(thing, shown)]
+        if inspect.isclass(thing):
+            members += [
+                (getattr(thing, own), shown.members[own])
+                for own in shown.members
+                if not own.startswith("_") and callable(getattr(thing, own, None))
+            ]
+        for real, page in members:
+            parameters = arguments_of(real)
+            if parameters is not None and not page.is_alias:
+                assert shown_of(page) == parameters, page.path
+                compared += 1
+    assert compared > 50
+
+
+def shown_of(page):
+    return [
+        (p.name, p.required and not p.kind.value.startswith("variadic"))
+        for p in page.parameters
+        if p.name != "self"
+    ]
+
+
+def arguments_of(thing):
+    """Name of each parameter with whether it must be given; `None` where nobody calls it."""
+    if inspect.isclass(thing) and issubclass(thing, bl.BoardlotError | Enum):
+        return None
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except ValueError:
+        return None
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        (p.name, p.default is p.empty and p.kind not in variadic)
+        for p in parameters
+        if p.name != "self"
+    ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
