@@ -28,7 +28,7 @@ check: $(BIN)/.built docs
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
 
 # The documentation as a site, into site/; a broken link is an error.
-docs: $(BIN)/.built
+docs: $(BIN)/.built $(BIN)/.docs
 	$(BIN)/zensical build --strict --clean
 
 setup: $(BIN)/.built
@@ -59,6 +59,10 @@ $(BIN)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	touch $@
+
+$(BIN)/.docs: $(BIN)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)

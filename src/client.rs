@@ -94,24 +94,7 @@ impl Client {
         windows: Option<i64>,
         resume: Option<&str>,
     ) -> Result<Pages> {
-        let plan = Plan::new(endpoint, arguments)?;
-        let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
-        let (style, span) = match endpoint.paging {
-            Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
-            Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
-            None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
-        };
-        let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
-        let span = match span {
-            TimeSpan::None => None,
-            TimeSpan::StartEnd { default_days, moment } => {
-                let (start, end) = range_of(&plan.draft);
-                let span = Span { start, end, default_days, moment, windows };
-                (start.is_none() || end.is_none() || windows > 1).then_some(span)
-            }
-        };
-        let Plan { draft, envelope, rows_at, fields } = plan;
-        self.list(Listing { draft, envelope, rows_at, fields, style, span }, resume)
+        self.list(listing(endpoint, arguments, windows)?, resume)
     }
 
     /// Pages of any listing.
@@ -245,15 +228,16 @@ impl Client {
 }
 
 /// A checked request with how to read its answer.
-struct Plan {
-    draft: Draft,
-    envelope: Envelope,
-    rows_at: RowsAt,
-    fields: Arc<[&'static crate::api::Field]>,
+#[derive(Debug)]
+pub struct Plan {
+    pub draft: Draft,
+    pub envelope: Envelope,
+    pub rows_at: RowsAt,
+    pub fields: Arc<[&'static crate::api::Field]>,
 }
 
 impl Plan {
-    fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
+    pub fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
         let draft = Draft::of(endpoint, arguments)?;
         let Answer::Rows(place, schema) = endpoint.answer else {
             return Err(Error::config(format!("{} answers without records", endpoint.name)));
@@ -271,6 +255,32 @@ impl Plan {
         let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
         Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
     }
+}
+
+/// The list of an endpoint that answers in pages.
+pub fn listing(
+    endpoint: &'static Endpoint,
+    arguments: &Arguments<'_>,
+    windows: Option<i64>,
+) -> Result<Listing> {
+    let plan = Plan::new(endpoint, arguments)?;
+    let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
+    let (style, span) = match endpoint.paging {
+        Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
+        Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
+        None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
+    };
+    let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
+    let span = match span {
+        TimeSpan::None => None,
+        TimeSpan::StartEnd { default_days, moment } => {
+            let (start, end) = range_of(&plan.draft);
+            let span = Span { start, end, default_days, moment, windows };
+            (start.is_none() || end.is_none() || windows > 1).then_some(span)
+        }
+    };
+    let Plan { draft, envelope, rows_at, fields } = plan;
+    Ok(Listing { draft, envelope, rows_at, fields, style, span })
 }
 
 /// Into how many windows a range is to be split.

@@ -55,6 +55,8 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_add_profile",
+    "_page_of",
+    "_pager_of",
     "_shut_down",
     "begin_login",
     "generate_key",
@@ -572,3 +574,5 @@ class Sandbox:
 
 def _shut_down() -> None: ...
 def _add_profile(name: str, base_url: str, client_id: str, store: Any) -> Any: ...
+def _page_of(name: str, arguments: list[tuple[str, Any]], body: bytes) -> Any: ...
+def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...

@@ -50,7 +50,7 @@ impl ClientBase {
     }
 }
 
-type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
+pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
 
 #[pymethods]
 impl ClientBase {
@@ -266,7 +266,7 @@ impl ClientBase {
     }
 }
 
-fn checked<'py>(
+pub fn checked<'py>(
     py: Python<'py>,
     name: &str,
     arguments: &[(String, Bound<'py, PyAny>)],

@@ -8,6 +8,7 @@ mod bridge;
 mod client;
 mod credentials;
 mod errors;
+mod measuring;
 mod oauth;
 mod objects;
 mod options;
@@ -34,6 +35,7 @@ mod _core {
         bridge::{Ready, shut_down},
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
+        measuring::{page_of, pager_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         options::add_profile,
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
