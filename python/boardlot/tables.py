@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from html import escape
 from typing import Any, NamedTuple
 
-__all__ = ["html", "text"]
+__all__ = ["Layout", "html", "text"]
 
 ELLIPSIS = "…"
 NULL = "–"
@@ -59,20 +59,72 @@ def text(
         Lines joined by line feeds, with none at the end.
     """
     grid = _Grid.of(records, max_rows, columns)
-    width = width or shutil.get_terminal_size().columns
     if not grid.columns:
         return grid.summary(0)
-    shown = [_TextColumn(column, grid) for column in grid.columns]
-    shown, hidden = _fitted(shown, width)
-    lines = [[part.heading() for part in shown]]
-    if any(part.units for part in shown):
-        lines.append([part.pad(part.units) for part in shown])
-    lines.append(["─" * part.width for part in shown])
-    lines.extend([part.cell(row) for part in shown] for row in range(len(grid.rows)))
+    layout = Layout(grid.columns, grid.rows, width or shutil.get_terminal_size().columns)
+    lines = layout.lines(grid.rows)
     if grid.skipped:
-        dots = [part.pad(ELLIPSIS) for part in shown]
-        lines.insert(len(lines) - len(grid.rows) + grid.head, dots)
-    return "\n".join([*(GAP.join(line).rstrip() for line in lines), grid.summary(hidden)])
+        lines.insert(grid.head, layout.dots())
+    return "\n".join([*layout.heading(), *lines, grid.summary(layout.hidden)])
+
+
+class Layout:
+    """Columns of a text table, laid out by the first rows: others can follow below them.
+
+    A later value that is wider than its column is cut where it is text; half a number, a time or
+    a date would mislead, so these push their line out instead.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[_Column],
+        rows: Sequence[Mapping[str, Any]],
+        width: int | None,
+        favourites: Sequence[str] = (),
+    ) -> None:
+        parts = [_TextColumn(column, rows, cut=width is not None) for column in columns]
+        self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
+        liked = {part.name: part for part in parts if part.name in favourites}
+        if self.hidden and liked:
+            some = [liked[name] for name in favourites if name in liked]
+            self._parts, hidden = _fitted(some, width or 0)
+            self.hidden = len(parts) - len(some) + hidden
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Mapping[str, Any]],
+        width: int | None,
+        columns: Sequence[str] | None = None,
+        favourites: Sequence[str] = (),
+    ) -> Layout | None:
+        """The layout by these records; `None` where they have no column.
+
+        Args:
+            records: `Records`, or any sequence of dicts: what the widths are taken from.
+            width: Columns of the terminal; `None` where nothing is to be cut.
+            columns: Names of the columns to show; `None` for all.
+            favourites: Names of the columns to show where not all of them fit.
+        """
+        grid = _Grid.of(records, len(records), columns)
+        return cls(grid.columns, grid.rows, width, favourites) if grid.columns else None
+
+    def heading(self) -> list[str]:
+        """The names, the units where there are any, and a rule."""
+        lines = [[part.pad(part.name) for part in self._parts]]
+        if any(part.units for part in self._parts):
+            lines.append([part.pad(part.units) for part in self._parts])
+        lines.append(["─" * part.width for part in self._parts])
+        return [GAP.join(line).rstrip() for line in lines]
+
+    def lines(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """A line for each row."""
+        cells = [[part.pad(cell) for cell in part.cells(rows)] for part in self._parts]
+        return [GAP.join(line).rstrip() for line in zip(*cells, strict=True)]
+
+    def dots(self) -> str:
+        """The line that stands for rows left out."""
+        return GAP.join(part.pad(ELLIPSIS) for part in self._parts).rstrip()
 
 
 def html(
@@ -172,30 +224,37 @@ class _Grid(NamedTuple):
 
 
 class _TextColumn:
-    """One column of the text table with its cells, before and after they are cut to a width."""
+    """One column of the text table: how it is written, and how wide it is."""
 
-    def __init__(self, column: _Column | None, grid: _Grid) -> None:
+    def __init__(
+        self, column: _Column | None, rows: Sequence[Mapping[str, Any]], *, cut: bool = True
+    ) -> None:
         # `None` is the column that stands for those left out.
+        self.column = column
         self.name = _clean(column.name) if column else ELLIPSIS
         self.units = column.units if column else ""
         self.numeric = bool(column and column.numeric)
         # Half a number, a time or a date would mislead: only text is narrowed.
         self.whole = bool(column and column.kind not in ("text", "object"))
-        self.cells = _cells(column, grid.rows) if column else [ELLIPSIS] * len(grid.rows)
-        self.natural = max(map(_width, [self.name, self.units, *self.cells]))
+        self.digits = _digits(column, rows) if column else 0
+        self.natural = max(map(_width, [self.name, self.units, *self.cells(rows)]))
         self.width = self.natural
+        self.limit: int | None = WIDEST if self.whole else self.width
+        if not cut:
+            self.limit = None
+
+    def cells(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        if self.column is None:
+            return [ELLIPSIS] * len(rows)
+        return _cells(self.column, rows, least=self.digits)
 
     def cap(self, width: int) -> None:
         self.width = min(self.natural, WIDEST if self.whole else width)
-
-    def heading(self) -> str:
-        return self.pad(self.name)
-
-    def cell(self, row: int) -> str:
-        return self.pad(self.cells[row])
+        self.limit = max(self.width, WIDEST) if self.whole else self.width
 
     def pad(self, value: str) -> str:
-        value = _cut(value, self.width)
+        if self.limit is not None:
+            value = _cut(value, self.limit)
         space = " " * (self.width - _width(value))
         return space + value if self.numeric else value + space
 
@@ -211,7 +270,7 @@ def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], 
             column.cap(cap)
         if total(columns) <= width:
             return columns, 0
-    dots = _TextColumn(None, _Grid([], [{}] * len(columns[0].cells), 0, 0))
+    dots = _TextColumn(None, [])
     front, back = [columns[0]], list[_TextColumn]()
     rest = columns[1:]
     while rest:
@@ -231,6 +290,7 @@ def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], 
     shown = [*front, dots, *back] if rest else [*front, *back]
     if total(shown) > width:
         front[0].width = max(1, front[0].width - (total(shown) - width))
+        front[0].limit = front[0].width
     return shown, len(rest)
 
 
@@ -252,17 +312,24 @@ def _unknown(name: str, rows: Sequence[Mapping[str, Any]]) -> _Column:
 
 
 def _cells(
-    column: _Column, rows: Sequence[Mapping[str, Any]], point: str = " ", digit: str = " "
+    column: _Column,
+    rows: Sequence[Mapping[str, Any]],
+    point: str = " ",
+    digit: str = " ",
+    least: int = 0,
 ) -> list[str]:
-    """The column's values as text; numbers are padded on the right to one decimal point."""
+    """The column's values as text; numbers are padded on the right to one decimal point.
+
+    `least` is how many decimals, the point among them, are made room for at least.
+    """
     values = [row.get(column.name) for row in rows]
+    most = max(least, _digits(column, rows))
     if column.kind == "timestamp":
-        return _times(values, column.unit)
+        return [_time(_moment(value, column.unit), most) for value in values]
     cells = [_shown(value) for value in values]
     if not column.numeric:
         return cells
-    places = [len(cell) - cell.index(".") if "." in cell else 0 for cell in cells]
-    most = max(places, default=0)
+    places = map(_places, cells)
     padded = [
         cell + (digit * (most - own) if own else (point + digit * (most - 1)) * (most > 0))
         for cell, own in zip(cells, places, strict=True)
@@ -271,17 +338,26 @@ def _cells(
     return padded if max(map(len, padded), default=0) <= WIDEST else cells
 
 
-def _times(values: Sequence[object], unit: str) -> list[str]:
-    """Counts since 1970 as UTC, all with the fraction that the most precise of them needs."""
-    moments = [_moment(value, unit) for value in values]
-    fractions = [m.microsecond for m in moments if isinstance(m, datetime)]
-    spec = "seconds"
-    if any(fractions):
-        spec = "microseconds" if any(part % 1000 for part in fractions) else "milliseconds"
-    return [
-        m.replace(tzinfo=None).isoformat(" ", spec) if isinstance(m, datetime) else _shown(m)
-        for m in moments
-    ]
+def _digits(column: _Column, rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many decimals the most precise value has: of a number with its point, or of seconds."""
+    values = (row.get(column.name) for row in rows)
+    if column.kind == "timestamp":
+        moments = (_moment(value, column.unit) for value in values)
+        fractions = [m.microsecond for m in moments if isinstance(m, datetime)]
+        return 6 if any(part % 1000 for part in fractions) else 3 * any(fractions)
+    return max((_places(_shown(value)) for value in values), default=0) if column.numeric else 0
+
+
+def _places(number: str) -> int:
+    return len(number) - number.index(".") if "." in number else 0
+
+
+def _time(moment: object, digits: int) -> str:
+    """A point in time as UTC, with the fraction that the most precise of its column needs."""
+    if not isinstance(moment, datetime):
+        return _shown(moment)
+    spec = {0: "seconds", 3: "milliseconds", 6: "microseconds"}[digits]
+    return moment.replace(tzinfo=None).isoformat(" ", spec)
 
 
 def _moment(value: object, unit: str) -> object:

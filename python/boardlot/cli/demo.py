@@ -14,7 +14,8 @@ import click
 
 import boardlot as bl
 from boardlot import plots, tables
-from boardlot.cli.output import replace
+from boardlot.cli.output import replacing
+from boardlot.cli.settings import Command
 
 __all__ = ["command"]
 
@@ -44,7 +45,14 @@ ORDER_COLUMNS = ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type"
 PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 
 
-@click.command("demo")
+@click.command(
+    "demo",
+    cls=Command,
+    examples=[
+        "boardlot demo",
+        "boardlot demo --seed 3 --out charts",
+    ],
+)
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -111,7 +119,8 @@ def _show(steps: _Steps, sandbox: Any, client: Any, auth: Any, out: Path) -> lis
     for name, what, write in jobs:
         with steps.took() as done:
             try:
-                replace(out / name, write)
+                with replacing(out / name, force=True) as part:
+                    write(part)
             except ImportError as missing:
                 done(f"left out {name}: {missing}")
                 continue

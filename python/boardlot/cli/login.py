@@ -6,13 +6,20 @@ from pathlib import Path
 
 import click
 
-from boardlot.cli.app import Settings
+from boardlot.cli.settings import Command, Settings
 from boardlot.cli.stores import base_url_of, open_store, store_option
 
 __all__ = ["command"]
 
 
-@click.command("login")
+@click.command(
+    "login",
+    cls=Command,
+    examples=[
+        "boardlot --base-url https://api.example.com --profile live login",
+        "boardlot --base-url https://api.example.com login --no-browser --store tokens",
+    ],
+)
 @store_option
 @click.option("--no-browser", is_flag=True, help="Print the address and do not open it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the callback.")
@@ -30,9 +37,6 @@ def command(
 
     With --profile, the login becomes a profile of that name in the configuration file, which holds
     no secret: `boardlot.Client(profile=NAME)` uses it.
-
-    \b
-    boardlot --base-url https://api.example.com --profile live login
     """
     import boardlot as bl
     from boardlot import _core

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import click
 
-from boardlot.cli.app import Settings
+from boardlot.cli.settings import Command, Settings
 from boardlot.cli.stores import base_url_of, open_store, store_option
 
 __all__ = ["command"]
 
 
-@click.command("logout")
+@click.command(
+    "logout",
+    cls=Command,
+    examples=[
+        "boardlot --base-url https://api.example.com logout CLIENT_ID",
+    ],
+)
 @click.argument("client_id")
 @store_option
 @click.pass_obj

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import click
 
-from boardlot.cli.app import Settings
+from boardlot.cli.settings import Command, Settings
 from boardlot.cli.stores import base_url_of, open_store, store_option
 
 __all__ = ["command"]
 
 
-@click.command("status")
+@click.command(
+    "status",
+    cls=Command,
+    examples=[
+        "boardlot --base-url https://api.example.com status",
+        "boardlot --base-url https://api.example.com status CLIENT_ID",
+    ],
+)
 @click.argument("client_id", required=False)
 @store_option
 @click.pass_obj
