@@ -84,11 +84,14 @@ class Layout:
     ) -> None:
         parts = [_TextColumn(column, rows, cut=width is not None) for column in columns]
         self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
-        liked = {part.name: part for part in parts if part.name in favourites}
-        if self.hidden and liked:
-            some = [liked[name] for name in favourites if name in liked]
-            self._parts, hidden = _fitted(some, width or 0)
-            self.hidden = len(parts) - len(some) + hidden
+        liked = {part.name: part for part in parts}
+        some = [liked[name] for name in favourites if name in liked]
+        while self.hidden and some:
+            self._parts, left_out = _fitted(some, width or 0)
+            if not left_out or len(some) == 1:
+                self.hidden = len(parts) - len(some)
+                break
+            some.pop()
 
     @classmethod
     def of(
@@ -104,7 +107,8 @@ class Layout:
             records: `Records`, or any sequence of dicts: what the widths are taken from.
             width: Columns of the terminal; `None` where nothing is to be cut.
             columns: Names of the columns to show; `None` for all.
-            favourites: Names of the columns to show where not all of them fit.
+            favourites: Names of the columns to show where not all of them fit, the most
+                important first.
         """
         grid = _Grid.of(records, len(records), columns)
         return cls(grid.columns, grid.rows, width, favourites) if grid.columns else None

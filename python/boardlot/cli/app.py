@@ -68,6 +68,13 @@ class _Commands(click.Group):
             _accept_global_options(command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Who read the output has enough: no word about it. Here, before click ends with 1.
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
         data = [(name, endpoints.summary(name)) for name in endpoints.ENDPOINTS]
@@ -112,10 +119,7 @@ def run(arguments: list[str] | None = None) -> int:
         with _terminated_politely(), warnings.catch_warnings():
             warnings.showwarning = _warn
             status = app.main(arguments, prog_name="boardlot", standalone_mode=False, obj=settings)
-    except BrokenPipeError:
-        # Who read the output has enough: no word about it.
-        status = BROKEN_PIPE
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt, _Terminated) as error:
         status = _told(error, settings)
     _empty_stdout()
     return status if isinstance(status, int) else 0
@@ -123,9 +127,10 @@ def run(arguments: list[str] | None = None) -> int:
 
 def _told(error: BaseException, settings: Settings) -> int:
     """Tell on stderr what went wrong and what to do; gives the exit status."""
+    if isinstance(error, _Terminated):
+        _say("terminated", "", settings)
+        return TERMINATED
     if isinstance(error, click.exceptions.Exit):
-        if error.exit_code == TERMINATED:
-            _say("terminated", "", settings)
         return error.exit_code
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         _say("interrupted", "", settings)
@@ -137,6 +142,8 @@ def _told(error: BaseException, settings: Settings) -> int:
         hint = error.hint
         if isinstance(error, AuthenticationError) and not settings.has_credentials:
             hint = "No credentials were given: add --profile NAME, or --key-id and --key-file."
+        if not (error.retryable or error.checkpoint):
+            settings.go_on = ""
         _say(str(error), hint, settings)
         return 2 if isinstance(error, ConfigError) else 1
     if isinstance(error, (ImportError, OSError)):
@@ -151,7 +158,7 @@ def _told(error: BaseException, settings: Settings) -> int:
 def _say(what: str, hint: str, settings: Settings) -> None:
     click.echo(f"{_name('red')} {what}", err=True)
     for line in filter(None, (hint, settings.go_on)):
-        click.echo(f"hint: {line}", err=True)
+        click.echo(f"hint: {line.strip()}", err=True)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -162,6 +169,10 @@ def _name(colour: str) -> str:
     return click.style("boardlot:", fg=colour, bold=True) if coloured() else "boardlot:"
 
 
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
 @contextmanager
 def _terminated_politely() -> Iterator[None]:
     """Let a polite kill clean up as Ctrl-C does; signals reach the main thread only."""
@@ -170,7 +181,7 @@ def _terminated_politely() -> Iterator[None]:
         return
 
     def stop(*_: Any) -> None:
-        raise click.exceptions.Exit(TERMINATED)
+        raise _Terminated
 
     before = signal.signal(signal.SIGTERM, stop)
     try:

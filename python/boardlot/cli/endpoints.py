@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -107,10 +108,10 @@ ENDPOINTS = {
         "fills_history",
         [
             "boardlot --profile live fills 281756 HK | head",
-            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
+            "boardlot --profile live fills 281756 HK --start 2026-01-01 --end 2026-04-01 --out fills.parquet",
             "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
         ],
-        ["create_time", "code", "trd_side", "qty", "price", "counter_broker_name", "status"],
+        ["create_time", "code", "trd_side", "qty", "price", "status", "counter_broker_name"],
     ),
 }
 
@@ -156,7 +157,8 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
         from boardlot.cli.resume import resumed
 
         if checkpoint is not None:
-            resumed(settings, checkpoint, endpoint.method, arguments)
+            line = _line(endpoint.method, arguments)
+            resumed(settings, checkpoint, endpoint.method, arguments, line)
             return
         check_out(settings)
         if arguments.get("request_type") is not None:
@@ -164,6 +166,8 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
         with settings.client() as client:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
+                if endpoint is ENDPOINTS["fills"]:
+                    settings.go_on = "With --resume FILE it can go on where it is broken off."
                 emit(settings, found, endpoint.favourites)
                 return
             moment = found.isoformat(timespec="milliseconds")
@@ -173,6 +177,17 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
                 emit(settings, [{endpoint.method: moment}])
 
     return call
+
+
+def _line(method: str, arguments: dict[str, Any]) -> str:
+    """The arguments as they are typed."""
+    words = []
+    for name, parameter in inspect.signature(getattr(Client, method)).parameters.items():
+        value = arguments.get(name)
+        if value is not None:
+            option = [] if parameter.default is parameter.empty else [f"--{name.replace('_', '-')}"]
+            words += [*option, str(value)]
+    return shlex.join(words)
 
 
 def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:

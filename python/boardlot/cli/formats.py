@@ -15,7 +15,7 @@ import click
 from boardlot import tables
 from boardlot.cli.settings import coloured
 
-__all__ = ["WRITERS", "Writer", "compact"]
+__all__ = ["WRITERS", "Fields", "Writer", "compact", "counted"]
 
 # Rows of one row group of Parquet: what lies in memory at most.
 GROUP = 20_000
@@ -79,12 +79,13 @@ class Table:
     """
 
     def __init__(
-        self, file: BinaryIO, fields: Fields, favourites: Sequence[str] = (), *, terminal: bool
+        self, file: BinaryIO, fields: Fields, favourites: Sequence[str] = (), *, stdout: bool
     ) -> None:
         self._file = file
         self._fields = fields
         self._favourites = favourites
-        self._terminal = terminal
+        self._stdout = stdout
+        self._terminal = stdout and sys.stdout.isatty()
         self._layout: tables.Layout | None = None
         self._rows = 0
         self._started = False
@@ -98,8 +99,9 @@ class Table:
 
     def end(self) -> None:
         hidden = self._layout.hidden if self._layout is not None else 0
-        more = f", {hidden} more columns by --columns or another --format" if hidden else ""
-        click.echo(f"{self._rows:,} row{'' if self._rows == 1 else 's'}{more}", err=True)
+        more = f"; {hidden} columns are not shown: see --columns and --format" if hidden else ""
+        if self._stdout:
+            click.echo(f"{counted(self._rows)}{more}", err=True)
 
     def _start(self, page: Any) -> None:
         self._started = True
@@ -200,7 +202,7 @@ class Parquet:
             self._group()
 
     def end(self) -> None:
-        if self._pages or self._writer is None:
+        if any(map(len, self._pages)) or self._writer is None:
             self._group()
         self._writer.close()
 
@@ -229,6 +231,10 @@ WRITERS: dict[str, Any] = {
     "csv": Csv,
     "parquet": Parquet,
 }
+
+
+def counted(rows: int) -> str:
+    return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
 def compact(value: Any) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.formats import WRITERS, Fields, Writer
+from boardlot.cli.formats import WRITERS, Fields, Writer, counted
 from boardlot.cli.settings import Settings
 
 __all__ = ["Progress", "check_out", "emit", "emit_bytes", "put_in_place", "replacing"]
@@ -42,7 +42,7 @@ def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
         writer.end()
         file.flush()
     if settings.out is not None:
-        click.echo(f"wrote {progress.rows:,} rows to {settings.out}", err=True)
+        click.echo(f"wrote {counted(progress.rows)} to {settings.out}", err=True)
 
 
 def emit_bytes(settings: Settings, data: bytes) -> None:
@@ -56,8 +56,8 @@ def emit_bytes(settings: Settings, data: bytes) -> None:
 def writer_of(settings: Settings, file: BinaryIO, favourites: Any = ()) -> Writer:
     fields = Fields(settings.columns)
     if settings.data_format == "table":
-        terminal = settings.out is None and sys.stdout.isatty()
-        table: Writer = WRITERS["table"](file, fields, favourites, terminal=terminal)
+        stdout = settings.out is None
+        table: Writer = WRITERS["table"](file, fields, favourites, stdout=stdout)
         return table
     writer: Writer = WRITERS[settings.data_format](file, fields)
     return writer
@@ -78,23 +78,32 @@ def check_out(settings: Settings) -> None:
 
 @contextmanager
 def _destination(settings: Settings) -> Iterator[BinaryIO]:
-    """Where the bytes go; an error names the place."""
-    try:
-        if settings.out is None:
+    """Where the bytes go."""
+    out = settings.out
+    with naming(out or "stdout"):
+        if out is None:
             sys.stdout.flush()
             yield sys.stdout.buffer
-        elif settings.out.exists() and not settings.out.is_file():
+        elif out.exists() and not out.is_file():
             # A device or a pipe: written to, and never replaced.
-            with settings.out.open("wb") as file:
+            with out.open("wb") as file:
                 yield file
         else:
-            settings.go_on = f"{settings.out} was not written: run the command again."
-            with replacing(settings.out, settings.force) as part, part.open("xb") as file:
+            settings.go_on = f"{out} was not written: run the command again. {settings.go_on}"
+            with replacing(out, settings.force) as part, part.open("xb") as file:
                 yield file
-    except OSError as error:
-        error.filename = error.filename or str(settings.out or "stdout")
-        raise
     settings.go_on = ""
+
+
+@contextmanager
+def naming(place: Path | str) -> Iterator[None]:
+    """Let an error of the operating system name the place, which one of writing does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = error.filename or str(place)
+        raise
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.formats import WRITERS, Fields
-from boardlot.cli.output import Progress, check_out, put_in_place
+from boardlot.cli.formats import WRITERS, Fields, counted
+from boardlot.cli.output import Progress, check_out, naming, put_in_place
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
@@ -35,7 +35,7 @@ class State:
 
     version: int
     base_url: str
-    call: list[str]
+    line: str
     format: str
     out: str
     checkpoint: str
@@ -67,34 +67,43 @@ class State:
         put_in_place(beside, file, force=True)
 
 
-def resumed(settings: Settings, file: Path, method: str, arguments: dict[str, Any]) -> None:
-    """Write all rows of a pager method to `--out`, going on where the checkpoint file says."""
+def resumed(
+    settings: Settings, file: Path, method: str, arguments: dict[str, Any], line: str
+) -> None:
+    """Write all rows of a pager method to `--out`, going on where the checkpoint file says.
+
+    `line` is how the arguments were typed, for the one who asks what a file belongs to.
+    """
     out = _checked(settings, file)
-    if not file.exists():
-        check_out(settings)
     with settings.client() as client:
         call = getattr(client, method)
         # Without a checkpoint first: what is wrong with the arguments is not its fault.
-        pager = call(**arguments)
-        with _part(out) as part:
-            state = State.load(file) or State(
-                VERSION,
-                base_url=client.base_url,
-                call=[f"{name}={value}" for name, value in arguments.items() if value is not None],
-                format=settings.data_format,
-                asked=settings.columns,
-                out=out.name,
-                checkpoint=pager.checkpoint(),
-            )
-            _compare(state, file, settings, client.base_url)
-            try:
-                pager = call(**arguments, resume=state.checkpoint)
-            except ConfigError:
-                raise _other(file, f"another call, {' '.join(state.call)}") from None
-            if not state.done:
-                check_out(settings)
-                _write(settings, state, file, pager, part)
-    _finish(settings, state, out)
+        checkpoint = call(**arguments).checkpoint()
+        begun = State(
+            VERSION,
+            base_url=client.base_url,
+            line=line,
+            format=settings.data_format,
+            asked=settings.columns,
+            out=out.name,
+            checkpoint=checkpoint,
+        )
+        state = _compared(State.load(file), begun, file)
+        if not state.done:
+            check_out(settings)
+        try:
+            call(**arguments, resume=state.checkpoint)
+        except ConfigError:
+            raise _other(file, f"other arguments, {state.line}") from None
+        if not state.done or _part_of(out).exists():
+            with _part(out) as part:
+                # Once more: another process may have gone on until now.
+                state = _compared(State.load(file), begun, file)
+                if not state.done:
+                    pager = call(**arguments, resume=state.checkpoint)
+                    with naming(out):
+                        _write(settings, state, file, pager, part)
+    _finish(settings, state, file, out)
 
 
 def _checked(settings: Settings, file: Path) -> Path:
@@ -111,11 +120,7 @@ def _checked(settings: Settings, file: Path) -> Path:
     for place in (out, file):
         if not place.parent.is_dir():
             raise click.UsageError(f"{place}: there is no folder {place.parent}")
-    return _real(settings)
-
-
-def _real(settings: Settings) -> Path:
-    return Path(os.path.realpath(settings.out or ""))
+    return Path(os.path.realpath(out))
 
 
 def _other(file: Path, what: str) -> click.UsageError:
@@ -124,16 +129,19 @@ def _other(file: Path, what: str) -> click.UsageError:
     )
 
 
-def _compare(state: State, file: Path, settings: Settings, base_url: str) -> None:
-    """Refuse to mix two downloads."""
+def _compared(state: State | None, begun: State, file: Path) -> State:
+    """What the file holds, or the beginning; two downloads are not mixed."""
+    if state is None:
+        return begun
     for option, was, wanted in (
-        ("--base-url", state.base_url, base_url),
-        ("--out", state.out, _real(settings).name),
-        ("--format", state.format, settings.data_format),
-        ("--columns", state.asked, settings.columns),
+        ("--base-url", state.base_url, begun.base_url),
+        ("--out", state.out, begun.out),
+        ("--format", state.format, begun.format),
+        ("--columns", state.asked, begun.asked),
     ):
         if was != wanted:
             raise _other(file, f"{option} {was}" if was else f"a download without {option}")
+    return state
 
 
 def _write(settings: Settings, state: State, file: Path, pager: Any, part: BinaryIO) -> None:
@@ -173,14 +181,19 @@ def _way_on(state: State) -> str:
     return f"Run the same command again: it goes on after row {state.rows:,}."
 
 
-def _finish(settings: Settings, state: State, out: Path) -> None:
+def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
-    if part.stat().st_size == state.length and (state.length or not out.exists()):
+    if part.exists() and part.stat().st_size == state.length:
         put_in_place(part, out, settings.force)
-        click.echo(f"wrote {state.rows:,} rows to {settings.out}", err=True)
+        click.echo(f"wrote {counted(state.rows)} to {settings.out}", err=True)
+    elif out.exists() and out.stat().st_size == state.length:
+        part.unlink(missing_ok=True)
+        click.echo(f"{settings.out} is whole: {counted(state.rows)}; nothing to do", err=True)
     else:
-        part.unlink()
-        click.echo(f"{settings.out} is whole: {state.rows:,} rows; nothing to do", err=True)
+        raise click.UsageError(
+            f"{settings.out} is not the file that --resume {file} tells was written: "
+            f"delete {file} to begin anew"
+        )
     settings.go_on = ""
 
 
