@@ -6,28 +6,34 @@ Every value comes from outside: control characters are shown escaped, never sent
 
 from __future__ import annotations
 
-import json
 import shutil
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, timezone
 from html import escape
 from typing import Any, NamedTuple
 
+from boardlot.cells import (
+    ELLIPSIS,
+    TITLE_CAP,
+    WIDEST,
+    Column,
+    cells_of,
+    clean,
+    columns_of,
+    cut,
+    digits_of,
+    undeclared,
+    width_of,
+)
+
 __all__ = ["Layout", "html", "text"]
 
-ELLIPSIS = "…"
-NULL = "–"
 GAP = "  "
 # As wide as a point and as a digit in a proportional font.
 PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
-NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
-# Cells are at most this wide; text goes down to the second while not all columns fit, and back to
-# the third where even that is not enough and columns are left out.
-WIDEST, NARROWEST, COMFORTABLE = 40, 16, 24
+# Text goes from the widest down to the first while not all columns fit, and back to the second
+# where even that is not enough and columns are left out.
+NARROWEST, COMFORTABLE = 16, 24
 HTML_CAP = 60
-TITLE_CAP = 500
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 _DIM = "opacity:.65;font-weight:normal;font-size:85%"
 _LINE = "rgba(128,128,128,.45)"
@@ -77,12 +83,12 @@ class Layout:
 
     def __init__(
         self,
-        columns: Sequence[_Column],
+        columns: Sequence[Column],
         rows: Sequence[Mapping[str, Any]],
         width: int | None,
         favourites: Sequence[str] = (),
     ) -> None:
-        parts = [_TextColumn(column, rows, cut=width is not None) for column in columns]
+        parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
         self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
         liked = {part.name: part for part in parts}
         some = [liked[name] for name in favourites if name in liked]
@@ -148,9 +154,9 @@ def html(
         units = f'<div style="{_DIM}">{escape(column.units)}</div>' if column.units else ""
         heads.append(
             f'<th title="{escape(column.title())}" style="{_CELL};{align};'
-            f'border-bottom:1px solid {_LINE}">{escape(_clean(column.name))}{units}</th>'
+            f'border-bottom:1px solid {_LINE}">{escape(clean(column.name))}{units}</th>'
         )
-        values = _cells(column, grid.rows, PUNCTUATION_SPACE, FIGURE_SPACE)
+        values = cells_of(column, grid.rows, PUNCTUATION_SPACE, FIGURE_SPACE)
         cells.append([_html_cell(value, f"{_CELL};{align}") for value in values])
     lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
     if grid.skipped:
@@ -167,32 +173,10 @@ def html(
     )
 
 
-class _Column(NamedTuple):
-    """A column as the schema declares it, or as an unknown field shows itself."""
-
-    name: str
-    kind: str
-    unit: str
-    doc: str
-
-    @property
-    def numeric(self) -> bool:
-        return self.kind in NUMERIC_KINDS
-
-    @property
-    def units(self) -> str:
-        return "UTC" if self.kind == "timestamp" else _clean(self.unit)
-
-    def title(self) -> str:
-        unit = f" ({self.unit})" if self.unit else ""
-        doc = f": {self.doc}" if self.doc else ""
-        return _clean(f"{self.kind}{unit}{doc}")
-
-
 class _Grid(NamedTuple):
     """What is shown: the columns, and the first and last rows in one list."""
 
-    columns: list[_Column]
+    columns: list[Column]
     rows: list[Mapping[str, Any]]
     head: int
     total: int
@@ -211,10 +195,10 @@ class _Grid(NamedTuple):
             head, tail = max_rows - max_rows // 2, max_rows // 2
             rows = list(records[:head])
             rows += list(records[count - tail :])
-        columns = _columns(records, rows)
+        columns = columns_of(records, rows)
         if names is not None:
             known = {column.name: column for column in columns}
-            columns = [known.get(name) or _unknown(name, rows) for name in names]
+            columns = [known.get(name) or undeclared(name, rows) for name in names]
         return cls(columns, rows, head, count)
 
     @property
@@ -231,26 +215,26 @@ class _TextColumn:
     """One column of the text table: how it is written, and how wide it is."""
 
     def __init__(
-        self, column: _Column | None, rows: Sequence[Mapping[str, Any]], *, cut: bool = True
+        self, column: Column | None, rows: Sequence[Mapping[str, Any]], *, limited: bool = True
     ) -> None:
         # `None` is the column that stands for those left out.
         self.column = column
-        self.name = _clean(column.name) if column else ELLIPSIS
+        self.name = clean(column.name) if column else ELLIPSIS
         self.units = column.units if column else ""
         self.numeric = bool(column and column.numeric)
         # Half a number, a time or a date would mislead: only text is narrowed.
         self.whole = bool(column and column.kind not in ("text", "object"))
-        self.digits = _digits(column, rows) if column else 0
-        self.natural = max(map(_width, [self.name, self.units, *self.cells(rows)]))
+        self.digits = digits_of(column, rows) if column else 0
+        self.natural = max(map(width_of, [self.name, self.units, *self.cells(rows)]))
         self.width = self.natural
         self.limit: int | None = WIDEST if self.whole else self.width
-        if not cut:
+        if not limited:
             self.limit = None
 
     def cells(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if self.column is None:
             return [ELLIPSIS] * len(rows)
-        return _cells(self.column, rows, least=self.digits)
+        return cells_of(self.column, rows, least=self.digits)
 
     def cap(self, width: int) -> None:
         self.width = min(self.natural, WIDEST if self.whole else width)
@@ -258,8 +242,8 @@ class _TextColumn:
 
     def pad(self, value: str) -> str:
         if self.limit is not None:
-            value = _cut(value, self.limit)
-        space = " " * (self.width - _width(value))
+            value = cut(value, self.limit)
+        space = " " * (self.width - width_of(value))
         return space + value if self.numeric else value + space
 
 
@@ -298,131 +282,7 @@ def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], 
     return shown, len(rest)
 
 
-def _columns(records: object, rows: Sequence[Mapping[str, Any]]) -> list[_Column]:
-    """The declared columns, then the unknown fields of the rows shown."""
-    columns = [
-        _Column(field.name, field.kind, field.unit or "", field.doc or "")
-        for field in getattr(records, "schema", None) or ()
-    ]
-    known = {column.name for column in columns}
-    unknown = dict.fromkeys(key for row in rows for key in row if key not in known)
-    return columns + [_unknown(name, rows) for name in unknown]
-
-
-def _unknown(name: str, rows: Sequence[Mapping[str, Any]]) -> _Column:
-    values = [row[name] for row in rows if row.get(name) is not None]
-    numeric = values and all(type(value) in (int, float) for value in values)
-    return _Column(name, "number" if numeric else "text", "", "not declared" if values else "")
-
-
-def _cells(
-    column: _Column,
-    rows: Sequence[Mapping[str, Any]],
-    point: str = " ",
-    digit: str = " ",
-    least: int = 0,
-) -> list[str]:
-    """The column's values as text; numbers are padded on the right to one decimal point.
-
-    `least` is how many decimals, the point among them, are made room for at least.
-    """
-    values = [row.get(column.name) for row in rows]
-    most = max(least, _digits(column, rows))
-    if column.kind == "timestamp":
-        return [_time(_moment(value, column.unit), most) for value in values]
-    cells = [_shown(value) for value in values]
-    if not column.numeric:
-        return cells
-    places = map(_places, cells)
-    padded = [
-        cell + (digit * (most - own) if own else (point + digit * (most - 1)) * (most > 0))
-        for cell, own in zip(cells, places, strict=True)
-    ]
-    # Cells that would be cut must not lose digits to the padding.
-    return padded if max(map(len, padded), default=0) <= WIDEST else cells
-
-
-def _digits(column: _Column, rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many decimals the most precise value has: of a number with its point, or of seconds."""
-    values = (row.get(column.name) for row in rows)
-    if column.kind == "timestamp":
-        moments = (_moment(value, column.unit) for value in values)
-        fractions = [m.microsecond for m in moments if isinstance(m, datetime)]
-        return 6 if any(part % 1000 for part in fractions) else 3 * any(fractions)
-    return max((_places(_shown(value)) for value in values), default=0) if column.numeric else 0
-
-
-def _places(number: str) -> int:
-    return len(number) - number.index(".") if "." in number else 0
-
-
-def _time(moment: object, digits: int) -> str:
-    """A point in time as UTC, with the fraction that the most precise of its column needs."""
-    if not isinstance(moment, datetime):
-        return _shown(moment)
-    spec = {0: "seconds", 3: "milliseconds", 6: "microseconds"}[digits]
-    return moment.replace(tzinfo=None).isoformat(" ", spec)
-
-
-def _moment(value: object, unit: str) -> object:
-    """The point in time, `None` for none, or the value itself where it is no such count."""
-    if value is None or value in ("", 0, "0"):
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        return value
-    try:
-        micros = int(value) * (1_000_000 // PER_SECOND[unit])
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
-    except (KeyError, OverflowError, ValueError):
-        return value
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return NULL
-    if isinstance(value, (dict, list, tuple)):
-        value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    return _clean(str(value))
-
-
-def _clean(value: str) -> str:
-    """The text with everything escaped that could move a terminal's cursor or turn its text."""
-    value = value[: TITLE_CAP * 2]
-    if value.isprintable():
-        return value
-    return "".join(
-        part
-        if part.isprintable() or unicodedata.category(part) == "Zs"
-        else part.encode("unicode_escape").decode("ascii")
-        for part in value
-    )
-
-
-def _width(value: str) -> int:
-    """How many cells of a terminal the text takes."""
-    return len(value) if value.isascii() else sum(map(_char_width, value))
-
-
-def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-
-
-def _cut(value: str, width: int) -> str:
-    """The text in at most this many cells, with an ellipsis where something is missing."""
-    if _width(value) <= width:
-        return value
-    used, kept = 1, []
-    for char in value:
-        used += _char_width(char)
-        if used > width:
-            break
-        kept.append(char)
-    return "".join(kept) + ELLIPSIS
-
-
 def _html_cell(value: str, style: str) -> str:
-    cut = _cut(value, HTML_CAP)
-    title = f' title="{escape(value[:TITLE_CAP])}"' if cut != value else ""
-    return f'<td{title} style="{style}">{escape(cut)}</td>'
+    short = cut(value, HTML_CAP)
+    title = f' title="{escape(value[:TITLE_CAP])}"' if short != value else ""
+    return f'<td{title} style="{style}">{escape(short)}</td>'

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
-from boardlot import tables
+from boardlot.cells import width_of
 from command_line import ACCOUNT, Screen, Service
 
 COMMANDS = [
@@ -48,7 +48,7 @@ def test_no_line_is_wider_than_the_terminal(
     screen = service.terminal(*command, columns=columns)
     assert screen.status == 0
     *rows, last = plain(screen) if command != ["time"] else [*plain(screen), ""]
-    assert max(map(tables._width, rows)) <= columns
+    assert max(map(width_of, rows)) <= columns
     assert not last or re.match(r"[\d,]+ rows", last)
 
 

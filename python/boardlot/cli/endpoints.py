@@ -108,7 +108,8 @@ ENDPOINTS = {
         "fills_history",
         [
             "boardlot --profile live fills 281756 HK | head",
-            "boardlot --profile live fills 281756 HK --start 2026-01-01 --end 2026-04-01 --out fills.parquet",
+            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
+            "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
             "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
         ],
         ["create_time", "code", "trd_side", "qty", "price", "status", "counter_broker_name"],
