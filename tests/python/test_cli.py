@@ -189,8 +189,9 @@ def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.Mon
     assert seen == [settings.Settings(profile="p", format="json", header=("A:1", "B:2"))]
 
 
-def test_commands_that_ask_no_endpoint_take_global_options_too(tmp_path: Path) -> None:
+def test_commands_that_ask_no_endpoint_take_global_options_too(tmp_path: Path, capsys: Any) -> None:
     assert main(["keygen", str(tmp_path / "key"), "--profile", "p"]) == 0
+    assert "warning" not in capsys.readouterr().err
     assert main(["status", "--base-url", "http://127.0.0.1:9"]) == 1
     # Its own option of that name is the demo's folder.
     assert main(["demo", "--out", str(tmp_path / "key")]) == 2
@@ -328,6 +329,23 @@ def test_login_status_and_logout_against_the_sandbox(
         )
         assert "trade:read" in shown and "clock offset" in shown and str(store) in shown
 
+        # The login is found by the global options too, and the service by the profile.
+        for line in (
+            [*base, "--client-id", client_id, "--store", str(store), "status"],
+            ["--profile", "paper", "status", client_id, "--store", str(store)],
+        ):
+            assert main(line) == 0
+            seen = capsys.readouterr()
+            assert "trade:read" in seen.out and str(store) in seen.out
+            assert "warning" not in seen.err
+
+        line = ["--profile", "paper", "status", client_id, "--store", str(store)]
+        assert main([*line, "--format", "jsonl"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["client_id"] == client_id
+        assert "quote:read" in facts["scopes"]
+        assert abs(facts["clock_offset"]) < 60
+
         assert main([*base, "logout", client_id, "--store", str(store)]) == 0
         capsys.readouterr()
         assert main([*base, "status", client_id, "--store", str(store)]) == 1
@@ -336,5 +354,7 @@ def test_login_status_and_logout_against_the_sandbox(
     assert store.stat().st_mode & 0o777 == 0o600
 
 
-def test_login_needs_to_know_the_service() -> None:
-    assert main(["login"]) == 2
+@pytest.mark.parametrize("command", [["login"], ["status"], ["logout", "id"]])
+def test_a_login_needs_to_know_its_service(command: list[str], capsys: Any) -> None:
+    assert main(command) == 2
+    assert "which service? Add --base-url URL" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,17 @@ def test_times_are_dates_texts_or_numbers(service: Service) -> None:
         asked.append(service.sandbox.requests[-1].query)
     assert len(set(asked)) == 1
     assert "start=1790899200000000" in asked[0]
+
+
+def test_a_range_fetched_in_windows_gives_the_same_rows(service: Service) -> None:
+    call = ["fills", ACCOUNT, "HK", "--start", "2026-01-01", "--end", "2027-06-01"]
+    call += ["--format", "jsonl"]
+    rows = service.rows(*call)
+    asked = len(service.sandbox.requests)
+    assert service.rows(*call, "--windows", "4") == rows
+    asked_for = "".join(request.query for request in service.sandbox.requests[asked:])
+    assert len(set(re.findall(r"start=\d+", asked_for))) == 4
+    assert service.run(*call, "--windows", "65").returncode == 2
 
 
 def test_columns_are_written_in_the_order_that_was_asked_for(service: Service) -> None:

@@ -65,8 +65,7 @@ def test_a_pipe_that_is_closed_ends_the_command_in_silence(format_: str, service
         text=True,
         env=service.environment,
     )
-    # As of a tool that SIGPIPE ended.
-    assert done.stdout.splitlines()[-1] == "141 0"
+    assert done.stdout.splitlines()[-1] == "0 0"
     assert done.stderr == ""
     assert len(service.sandbox.requests) < PAGES
 
@@ -194,10 +193,26 @@ def test_a_device_or_a_pipe_is_written_to_and_never_replaced(
     os.mkfifo(pipe)
     with service.start(*FILLS, "--out", str(pipe)) as process:
         assert len(pipe.read_bytes().splitlines()) == ALL
-    assert process.returncode == 0
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, f"wrote 2,000 rows to {pipe}\n".encode())
     assert pipe.is_fifo()
     assert service.run("time", "--out", "/dev/null").returncode == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_named_pipe_whose_reader_goes_away_did_not_get_all(
+    service: Service, tmp_path: Path
+) -> None:
+    slow(service)
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    with service.start(*FILLS, "--out", str(pipe)) as process:
+        with pipe.open("rb") as reader:
+            assert reader.readline()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"boardlot: {pipe}: its reader went away before the end".encode() in err
+    assert b"With --resume FILE it can go on" in err
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "CSV", "txt"])

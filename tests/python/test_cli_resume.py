@@ -54,14 +54,17 @@ def as_csv(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: str(value) for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("ending", "windows"), [("csv", []), ("jsonl", []), ("jsonl", ["--windows", "4"])]
+)
 def test_after_kills_at_any_moment_every_row_is_there_once(
-    ending: str, service: Service, tmp_path: Path
+    ending: str, windows: list[str], service: Service, tmp_path: Path
 ) -> None:
     rows = held(service)
     assert len(rows) == FILLS
     out = tmp_path / f"fills.{ending}"
-    line = [*CALL, "--page-size", "10", "--out", str(out), "--resume", str(tmp_path / "where")]
+    line = [*CALL, *windows, "--page-size", "10", "--out", str(out)]
+    line += ["--resume", str(tmp_path / "where")]
     service.sandbox.faults = bl.Faults(latency=0.003)
     dice = random.Random(7)
     killed = 0
@@ -158,6 +161,7 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
         (["fills", ACCOUNT, "US", *SPAN], "other arguments"),
         (["fills", ACCOUNT, "HK"], "other arguments"),
         ([*CALL, "--code", "HK.00700"], "other arguments"),
+        ([*CALL, "--windows", "4"], "other arguments"),
         ([*CALL, "--out", "other.jsonl"], "--out fills.jsonl"),
         ([*CALL, "--format", "csv"], "--format jsonl"),
         ([*CALL, "--columns", "code"], "a download without --columns"),

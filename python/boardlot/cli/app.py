@@ -48,7 +48,7 @@ EXAMPLES = [
 ]
 
 # What a shell tells of a command that was ended by a signal: 128 and the signal's number.
-INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
+INTERRUPTED, TERMINATED = 130, 143
 
 
 class _Commands(click.Group):
@@ -72,8 +72,12 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Who read the output has enough: no word about it. Here, before click ends with 1.
-            raise click.exceptions.Exit(BROKEN_PIPE) from None
+            # Here, before click takes it for an error of its own.
+            out = ctx.ensure_object(Settings).out
+            if out is not None:
+                raise OSError(f"{out}: its reader went away before the end") from None
+            # Who read stdout has enough, as `head` does: that is no error.
+            raise click.exceptions.Exit(0) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
@@ -85,10 +89,10 @@ class _Commands(click.Group):
 
 
 def _accept_global_options(command: click.Command) -> None:
-    """Let them stand after the command too, where it has no option of that name itself."""
-    taken = {name for parameter in command.params for name in parameter.opts}
+    """Let them stand after the command too, where it has nothing of that name itself."""
+    taken = {name for parameter in command.params for name in (parameter.name, *parameter.opts)}
     for option in global_options(hidden=True):
-        if taken.isdisjoint(option.opts):
+        if taken.isdisjoint((option.name, *option.opts)):
             command.params.append(option)
 
 

@@ -208,7 +208,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
         told = f"What to list, by name or number: {names}."
     elif "int" in annotation and "str" not in annotation:
         kind = click.INT
-    told = _plain(told)
+    told = _plain(told[:1].upper() + told[1:])
     if parameter.default is parameter.empty:
         name = parameter.name
         return Argument(name, told, type=kind, metavar=name.upper())

@@ -21,6 +21,7 @@ __all__ = [
     "Settings",
     "coloured",
     "global_options",
+    "store_option",
     "write_examples",
 ]
 
@@ -58,17 +59,35 @@ class Settings:
     def has_credentials(self) -> bool:
         return any((self.profile, self.key_id, self.client_id))
 
+    @property
+    def service(self) -> str:
+        """The base URL that was given, or that of the profile."""
+        import boardlot
+
+        self._check_service()
+        return self.base_url or boardlot.Client(profile=self.profile).base_url
+
+    def login(self, client_id: str) -> Any:
+        """The `boardlot.OAuth` of that id, whose tokens lie where `--store` says."""
+        import boardlot
+
+        store = open_store(self.store_file)
+        return boardlot.OAuth(client_id, store=store, base_url=self.service)
+
     def client(self) -> Any:
         """A `boardlot.Client` of the service and the credentials that were asked for."""
         import boardlot
 
+        self._check_service()
+        headers = dict(map(_header, self.header))
+        auth = self._auth()
+        return boardlot.Client(self.base_url, profile=self.profile, auth=auth, headers=headers)
+
+    def _check_service(self) -> None:
         if self.base_url is None and self.profile is None:
             raise click.UsageError(
                 "which service? Add --base-url URL, or --profile NAME of a login that was kept"
             )
-        headers = dict(map(_header, self.header))
-        auth = self._auth()
-        return boardlot.Client(self.base_url, profile=self.profile, auth=auth, headers=headers)
 
     def _auth(self) -> Any:
         import boardlot
@@ -90,10 +109,7 @@ class Settings:
             raise click.UsageError("--store FILE needs --client-id ID, which `boardlot login` told")
         if self.key_id is not None and self.key_file is not None:
             return boardlot.ApiKey(self.key_id, self.key_file, password=_password(self.key_file))
-        if self.client_id is not None:
-            store = open_store(self.store_file)
-            return boardlot.OAuth(self.client_id, store=store, base_url=self.base_url)
-        return None
+        return None if self.client_id is None else self.login(self.client_id)
 
 
 def _password(key_file: Path) -> str | None:
@@ -137,7 +153,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             "store_file",
             metavar="FILE",
             type=file,
-            help="Encrypted file of that login; else the keychain.",
+            help="Encrypted file of the login's tokens; else the keychain.",
         ),
         option("--header", metavar="'NAME: VALUE'", multiple=True, help="Send this header too."),
         option(
@@ -150,6 +166,11 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option("--force", is_flag=True, help="Let --out replace a file that exists."),
         option("--columns", metavar="A,B,...", help="Write these fields, in this order."),
     ]
+
+
+def store_option() -> click.Option:
+    """The global `--store`, for the help of a command that is about the login itself."""
+    return next(option for option in global_options() if option.name == "store_file")
 
 
 def coloured() -> bool:
