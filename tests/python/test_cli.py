@@ -346,6 +346,10 @@ def test_login_status_and_logout_against_the_sandbox(
         assert "quote:read" in facts["scopes"]
         assert abs(facts["clock_offset"]) < 60
 
+        monkeypatch.setattr(bl, "login", None)
+        assert main([*base, "--profile", "paper", "login", "--store", str(store)]) == 2
+        assert "there is a profile paper already" in capsys.readouterr().err
+
         assert main([*base, "logout", client_id, "--store", str(store)]) == 0
         capsys.readouterr()
         assert main([*base, "status", client_id, "--store", str(store)]) == 1

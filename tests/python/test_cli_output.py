@@ -82,6 +82,26 @@ def test_a_full_disk_behind_stdout_ends_with_1_and_one_line(
     assert b"Traceback" not in done.stderr and b"Exception ignored" not in done.stderr
 
 
+def test_a_closed_stream_is_no_crash(service: Service, tmp_path: Path) -> None:
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        line = subprocess.list2cmdline([*COMMAND, "--profile", "live", "time"])
+        return subprocess.run(
+            ["sh", "-c", f"{line} {command}"],
+            capture_output=True,
+            text=True,
+            env=service.environment,
+        )
+
+    done = run(">&-")
+    assert (done.returncode, done.stderr) == (1, "boardlot: stdout: Bad file descriptor\n")
+    out = tmp_path / "time"
+    assert run(f"--out {out} >&-").returncode == 0
+    assert out.read_text()
+    done = run("2>&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
 def limited() -> None:
     """What a full disk is like, for files only."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

@@ -114,6 +114,7 @@ def app(ctx: click.Context) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status; see `boardlot.cli.main`."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is escaped, where it would end the command.
         if isinstance(stream, io.TextIOWrapper):
@@ -127,6 +128,14 @@ def run(arguments: list[str] | None = None) -> int:
         status = _told(error, settings)
     _empty_stdout()
     return status if isinstance(status, int) else 0
+
+
+def _open_streams() -> None:
+    """Stand in for streams that were closed before: data cannot be written, words are not heard."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _told(error: BaseException, settings: Settings) -> int:

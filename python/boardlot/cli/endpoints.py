@@ -151,6 +151,8 @@ RESUME = click.Option(
     "with --out, as csv or jsonl. No row is lost or written twice.",
 )
 
+GO_ON = "With --resume FILE it can go on where it is broken off: as csv or jsonl, with --out."
+
 
 def _caller(endpoint: Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
@@ -168,7 +170,7 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
                 if endpoint is ENDPOINTS["fills"]:
-                    settings.go_on = "With --resume FILE it can go on where it is broken off."
+                    settings.go_on = GO_ON
                 emit(settings, found, endpoint.favourites)
                 return
             moment = found.isoformat(timespec="milliseconds")

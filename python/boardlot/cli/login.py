@@ -40,6 +40,11 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     base_url = settings.base_url
     if base_url is None:
         raise click.UsageError("which service? Add --base-url URL")
+    if settings.profile is not None and _is_profile(settings.profile):
+        raise click.UsageError(
+            f"there is a profile {settings.profile} already: to renew its login, leave out "
+            "--profile; for another one, choose another name"
+        )
     oauth = bl.login(
         base_url,
         store=open_store(settings.store_file),
@@ -56,3 +61,13 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     path = _core._add_profile(settings.profile, base_url, oauth.client_id, file)
     click.echo(f"added the profile to {path}", err=True)
     click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
+
+
+def _is_profile(name: str) -> bool:
+    import boardlot as bl
+
+    try:
+        bl.Client(profile=name).close()
+    except bl.ConfigError:
+        return False
+    return True

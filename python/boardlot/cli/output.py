@@ -18,6 +18,9 @@ from boardlot.cli.settings import Settings
 
 __all__ = ["Progress", "check_out", "emit", "emit_bytes", "put_in_place", "replacing"]
 
+# How the name ends of a file that is not whole yet.
+PART = ".part"
+
 
 def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
     """Write records as `--format` and `--out` ask.
@@ -97,12 +100,16 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
 
 @contextmanager
 def naming(place: Path | str) -> Iterator[None]:
-    """Let an error of the operating system name the place, which one of writing does not."""
+    """Let an error of the operating system name the place, as its user does.
+
+    One of writing names none, and one of opening may name the file beside it.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno is not None:
-            error.filename = error.filename or str(place)
+        name = error.filename
+        if error.errno is not None and (name is None or str(name).endswith(PART)):
+            error.filename = str(place)
         raise
 
 
@@ -120,7 +127,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
         Where to write.
     """
     path = Path(os.path.realpath(path))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
         yield part
         put_in_place(part, path, force)

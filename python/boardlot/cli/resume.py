@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import click
 
 from boardlot.cli.formats import WRITERS, Fields, counted
-from boardlot.cli.output import Progress, check_out, naming, put_in_place
+from boardlot.cli.output import PART, Progress, check_out, naming, put_in_place
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
@@ -62,9 +62,10 @@ class State:
         return state
 
     def save(self, file: Path) -> None:
-        beside = file.with_name(f".{file.name}.part")
-        beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
-        put_in_place(beside, file, force=True)
+        beside = file.with_name(f".{file.name}{PART}")
+        with naming(file):
+            beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+            put_in_place(beside, file, force=True)
 
 
 def resumed(
