@@ -117,6 +117,7 @@ def test_demo(tmp_path: Path, capsys: Any) -> None:
     assert main(["demo", "--out", str(out), "--seed", "3"]) == 0
     shown = capsys.readouterr().out
     assert "walked 2,000 fills" in shown
+    assert "logged in with OAuth, for" in shown
     assert "the same 2,000 fills" in shown
     assert max(map(len, shown.splitlines())) <= max(100, len(str(out)) + 30)
     assert shown.splitlines()[-1] == f"the files are in {out}"

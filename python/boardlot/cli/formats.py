@@ -99,7 +99,8 @@ class Table:
 
     def end(self) -> None:
         hidden = self._layout.hidden if self._layout is not None else 0
-        more = f"; {hidden} columns are not shown: see --columns and --format" if hidden else ""
+        columns = f"{hidden} columns are" if hidden > 1 else "1 column is"
+        more = f"; {columns} not shown: see --columns and --format" if hidden else ""
         if self._stdout:
             click.echo(f"{counted(self._rows)}{more}", err=True)
 
