@@ -83,8 +83,9 @@ def test_page(page, home):
         elif block.language == "console":
             run_console(block.source, where)
         elif block.language == "sh":
-            for command in re.findall(r"^boardlot .*", block.source, re.MULTILINE):
-                shell(f"{command} --help", where)
+            for command in re.findall(r"^boardlot .*", joined(block.source), re.MULTILINE):
+                # Without where its output goes.
+                shell(f"{re.split(' [|>]+ ', command)[0]} --help", where)
         elif block.language == "text" and block.follows:
             compare(block.source, printed, where)
     for value in names.values():
@@ -102,6 +103,11 @@ def run(block, page, names):
         if inspect.iscoroutine(value):
             asyncio.run(value)
     return out.getvalue()
+
+
+def joined(source):
+    """The lines as the shell takes them: one that ends with a backslash goes on in the next."""
+    return source.replace("\\\n", " ")
 
 
 def run_console(source, where):
