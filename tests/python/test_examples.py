@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import doctest
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -53,6 +54,28 @@ def test_every_method_has_an_example():
         for name, method in vars(kind).items():
             if inspect.isfunction(method) and name not in bare:
                 assert ">>>" in method.__doc__, f"{kind.__name__}.{name}"
+
+
+# Modules beside the core, whose functions' examples are statements as well as expressions.
+MODULES = {"boardlot.plots": "matplotlib"}
+
+
+def module_examples():
+    for name, needed in MODULES.items():
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            yield pytest.param(getattr(module, public), needed, id=f"{name}.{public}")
+
+
+@pytest.mark.parametrize(("documented", "needed"), list(module_examples()))
+def test_function_of_a_module(documented, needed, sandbox, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    pytest.importorskip(needed)
+    names = {"bl": bl, "client": sandbox.client(), "sandbox": sandbox}
+    tests = doctest.DocTestFinder(recurse=False).find(documented, globs=names)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    results = [runner.run(test) for test in tests]
+    assert sum(result.attempted for result in results) and runner.failures == 0
 
 
 def blocks():
