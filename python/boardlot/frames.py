@@ -72,7 +72,7 @@ def to_pandas(
         import pyarrow as pa
         from pyarrow import types
     except ImportError as missing:
-        raise _absent("to_pandas()", "pandas", missing) from missing
+        raise absent("to_pandas()", "pandas", missing) from missing
 
     table = pa.table(records._arrow(decimals, invalid, "large"))
     # numpy has neither missing integers nor missing booleans: these columns go their own way.
@@ -108,7 +108,7 @@ def to_polars(
     try:
         import polars as pl
     except ImportError as missing:
-        raise _absent("to_polars()", "polars", missing) from missing
+        raise absent("to_polars()", "polars", missing) from missing
     return pl.DataFrame(records._arrow(decimals, invalid, "view"))
 
 
@@ -125,7 +125,7 @@ def to_arrow(
     try:
         import pyarrow as pa
     except ImportError as missing:
-        raise _absent("to_arrow()", "arrow", missing) from missing
+        raise absent("to_arrow()", "arrow", missing) from missing
     return pa.table(records._arrow(decimals, invalid, "utf8"))
 
 
@@ -154,7 +154,7 @@ def ready(function: str, decimals: str, invalid: str) -> None:
         try:
             import_module(library)
         except ImportError as missing:
-            raise _absent(f"{function}()", extra, missing) from missing
+            raise absent(f"{function}()", extra, missing) from missing
 
 
 def _check(decimals: str, invalid: str) -> None:
@@ -164,7 +164,8 @@ def _check(decimals: str, invalid: str) -> None:
         raise ConfigError(f'invalid is {invalid!r}; allowed is "raise" or "null"')
 
 
-def _absent(what: str, extra: str, missing: ImportError) -> ImportError:
+def absent(what: str, extra: str, missing: ImportError) -> ImportError:
+    """The error to raise where a library is missing: what needs it, and what to install."""
     # Only the library itself being absent is mended by installing it.
     if not isinstance(missing, ModuleNotFoundError):
         return missing

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from boardlot.plots.dividends import dividends
 from boardlot.plots.fills import fills
+from boardlot.plots.ipos import ipos
 from boardlot.plots.positions import positions
 
-__all__ = ["dividends", "fills", "positions"]
+__all__ = ["dividends", "fills", "ipos", "positions"]

@@ -38,9 +38,16 @@ def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> A
     return ax
 
 
-def finish(ax: Axes, title: str, *, empty: bool, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Title, a faint grid along these axes, and no box around the chart."""
-    ax.set_title(title)
+def finish(
+    ax: Axes,
+    title: str,
+    *,
+    empty: bool,
+    grid: Literal["both", "x", "y"] = "both",
+    pad: float = 6,
+) -> None:
+    """Title, so many points above the axes, a faint grid along these, and no box around them."""
+    ax.set_title(title, pad=pad)
     if empty:
         ax.set(xticks=[], yticks=[])
         look = {"ha": "center", "va": "center", "color": GREY}
