@@ -58,7 +58,7 @@ $(BIN)/.tools: pyproject.toml
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)
-	$(BIN)/maturin develop --locked --extras arrow,calendar,cli,notebook,pandas,polars,progress
+	$(BIN)/maturin develop --locked --extras arrow,calendar,cli,dask,notebook,pandas,polars,progress
 	touch $@
 
 clean:

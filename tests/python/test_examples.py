@@ -3,7 +3,6 @@
 import ast
 import asyncio
 import doctest
-import importlib
 import inspect
 import re
 from pathlib import Path
@@ -54,28 +53,6 @@ def test_every_method_has_an_example():
         for name, method in vars(kind).items():
             if inspect.isfunction(method) and name not in bare:
                 assert ">>>" in method.__doc__, f"{kind.__name__}.{name}"
-
-
-# Modules beside the core, whose functions' examples are statements as well as expressions.
-MODULES = {"boardlot.calendar": "icalendar", "boardlot.plots": "matplotlib"}
-
-
-def module_examples():
-    for name, needed in MODULES.items():
-        module = importlib.import_module(name)
-        for public in module.__all__:
-            yield pytest.param(getattr(module, public), needed, id=f"{name}.{public}")
-
-
-@pytest.mark.parametrize(("documented", "needed"), list(module_examples()))
-def test_function_of_a_module(documented, needed, sandbox, monkeypatch):
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    pytest.importorskip(needed)
-    names = {"bl": bl, "client": sandbox.client(), "sandbox": sandbox}
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    for test in doctest.DocTestFinder().find(documented, globs=names):
-        runner.run(test)
-    assert runner.tries and not runner.failures
 
 
 def blocks():
