@@ -93,11 +93,10 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame of the same types as that of `Records`."""
-        try:
-            import polars as pl
-        except ImportError as missing:
-            raise frames.absent("to_polars()", "polars", missing) from missing
+        frames.ready("to_polars", "float64", "raise")
         # Without pyarrow, as with `Records`.
+        import polars as pl
+
         types = {"date": pl.Date(), "timestamp": pl.Datetime("ms", "UTC"), "number": pl.Float64()}
         schema = {field.name: types.get(field.kind, pl.String()) for field in SCHEMA}
         return pl.DataFrame(list(self._rows), schema=schema, orient="row")
