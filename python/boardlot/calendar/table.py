@@ -45,7 +45,8 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         self, rows: Iterable[tuple[Any, ...]], errors: Mapping[str, BoardlotError] | None = None
     ) -> None:
         self._rows = tuple(rows)
-        self.errors = dict(errors or {})
+        self.errors: dict[str, BoardlotError] = dict(errors or {})
+        """The markets that failed, with their errors."""
 
     @classmethod
     def of(cls, market: str, records: Any) -> IpoCalendar:

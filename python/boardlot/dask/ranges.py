@@ -47,13 +47,19 @@ def from_range(
     that is updated while the frame is being fetched moves on to the window of its new time.
 
     Args:
-        client_or_profile, decimals, rate_limit, workers: As for `from_keys`.
+        client_or_profile: As for `from_keys`.
         method: `"fills_history"`, the one endpoint that pages through a range of time.
-        acc_id, trd_market, code, page_size: As for `Client.fills_history`.
+        acc_id: An account, as text or as a number.
+        trd_market: Its trading market, such as `"HK"`.
         start: Start of the update time: an aware `datetime`, a `date` (midnight UTC), ISO 8601
             text with an offset, or microseconds since 1970.
         end: End of the update time, after `start`; of the same kinds.
         npartitions: Into how many windows the range is split.
+        code: Only deals of this security.
+        page_size: Deals a request, as for `Client.fills_history`.
+        decimals: As for `from_keys`.
+        rate_limit: As for `from_keys`.
+        workers: As for `from_keys`.
 
     Returns:
         A DataFrame whose divisions are not known, with the declared columns in the types that
