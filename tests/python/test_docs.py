@@ -164,6 +164,15 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     assert set(bl.__all__) - errors - {"__version__"} <= named
 
 
+@pytest.mark.parametrize("module", ["calendar", "dask", "plots"])
+def test_every_name_beside_the_clients_has_its_place_in_the_api_pages(module):
+    text = (DOCS / "api" / f"{module}.md").read_text(encoding="utf-8")
+    named = re.findall(rf"^::: boardlot\.{module}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
+    # Read, not imported: its libraries need not be there.
+    public = griffe.load(f"boardlot.{module}", search_paths=[Path(bl.__file__).parents[1]]).exports
+    assert sorted(named) == sorted(public)
+
+
 def test_the_table_of_errors_is_that_of_the_package():
     """Each row says of an error what its docstring says, and what to do about it."""
     text = (DOCS / "errors.md").read_text(encoding="utf-8")
