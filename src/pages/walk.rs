@@ -50,7 +50,7 @@ impl Source for Sender {
     }
 
     fn now_ms(&self) -> i64 {
-        self.clock().now_ms()
+        Sender::now_ms(self)
     }
 
     fn corrections(&self) -> u64 {
