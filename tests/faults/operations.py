@@ -16,7 +16,7 @@ END = time.time_ns() // 1000 // DAY * DAY
 RANGE = {"start": END - 90 * DAY, "end": END}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
     """One call; `pages` says that it gives a pager and takes `resume`."""
 
