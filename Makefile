@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long faults soak check generate bench bench-quick wheel clean
+.PHONY: setup demo test test-long faults soak check docs generate bench bench-quick wheel clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -18,7 +18,7 @@ test: $(BIN)/.built
 	cargo test --locked --no-default-features --features sandbox
 	$(BIN)/pytest
 
-check: $(BIN)/.built
+check: $(BIN)/.built docs
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
@@ -26,6 +26,10 @@ check: $(BIN)/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
+
+# The documentation as a site, into site/; a broken link is an error.
+docs: $(BIN)/.built $(BIN)/.docs
+	$(BIN)/zensical build --strict --clean
 
 setup: $(BIN)/.built
 
@@ -65,9 +69,13 @@ $(BIN)/.tools: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	touch $@
 
+$(BIN)/.docs: $(BIN)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	touch $@
+
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)
 	$(BIN)/maturin develop --locked --extras arrow,cli,notebook,pandas,polars,progress
 	touch $@
 
 clean:
-	rm -rf target dist $(VENV) benches/.venv
+	rm -rf target dist site .cache $(VENV) benches/.venv

@@ -19,7 +19,7 @@ use crate::{
     decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
     error::{Error, Result},
     http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
-    pages::{Listing, OpenSpan, Pages, Style},
+    pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
 };
 
 /// Arguments of a call by name, unchecked.
@@ -85,26 +85,16 @@ impl Client {
         self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
     }
 
-    /// The records of an endpoint that answers in pages.
+    /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
+    /// into so many parts that are fetched side by side.
     pub fn pages(
         &self,
         endpoint: &'static Endpoint,
         arguments: &Arguments<'_>,
+        windows: Option<i64>,
         resume: Option<&str>,
     ) -> Result<Pages> {
-        let plan = Plan::new(endpoint, arguments)?;
-        let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
-        let (style, span) = match endpoint.paging {
-            Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
-            Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
-            None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
-        };
-        let span = match span {
-            TimeSpan::None => None,
-            TimeSpan::StartEnd { default_days } => open_span(&plan.draft, default_days),
-        };
-        let Plan { draft, envelope, rows_at, fields } = plan;
-        self.list(Listing { draft, envelope, rows_at, fields, style, span }, resume)
+        self.list(listing(endpoint, arguments, windows)?, resume)
     }
 
     /// Pages of any listing.
@@ -226,9 +216,9 @@ impl Client {
         if endpoint.paging.is_none() {
             return self.call(endpoint, &arguments).await;
         }
-        let mut pages = self.pages(endpoint, &arguments, None)?;
-        let pieces = pages.gather(None, None, &AtomicU64::new(0)).await?;
-        Ok(Rows::new(pieces, pages.listing().fields.clone()))
+        let mut pages = self.pages(endpoint, &arguments, None, None)?;
+        let pieces = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
+        Ok(Rows::new(pieces.concat(), pages.listing().fields.clone()))
     }
 
     async fn send<T>(&self, draft: &Draft, judge: impl Fn(&Received) -> Result<T>) -> Result<T> {
@@ -238,15 +228,16 @@ impl Client {
 }
 
 /// A checked request with how to read its answer.
-struct Plan {
-    draft: Draft,
-    envelope: Envelope,
-    rows_at: RowsAt,
-    fields: Arc<[&'static crate::api::Field]>,
+#[derive(Debug)]
+pub struct Plan {
+    pub draft: Draft,
+    pub envelope: Envelope,
+    pub rows_at: RowsAt,
+    pub fields: Arc<[&'static crate::api::Field]>,
 }
 
 impl Plan {
-    fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
+    pub fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
         let draft = Draft::of(endpoint, arguments)?;
         let Answer::Rows(place, schema) = endpoint.answer else {
             return Err(Error::config(format!("{} answers without records", endpoint.name)));
@@ -266,14 +257,50 @@ impl Plan {
     }
 }
 
-/// The range of a listing, where its caller left one end of it open; 0 is open too.
-fn open_span(draft: &Draft, default_days: i64) -> Option<OpenSpan> {
+/// The list of an endpoint that answers in pages.
+pub fn listing(
+    endpoint: &'static Endpoint,
+    arguments: &Arguments<'_>,
+    windows: Option<i64>,
+) -> Result<Listing> {
+    let plan = Plan::new(endpoint, arguments)?;
+    let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
+    let (style, span) = match endpoint.paging {
+        Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
+        Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
+        None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
+    };
+    let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
+    let span = match span {
+        TimeSpan::None => None,
+        TimeSpan::StartEnd { default_days, moment } => {
+            let (start, end) = range_of(&plan.draft);
+            let span = Span { start, end, default_days, moment, windows };
+            (start.is_none() || end.is_none() || windows > 1).then_some(span)
+        }
+    };
+    let Plan { draft, envelope, rows_at, fields } = plan;
+    Ok(Listing { draft, envelope, rows_at, fields, style, span })
+}
+
+/// Into how many windows a range is to be split.
+fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
+    let Some(windows) = windows else { return Ok(1) };
+    if !endpoint.has_span() {
+        return Err(Error::config(format!("{} has no range of time to split", endpoint.name)));
+    }
+    usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
+        || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),
+    )
+}
+
+/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none.
+fn range_of(draft: &Draft) -> (Option<i64>, Option<i64>) {
     let given = |name: &str| {
         let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
         (value > 0).then_some(value)
     };
-    let (start, end) = (given("start"), given("end"));
-    (start.is_none() || end.is_none()).then_some(OpenSpan { start, end, default_days })
+    (given("start"), given("end"))
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.

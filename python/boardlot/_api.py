@@ -259,7 +259,7 @@ class Client(_core.ClientBase):
         >>> next(client.plate_stocks("HK.BK1001"))["code"].startswith("HK.")
         True
         """
-        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], resume)
+        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume)
 
     def crypto_orders(
         self,
@@ -290,7 +290,7 @@ class Client(_core.ClientBase):
         >>> next(client.crypto_orders(sandbox.accounts["crypto"][0]))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], resume)
+        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
     def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
         """Today's simulated-trading orders.
@@ -347,6 +347,7 @@ class Client(_core.ClientBase):
         start: Time | None = None,
         end: Time | None = None,
         page_size: int | None = None,
+        windows: int | None = None,
         resume: str | None = None,
     ) -> Pager[Fill]:
         """The historical deals of a trading account, latest first.
@@ -364,6 +365,9 @@ class Client(_core.ClientBase):
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
           UTC), ISO 8601 text with an offset, or microseconds since 1970.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
+        - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
+          side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
+          an iteration keeps no more than so many pages ahead.
         - `resume`: a `.checkpoint()` of the same call: goes on after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -385,7 +389,7 @@ class Client(_core.ClientBase):
             ("start", start),
             ("end", end),
             ("page_size", page_size),
-        ], resume)
+        ], windows, resume)
 
     def fetch_many(
         self,
@@ -688,7 +692,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.plate_stocks("HK.BK1001")))["code"].startswith("HK.")
         True
         """
-        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], resume)
+        return self._pages("plate_stocks", [("plate_code", plate_code), ("limit", limit)], None, resume)
 
     def crypto_orders(
         self,
@@ -719,7 +723,7 @@ class AsyncClient(_core.ClientBase):
         >>> (await anext(client.crypto_orders(sandbox.accounts["crypto"][0])))["ord_status"] in list(bl.CryptoOrderStatus)
         True
         """
-        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], resume)
+        return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
     async def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
         """Today's simulated-trading orders.
@@ -776,6 +780,7 @@ class AsyncClient(_core.ClientBase):
         start: Time | None = None,
         end: Time | None = None,
         page_size: int | None = None,
+        windows: int | None = None,
         resume: str | None = None,
     ) -> AsyncPager[Fill]:
         """The historical deals of a trading account, latest first.
@@ -793,6 +798,9 @@ class AsyncClient(_core.ClientBase):
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
           UTC), ISO 8601 text with an offset, or microseconds since 1970.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
+        - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
+          side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
+          an iteration keeps no more than so many pages ahead.
         - `resume`: a `.checkpoint()` of the same call: goes on after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -814,7 +822,7 @@ class AsyncClient(_core.ClientBase):
             ("start", start),
             ("end", end),
             ("page_size", page_size),
-        ], resume)
+        ], windows, resume)
 
     async def fetch_many(
         self,

@@ -55,6 +55,8 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_add_profile",
+    "_page_of",
+    "_pager_of",
     "_shut_down",
     "begin_login",
     "generate_key",
@@ -295,6 +297,7 @@ class PagerBase(Generic[_Row_co]):
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: bool = False,
     ) -> Any: ...
 
 @final
@@ -323,13 +326,24 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame: ...
+    @overload
     def to_arrow(
         self,
         *,
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: Literal[False] = False,
     ) -> pyarrow.Table: ...
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> Iterator[pyarrow.RecordBatch]: ...
 
 @final
 class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
@@ -357,13 +371,24 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
     ) -> polars.DataFrame: ...
+    @overload
     async def to_arrow(
         self,
         *,
         decimals: _Decimals = "float64",
         invalid: _Invalid = "raise",
         progress: bool = False,
+        batches: Literal[False] = False,
     ) -> pyarrow.Table: ...
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> AsyncIterator[pyarrow.RecordBatch]: ...
 
 @final
 class PageIterator(Iterator[Records[_Row_co]]):
@@ -414,7 +439,13 @@ class ClientBase:
     def _close(self) -> None: ...
     def _server_time(self) -> Any: ...
     def _call(self, name: str, arguments: list[tuple[str, Any]]) -> Any: ...
-    def _pages(self, name: str, arguments: list[tuple[str, Any]], resume: str | None) -> Any: ...
+    def _pages(
+        self,
+        name: str,
+        arguments: list[tuple[str, Any]],
+        windows: int | None,
+        resume: str | None,
+    ) -> Any: ...
     def _request(
         self,
         method: str,
@@ -543,3 +574,5 @@ class Sandbox:
 
 def _shut_down() -> None: ...
 def _add_profile(name: str, base_url: str, client_id: str, store: Any) -> Any: ...
+def _page_of(name: str, arguments: list[tuple[str, Any]], body: bytes) -> Any: ...
+def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...

@@ -6,10 +6,11 @@ No library is imported before its function is called.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from boardlot.errors import ConfigError
+from boardlot.errors import BoardlotError, ConfigError
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
-__all__ = ["to_arrow", "to_pandas", "to_polars"]
+__all__ = ["batches", "batches_async", "to_arrow", "to_pandas", "to_polars"]
 
 
 class ArrowSource(Protocol):
@@ -66,15 +67,115 @@ def to_pandas(
         ConfigError: `decimals` or `invalid` is none of the values above.
         ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
     """
-    _check(decimals, invalid)
-    try:
-        import pandas as pd
-        import pyarrow as pa
-        from pyarrow import types
-    except ImportError as missing:
-        raise _absent("to_pandas()", "pandas", missing) from missing
+    return made("to_pandas", _columns(records, "to_pandas", decimals, invalid))
 
-    table = pa.table(records._arrow(decimals, invalid, "large"))
+
+def to_polars(
+    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> polars.DataFrame:
+    """Records as a polars DataFrame, straight from the core: pyarrow is not needed.
+
+    Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
+    timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
+    milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
+    `decimals="decimal"` gives exact `Decimal` columns.
+    """
+    return made("to_polars", _columns(records, "to_polars", decimals, invalid))
+
+
+def to_arrow(
+    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> pyarrow.Table:
+    """Records as a pyarrow Table (pyarrow 14 or newer).
+
+    Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
+    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
+    and errors are those of `to_pandas`; `decimals="decimal"` gives exact decimal columns.
+    """
+    return made("to_arrow", _columns(records, "to_arrow", decimals, invalid))
+
+
+def batches(
+    pager: Any, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> Iterator[pyarrow.RecordBatch]:
+    """The pages of a pager as pyarrow RecordBatches, each as it comes.
+
+    Every batch has the declared columns; a field that the schema does not know is a column, after
+    these, of the batches that have it. The pager's checkpoint moves on with each batch; where one
+    cannot be made, the error's checkpoint stands before it.
+    """
+    before = pager.checkpoint()
+    for page in pager.pages():
+        yield _batch(page, decimals, invalid, before)
+        before = pager.checkpoint()
+
+
+async def batches_async(
+    pager: Any, decimals: Decimals = "float64", invalid: Invalid = "raise"
+) -> AsyncIterator[pyarrow.RecordBatch]:
+    """The same as `batches` of an `AsyncPager`, for `async for`."""
+    before = pager.checkpoint()
+    async for page in pager.pages():
+        yield _batch(page, decimals, invalid, before)
+        before = pager.checkpoint()
+
+
+def _batch(
+    page: ArrowSource, decimals: Decimals, invalid: Invalid, checkpoint: str
+) -> pyarrow.RecordBatch:
+    import pyarrow as pa
+
+    try:
+        columns = _columns(page, "to_arrow", decimals, invalid)
+    except BoardlotError as error:
+        error.checkpoint = checkpoint
+        raise
+    return pa.RecordBatchReader.from_stream(columns).read_next_batch()
+
+
+def made(function: str, columns: Any) -> Any:
+    """The frame of that conversion from columns with `__arrow_c_stream__`."""
+    return CONVERSIONS[function].made(columns)
+
+
+def ready(function: str, decimals: str, invalid: str) -> str:
+    """Check the options and load the libraries of a conversion, before anything is fetched for it.
+
+    Returns:
+        How the conversion wants its text to lie in memory.
+
+    Raises:
+        ImportError: A library is not installed.
+        ConfigError: `decimals` or `invalid` is none of its values.
+    """
+    if decimals not in ("float64", "decimal", "string"):
+        raise ConfigError(f'decimals is {decimals!r}; allowed is "float64", "decimal" or "string"')
+    if invalid not in ("raise", "null"):
+        raise ConfigError(f'invalid is {invalid!r}; allowed is "raise" or "null"')
+    conversion = CONVERSIONS[function]
+    for library in conversion.libraries:
+        try:
+            import_module(library)
+        except ModuleNotFoundError as missing:
+            # Only the library itself being absent is mended by installing it.
+            raise ImportError(
+                f"{function}() needs {missing.name}: pip install 'boardlot[{conversion.extra}]'",
+                name=missing.name,
+            ) from missing
+    return conversion.strings
+
+
+def _columns(records: ArrowSource, function: str, decimals: Decimals, invalid: Invalid) -> Any:
+    strings = ready(function, decimals, invalid)
+    return records._arrow(decimals, invalid, strings)
+
+
+def _pandas(columns: Any) -> pandas.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import types
+
+    table = pa.table(columns)
     # numpy has neither missing integers nor missing booleans: these columns go their own way.
     nullable: dict[int, Any] = {}
     for place, column in enumerate(table.columns):
@@ -94,80 +195,34 @@ def to_pandas(
     return frame
 
 
-def to_polars(
-    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
-) -> polars.DataFrame:
-    """Records as a polars DataFrame, straight from the core: pyarrow is not needed.
-
-    Text becomes `String`, integers `Int64`, numbers `Float64`, flags `Boolean`, dates `Date`,
-    timestamps `Datetime` in UTC with the field's own unit (polars has no seconds: these become
-    milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
-    `decimals="decimal"` gives exact `Decimal` columns.
-    """
-    _check(decimals, invalid)
-    try:
-        import polars as pl
-    except ImportError as missing:
-        raise _absent("to_polars()", "polars", missing) from missing
-    return pl.DataFrame(records._arrow(decimals, invalid, "view"))
-
-
-def to_arrow(
-    records: ArrowSource, *, decimals: Decimals = "float64", invalid: Invalid = "raise"
-) -> pyarrow.Table:
-    """Records as a pyarrow Table (pyarrow 14 or newer).
-
-    Text becomes `string`, integers `int64`, numbers `double`, flags `bool`, dates `date32`,
-    timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
-    and errors are those of `to_pandas`; `decimals="decimal"` gives exact decimal columns.
-    """
-    _check(decimals, invalid)
-    try:
-        import pyarrow as pa
-    except ImportError as missing:
-        raise _absent("to_arrow()", "arrow", missing) from missing
-    return pa.table(records._arrow(decimals, invalid, "utf8"))
-
-
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:
     """The nullable pandas dtype of an Arrow integer type: `Int64` of `int64`."""
     return pd.api.types.pandas_dtype(arrow_type.replace("int", "Int").replace("uI", "UI"))
 
 
-LIBRARIES = {
-    "to_arrow": ("arrow", ["pyarrow"]),
-    "to_pandas": ("pandas", ["pandas", "pyarrow"]),
-    "to_polars": ("polars", ["polars"]),
+def _polars(columns: Any) -> polars.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(columns)
+
+
+def _arrow(columns: Any) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+class Conversion(NamedTuple):
+    """What a conversion needs: its extra, its libraries, and how it wants its text to lie."""
+
+    extra: str
+    libraries: tuple[str, ...]
+    strings: str
+    made: Callable[[Any], Any]
+
+
+CONVERSIONS = {
+    "to_pandas": Conversion("pandas", ("pandas", "pyarrow"), "large", _pandas),
+    "to_polars": Conversion("polars", ("polars",), "view", _polars),
+    "to_arrow": Conversion("arrow", ("pyarrow",), "utf8", _arrow),
 }
-
-
-def ready(function: str, decimals: str, invalid: str) -> None:
-    """Check the options and load the libraries of a conversion, before anything is fetched for it.
-
-    Raises:
-        ImportError: A library is not installed.
-        ConfigError: `decimals` or `invalid` is none of its values.
-    """
-    _check(decimals, invalid)
-    extra, libraries = LIBRARIES[function]
-    for library in libraries:
-        try:
-            import_module(library)
-        except ImportError as missing:
-            raise _absent(f"{function}()", extra, missing) from missing
-
-
-def _check(decimals: str, invalid: str) -> None:
-    if decimals not in ("float64", "decimal", "string"):
-        raise ConfigError(f'decimals is {decimals!r}; allowed is "float64", "decimal" or "string"')
-    if invalid not in ("raise", "null"):
-        raise ConfigError(f'invalid is {invalid!r}; allowed is "raise" or "null"')
-
-
-def _absent(what: str, extra: str, missing: ImportError) -> ImportError:
-    # Only the library itself being absent is mended by installing it.
-    if not isinstance(missing, ModuleNotFoundError):
-        return missing
-    return ImportError(
-        f"{what} needs {missing.name}: pip install 'boardlot[{extra}]'", name=missing.name
-    )

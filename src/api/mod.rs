@@ -76,6 +76,11 @@ impl Endpoint {
         self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
     }
 
+    /// Whether its list runs over a range of time.
+    pub fn has_span(&self) -> bool {
+        matches!(self.paging, Some(Paging::PageFlag { span: TimeSpan::StartEnd { .. }, .. }))
+    }
+
     /// The parameters that a caller gives.
     pub fn arguments(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
@@ -153,9 +158,11 @@ pub enum FirstPage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeSpan {
     None,
-    /// The parameters `start` and `end` in microseconds; this many days where one is left open.
+    /// The parameters `start` and `end` in microseconds, which are about this field of the records;
+    /// so many days where one of them is left open.
     StartEnd {
         default_days: i64,
+        moment: &'static str,
     },
 }
 

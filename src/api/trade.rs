@@ -191,7 +191,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
     answer: Answer::Rows(RowsPlace::At(&["d", "order_fills"]), Schema::One(&FILL)),
     paging: Some(Paging::PageFlag {
         first: FirstPage::Empty,
-        span: TimeSpan::StartEnd { default_days: 90 },
+        span: TimeSpan::StartEnd { default_days: 90, moment: "updated_time" },
     }),
     failures: &[],
     repeatable: true,

@@ -112,6 +112,18 @@ impl Page {
         self.rows.get(index).cloned().unwrap_or_default()
     }
 
+    /// Leaves the records for which this says so.
+    pub fn retain(&mut self, kept: &[bool]) {
+        let mut kept = kept.iter();
+        self.rows.retain(|_| kept.next().copied().unwrap_or_default());
+    }
+
+    /// A member of a record, where it is an integer.
+    pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
+        let value = member(&self.row(index)?, name).map(|raw| Value::parse(raw.get()));
+        Ok(value.and_then(|value| value.ok()?.as_integer()))
+    }
+
     /// What stood beside the list.
     pub fn meta(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.meta.iter().map(|(name, span)| {

@@ -2,8 +2,6 @@
 
 use std::{ops::Range, sync::Arc};
 
-use arrow_array::RecordBatch;
-
 use super::{ColumnOptions, Columns, Page, json::Members};
 use crate::{
     api::Field,
@@ -118,12 +116,12 @@ impl Rows {
     }
 
     /// Typed columns of the declared schema.
-    pub fn columns(&self, options: ColumnOptions) -> Result<RecordBatch> {
+    pub fn columns(&self, options: ColumnOptions) -> Result<Columns> {
         let mut columns = Columns::new(self.fields.iter().copied(), self.key_name, options);
         for piece in &self.pieces {
             columns.push_piece(piece)?;
         }
-        columns.finish()
+        Ok(columns)
     }
 }
 

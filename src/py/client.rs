@@ -50,7 +50,7 @@ impl ClientBase {
     }
 }
 
-type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
+pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
 
 #[pymethods]
 impl ClientBase {
@@ -120,13 +120,15 @@ impl ClientBase {
         py: Python<'py>,
         name: &str,
         arguments: Arguments<'py>,
+        windows: Option<i64>,
         resume: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core(py)?;
         let (endpoint, arguments) = checked(py, name, &arguments)?;
         let arguments: Vec<_> =
             arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let pages = core.pages(endpoint, &arguments, resume).map_err(|error| raise(py, error))?;
+        let pages =
+            core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
         PagerBase::open(py, self.face, pages)
     }
 
@@ -264,7 +266,7 @@ impl ClientBase {
     }
 }
 
-fn checked<'py>(
+pub fn checked<'py>(
     py: Python<'py>,
     name: &str,
     arguments: &[(String, Bound<'py, PyAny>)],

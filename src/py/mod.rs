@@ -3,10 +3,12 @@
 #![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
 
 mod arguments;
+mod arrow;
 mod bridge;
 mod client;
 mod credentials;
 mod errors;
+mod measuring;
 mod oauth;
 mod objects;
 mod options;
@@ -29,14 +31,16 @@ mod _core {
 
     #[pymodule_export]
     use super::{
+        arrow::ArrowStream,
         bridge::{Ready, shut_down},
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
+        measuring::{page_of, pager_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         options::add_profile,
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
-        records::{ArrowStream, Records, RecordsIterator, SchemaField},
+        records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };

@@ -9,17 +9,17 @@ use pyo3::prelude::*;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
-    bridge::{Face, Finish, Ready, block},
+    arrow::{ArrowStream, Frame},
+    bridge::{Face, Finish, Ready, attach, block},
     errors::raise,
     progress::Progress,
-    records::{Records, frame},
     shapes::Shapes,
 };
 use crate::{
     api::Field,
-    decode::Rows,
+    decode::{Columns, Piece, Rows},
     error::{Error, Result},
-    pages::Pages,
+    pages::{Pages, Sink},
 };
 
 /// What both pagers share: where the iteration stands, and everything from there on.
@@ -88,14 +88,23 @@ impl PagerBase {
         Err(raise(py, Error::config(text)))
     }
 
-    fn gather<'py>(
+    /// Everything from here on within the limits, gathered into sinks. The iteration goes on after
+    /// it only once the caller has what `made` and `finish` make of them: the first in the runtime,
+    /// the second with the interpreter.
+    fn gather<'py, S, T, F>(
         &self,
         py: Python<'py>,
         limits: (Option<usize>, Option<usize>),
         progress: bool,
-        finish: Finish<Rows>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = self.fields.clone();
+        sink: impl Fn() -> S + Send + Sync + 'static,
+        made: impl FnOnce(Vec<S>) -> F + Send + 'static,
+        finish: Finish<T>,
+    ) -> PyResult<Bound<'py, PyAny>>
+    where
+        S: Sink + Send + 'static,
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send,
+    {
         let pages = self.pages.clone();
         let count = Arc::new(AtomicU64::new(0));
         let progress = Progress {
@@ -108,12 +117,12 @@ impl PagerBase {
         let future = async move {
             let (max_items, max_pages) = limits;
             let mut pages = pages.lock_owned().await;
-            let pieces = pages.gather(max_items, max_pages, &count).await?;
-            Ok((pages, Rows::new(pieces, fields)))
+            let gathered = pages.gather(max_items, max_pages, &count, sink).await?;
+            let value = made(gathered).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
+            Ok((pages, value))
         };
-        // The iteration goes on after the rows only once the caller has them.
-        let finish = move |py: Python<'_>, (mut pages, rows): (OwnedMutexGuard<Pages>, Rows)| {
-            let outcome = finish(py, rows);
+        let finish = move |py: Python<'_>, (mut pages, value): (OwnedMutexGuard<Pages>, T)| {
+            let outcome = finish(py, value);
             match &outcome {
                 Ok(_) => pages.keep(),
                 Err(error) => note_checkpoint(py, error, &pages.checkpoint()),
@@ -122,6 +131,41 @@ impl PagerBase {
         };
         progress.run(py, self.face, future, Box::new(finish))
     }
+
+    /// Everything from here on as a frame, page by page into its columns.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        function: &'static str,
+        decimals: &str,
+        invalid: &str,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let frame = Frame::ready(py, function, decimals, invalid)?;
+        let fields = self.fields.clone();
+        let sink = move || Columns::new(fields.iter().copied(), None, frame.options);
+        let face = self.face;
+        let made = move |parts: Vec<Columns>| async move {
+            let columns = ArrowStream::of(parts)?;
+            if face == Face::Sync {
+                return Ok(Framed::Columns(columns));
+            }
+            // Making a large frame takes its time: not on the thread of the event loop.
+            let frame = move || attach(|py| Ok(Framed::Made(frame.made(py, columns))));
+            tokio::task::spawn_blocking(frame).await.map_err(|error| Error::given_up(&error))?
+        };
+        let finish = move |py: Python<'_>, framed: Framed| match framed {
+            Framed::Columns(columns) => frame.made(py, columns),
+            Framed::Made(outcome) => outcome,
+        };
+        self.gather(py, (None, None), progress, sink, made, Box::new(finish))
+    }
+}
+
+/// A frame, or what becomes one.
+enum Framed {
+    Columns(ArrowStream),
+    Made(PyResult<Py<PyAny>>),
 }
 
 #[pymethods]
@@ -176,7 +220,9 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        self.gather(py, limits, progress, self.shapes.records())
+        let fields = self.fields.clone();
+        let rows = |pieces: Vec<Vec<Piece>>| async move { Ok(Rows::new(pieces.concat(), fields)) };
+        self.gather(py, limits, progress, Vec::new, rows, self.shapes.records())
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -188,8 +234,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let finish = framed(py, "to_pandas", decimals, invalid)?;
-        self.gather(py, (None, None), progress, finish)
+        self.frame(py, "to_pandas", decimals, invalid, progress)
     }
 
     /// Everything from here on as a polars DataFrame; see `boardlot.frames.to_polars`.
@@ -201,43 +246,37 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let finish = framed(py, "to_polars", decimals, invalid)?;
-        self.gather(py, (None, None), progress, finish)
+        self.frame(py, "to_polars", decimals, invalid, progress)
     }
 
-    /// Everything from here on as a pyarrow Table; see `boardlot.frames.to_arrow`.
-    #[pyo3(signature = (*, decimals = "float64", invalid = "raise", progress = false))]
+    /// Everything from here on as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+    /// `batches=True` an iterator of record batches instead, one a page, each as it comes.
+    #[pyo3(
+        signature = (*, decimals = "float64", invalid = "raise", progress = false, batches = false)
+    )]
     fn to_arrow<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         decimals: &str,
         invalid: &str,
         progress: bool,
+        batches: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let finish = framed(py, "to_arrow", decimals, invalid)?;
-        self.gather(py, (None, None), progress, finish)
+        let (py, base) = (this.py(), this.get());
+        if !batches {
+            return base.frame(py, "to_arrow", decimals, invalid, progress);
+        }
+        Frame::ready(py, "to_arrow", decimals, invalid)?;
+        let function = match base.face {
+            Face::Sync => "batches",
+            Face::Async => "batches_async",
+        };
+        py.import("boardlot.frames")?.call_method1(function, (this, decimals, invalid))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
         Ok(format!("<{name} of {}>", this.get().label))
     }
-}
-
-/// What the whole becomes as a frame. Options and libraries are looked at before anything is asked
-/// for, since what is fetched is of no use without them.
-fn framed(
-    py: Python<'_>,
-    function: &'static str,
-    decimals: &str,
-    invalid: &str,
-) -> PyResult<Finish<Rows>> {
-    let (decimals, invalid) = (decimals.to_owned(), invalid.to_owned());
-    py.import("boardlot.frames")?.call_method1("ready", (function, &decimals, &invalid))?;
-    Ok(Box::new(move |py, rows| {
-        let records = Bound::new(py, Records::new(rows))?;
-        frame(&records, function, &decimals, &invalid).map(Bound::unbind)
-    }))
 }
 
 /// Tells an error of boardlot's where the iteration can go on.

@@ -1,8 +1,5 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
-use std::sync::{Mutex, PoisonError};
-
-use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use pyo3::{
     basic::CompareOp,
     exceptions::{PyIndexError, PyOverflowError},
@@ -11,11 +8,15 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
 };
 
-use super::{errors::raise, objects, shapes::Shapes};
+use super::{
+    arrow::{ArrowStream, Frame, column_options},
+    errors::raise,
+    objects,
+    shapes::Shapes,
+};
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Decimals, InvalidValues, Rows, Strings},
-    error::Error,
+    decode::{ColumnOptions, Rows},
 };
 
 /// An immutable sequence of records.
@@ -53,6 +54,22 @@ impl Records {
 
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.shapes.list(py, &self.rows)
+    }
+
+    fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
+        py.detach(|| ArrowStream::of(vec![self.rows.columns(options)?]))
+            .map_err(|error| raise(py, error))
+    }
+
+    fn frame(
+        &self,
+        py: Python<'_>,
+        function: &'static str,
+        decimals: &str,
+        invalid: &str,
+    ) -> PyResult<Py<PyAny>> {
+        let frame = Frame::ready(py, function, decimals, invalid)?;
+        frame.made(py, self.columns(py, frame.options)?)
     }
 }
 
@@ -195,32 +212,20 @@ impl Records {
 
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_pandas<'py>(
-        this: &Bound<'py, Self>,
-        decimals: &str,
-        invalid: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        frame(this, "to_pandas", decimals, invalid)
+    fn to_pandas(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+        self.frame(py, "to_pandas", decimals, invalid)
     }
 
     /// The records as a polars DataFrame; see `boardlot.frames.to_polars`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_polars<'py>(
-        this: &Bound<'py, Self>,
-        decimals: &str,
-        invalid: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        frame(this, "to_polars", decimals, invalid)
+    fn to_polars(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+        self.frame(py, "to_polars", decimals, invalid)
     }
 
     /// The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_arrow<'py>(
-        this: &Bound<'py, Self>,
-        decimals: &str,
-        invalid: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        frame(this, "to_arrow", decimals, invalid)
+    fn to_arrow(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+        self.frame(py, "to_arrow", decimals, invalid)
     }
 
     /// The typed columns as an Arrow stream (the PyCapsule interface).
@@ -242,80 +247,12 @@ impl Records {
         strings: &str,
     ) -> PyResult<ArrowStream> {
         let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
-        let batch = py.detach(|| self.rows.columns(options)).map_err(|error| raise(py, error))?;
-        Ok(ArrowStream(Mutex::new(Some(batch))))
+        self.columns(py, options)
     }
 }
 
 fn out_of_range() -> PyErr {
     PyIndexError::new_err("record index out of range")
-}
-
-/// Hands the records to `boardlot.frames`, which knows the libraries.
-pub fn frame<'py>(
-    records: &Bound<'py, Records>,
-    function: &str,
-    decimals: &str,
-    invalid: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = records.py();
-    let options = PyDict::new(py);
-    options.set_item(intern!(py, "decimals"), decimals)?;
-    options.set_item(intern!(py, "invalid"), invalid)?;
-    py.import("boardlot.frames")?.call_method(function, (records,), Some(&options))
-}
-
-fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions, Error> {
-    let decimals = match decimals {
-        "float64" => Decimals::Float64,
-        "decimal" => Decimals::Decimal,
-        "string" => Decimals::Text,
-        other => {
-            let allowed = "'float64', 'decimal' or 'string'";
-            return Err(Error::argument("decimals", &format!("'{other}'"), allowed));
-        }
-    };
-    let invalid = match invalid {
-        "raise" => InvalidValues::Raise,
-        "null" => InvalidValues::Null,
-        other => {
-            return Err(Error::argument("invalid", &format!("'{other}'"), "'raise' or 'null'"));
-        }
-    };
-    let strings = match strings {
-        "utf8" => Strings::Utf8,
-        "large" => Strings::Large,
-        "view" => Strings::View,
-        other => {
-            let allowed = "'utf8', 'large' or 'view'";
-            return Err(Error::argument("strings", &format!("'{other}'"), allowed));
-        }
-    };
-    Ok(ColumnOptions { decimals, invalid, strings })
-}
-
-/// Typed columns that any library with the Arrow PyCapsule interface can take over, once.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct ArrowStream(Mutex<Option<RecordBatch>>);
-
-#[pymethods]
-impl ArrowStream {
-    #[pyo3(signature = (requested_schema = None))]
-    #[expect(unused_variables, reason = "the protocol lets a producer ignore the request")]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let batch = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let batch = batch.ok_or_else(|| {
-            raise(py, Error::config("these columns were handed over before; make them anew"))
-        })?;
-        let schema = batch.schema();
-        let stream =
-            FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-    }
 }
 
 /// One field of a schema.

@@ -1,17 +1,12 @@
-"""Every example of the docstrings, the README and the docs runs."""
+"""Every example of the docstrings runs; those of the pages run in `test_docs.py`."""
 
 import ast
 import asyncio
 import doctest
 import inspect
-import re
-from pathlib import Path
 
 import boardlot as bl
 import pytest
-
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 
 def documented():
@@ -53,21 +48,3 @@ def test_every_method_has_an_example():
         for name, method in vars(kind).items():
             if inspect.isfunction(method) and name not in bare:
                 assert ">>>" in method.__doc__, f"{kind.__name__}.{name}"
-
-
-def blocks():
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            line = text[: match.start()].count("\n") + 1
-            yield pytest.param(match[1], id=f"{page.name}:{line}")
-
-
-@pytest.mark.parametrize("source", list(blocks()))
-def test_page(source, tmp_path, monkeypatch, sandbox, capsys):
-    monkeypatch.chdir(tmp_path)
-    code = compile(source, "<page>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    names = {"__name__": "__main__", "sandbox": sandbox, "bl": bl}
-    value = eval(code, names)
-    if inspect.iscoroutine(value):
-        asyncio.run(value)

@@ -95,14 +95,14 @@ proptest! {
             // Each step reads some records and breaks off; the next goes on from its checkpoint.
             for step in steps {
                 let mut pages =
-                    client.pages(&CRYPTO_ORDERS, &account, checkpoint.as_deref()).expect("pages");
+                    client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
                 let count = AtomicU64::new(0);
-                seen.extend(ids(&pages.gather(Some(step), None, &count).await.expect("pieces")));
+                seen.extend(ids(&pages.gather(Some(step), None, &count, Vec::new).await.expect("pieces").concat()));
                 pages.keep();
                 checkpoint = Some(pages.checkpoint());
             }
             let mut pages =
-                client.pages(&CRYPTO_ORDERS, &account, checkpoint.as_deref()).expect("pages");
+                client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
             while pages.fill().await.expect("a page") {
                 let (page, index) = pages.take_row().expect("a row");
                 seen.extend(ids(&[Piece { page, range: index..index + 1, key: None }]));

@@ -141,6 +141,7 @@ def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
     (button, *_) = allowing(page) or page.named(BUTTONS, "sign", "log", "continue", "next")
     button.click()
     port, _ = place_of(flow)
+    page.wait(button.gone)
     page.wait(lambda: page.all("input[type=password]"))
     page.screenshot(tmp_path / "wrong.png")
     assert urlsplit(page.url).port != port
@@ -177,6 +178,8 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
             page.press(SPACE)
         elif role == "button" and len(filled) == 2 and here not in denying(page):
             page.press(ENTER)
+            # The next page comes when it comes: until then the elements of this one go stale.
+            page.wait(here.gone)
     landed(page, flow, tmp_path, "allowed")
     assert "trade:read" in scopes_of(login.get())
 

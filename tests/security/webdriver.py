@@ -201,6 +201,14 @@ class Element:
     def shown(self):
         return self._do("GET", "/displayed")
 
+    def gone(self):
+        """Whether the page that it stood on has been left."""
+        try:
+            self.role  # noqa: B018
+        except WebDriverError:
+            return True
+        return False
+
     def click(self):
         self._do("POST", "/click")
 

@@ -4,6 +4,7 @@ use boardlot::{
     api::{Answer, ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, Schema},
     error::FailureClass,
     http::SenderOptions,
+    pages::WINDOWS_MAX,
 };
 
 use super::{python_records::records, wrapped};
@@ -313,6 +314,9 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     }
     signature
         .extend(optional.iter().map(|p| format!("{}: {} | None = None", p.name, annotation(p))));
+    if endpoint.has_span() {
+        signature.push("windows: int | None = None".to_owned());
+    }
     if paged {
         signature.push("resume: str | None = None".to_owned());
     }
@@ -324,7 +328,10 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     };
     let call = match (endpoint.answer, paged) {
         (Answer::ServerTime(_), _) => "self._server_time()".to_owned(),
-        (_, true) => format!("self._pages(\"{}\", {passed}, resume)", endpoint.name),
+        (_, true) => {
+            let windows = if endpoint.has_span() { "windows" } else { "None" };
+            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
+        }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
     definition(is_async, endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
@@ -403,6 +410,16 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
             _ => "",
         };
         arguments.push(hanging(&format!("- `{}`: {}{form}", parameter.name, parameter.doc), ""));
+    }
+    if endpoint.has_span() {
+        arguments.push(hanging(
+            &format!(
+                "- `windows`: split the range of time into so many parts, 1 to {WINDOWS_MAX}, and \
+                 fetch them side by side: one stream in the same order, each record once. `.all()` \
+                 and `.to_*()` gain most; an iteration keeps no more than so many pages ahead."
+            ),
+            "",
+        ));
     }
     if endpoint.paging.is_some() {
         arguments

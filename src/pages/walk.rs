@@ -1,0 +1,231 @@
+//! One chain of cursors: each page tells the next, and one page is under way ahead.
+
+use std::{
+    collections::HashSet,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use sha2::{Digest, Sha256};
+use tokio::task::JoinHandle;
+
+use super::{Listing, Position, Sink, Window};
+use crate::{
+    decode::{Page, Piece, open},
+    error::{Error, Result},
+    http::{Draft, Sender},
+};
+
+/// Where the pages of a listing come from.
+pub trait Source: std::fmt::Debug + Send + Sync {
+    fn page<'a>(
+        &'a self,
+        listing: &'a Listing,
+        draft: &'a Draft,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
+
+    /// The service's time as far as it is known, in milliseconds.
+    fn now_ms(&self) -> i64;
+
+    /// How often that was corrected.
+    fn corrections(&self) -> u64 {
+        0
+    }
+}
+
+impl Source for Sender {
+    fn page<'a>(
+        &'a self,
+        listing: &'a Listing,
+        draft: &'a Draft,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        Box::pin(async move {
+            let prepared = draft.prepare(self.base(), &self.options().headers)?;
+            self.send(&prepared, |answer| open(listing.envelope, &listing.rows_at, answer)).await
+        })
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.clock().now_ms()
+    }
+
+    fn corrections(&self) -> u64 {
+        self.clock().corrections()
+    }
+}
+
+/// The pages of a list, or of one window of it, one after another.
+#[derive(Debug)]
+pub struct Walk {
+    source: Arc<dyn Source>,
+    listing: Arc<Listing>,
+    /// The time range that its requests ask for, where the client fixed it.
+    range: Option<(i64, i64)>,
+    window: Option<Window>,
+    upcoming: Upcoming,
+    /// Records of the upcoming page that were handed out before: only after a resume.
+    skip: usize,
+    ahead: Option<Ahead>,
+    /// Digests of the cursors so far: one that comes again would go round for ever.
+    seen: HashSet<[u8; 32]>,
+    /// Those that did come again: a resume would otherwise walk the same circle once more.
+    repeated: Vec<[u8; 32]>,
+    requests: Arc<AtomicU64>,
+}
+
+/// A page that has come.
+#[derive(Debug)]
+pub struct Arrived {
+    pub page: Arc<Page>,
+    pub cursor: Option<String>,
+    /// How many of its records were handed out before.
+    pub read: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Upcoming {
+    /// The cursor to send; none for the first page.
+    At(Option<String>),
+    End,
+}
+
+#[derive(Debug)]
+struct Ahead {
+    task: JoinHandle<Result<Page>>,
+    /// A forked child has the handle of a task that does not run there.
+    process: u32,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            self.task.abort();
+        }
+    }
+}
+
+impl Walk {
+    pub fn new(
+        source: Arc<dyn Source>,
+        listing: Arc<Listing>,
+        range: Option<(i64, i64)>,
+        window: Option<Window>,
+        requests: Arc<AtomicU64>,
+    ) -> Self {
+        Walk {
+            source,
+            listing,
+            range: window.map(|window| (window.start, window.end)).or(range),
+            window,
+            upcoming: Upcoming::At(None),
+            skip: 0,
+            ahead: None,
+            seen: HashSet::new(),
+            repeated: Vec::new(),
+            requests,
+        }
+    }
+
+    /// Goes to a place within this walk.
+    pub fn go_to(&mut self, position: &Position) {
+        self.seen = position.repeated.iter().copied().collect();
+        self.skip = position.row;
+        self.upcoming =
+            if position.done { Upcoming::End } else { Upcoming::At(position.cursor.clone()) };
+    }
+
+    /// The cursor of the upcoming page and how much of that was handed out; none at the end.
+    pub fn upcoming(&self) -> Option<(Option<&str>, usize)> {
+        match &self.upcoming {
+            Upcoming::At(cursor) => Some((cursor.as_deref(), self.skip)),
+            Upcoming::End => None,
+        }
+    }
+
+    pub fn repeated(&self) -> &[[u8; 32]] {
+        &self.repeated
+    }
+
+    /// Asks for the upcoming page, unless that is under way.
+    pub fn request_ahead(&mut self) {
+        let Upcoming::At(cursor) = &self.upcoming else { return };
+        let process = std::process::id();
+        if self.ahead.as_ref().is_some_and(|ahead| ahead.process == process) {
+            return;
+        }
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let (source, listing) = (self.source.clone(), self.listing.clone());
+        let (range, cursor) = (self.range, cursor.clone());
+        let task = tokio::spawn(async move {
+            let draft = listing.page_at(range, cursor.as_deref())?;
+            source.page(&listing, &draft).await
+        });
+        self.ahead = Some(Ahead { task, process });
+    }
+
+    /// The upcoming page as it came; none at the end. Nothing counts as read before `accept`.
+    pub async fn arrive(&mut self) -> Option<Result<Page>> {
+        self.request_ahead();
+        let ahead = self.ahead.as_mut()?;
+        let outcome = (&mut ahead.task).await;
+        self.ahead = None;
+        Some(outcome.unwrap_or_else(|error| Err(Error::given_up(&error))))
+    }
+
+    /// Goes on after a page that arrived.
+    pub fn accept(&mut self, mut page: Page) -> Result<Arrived> {
+        let Upcoming::At(cursor) = &self.upcoming else {
+            return Err(Error::pagination("a page came after the end"));
+        };
+        let cursor = cursor.clone();
+        if let (Some(window), Some(span)) = (&self.window, &self.listing.span) {
+            window.keep_own(&mut page, span)?;
+        }
+        if self.skip > page.len() {
+            return Err(Error::pagination(format!(
+                "the checkpoint stands behind record {} of a page that now has {}",
+                self.skip,
+                page.len()
+            )));
+        }
+        if let Some(cursor) = &cursor {
+            self.seen.insert(digest(cursor));
+        }
+        self.upcoming = match self.listing.next_cursor(&page)? {
+            None => Upcoming::End,
+            Some(next) => {
+                // The first page of these styles is asked for by an empty cursor.
+                if next.is_empty() || self.seen.contains(&digest(&next)) {
+                    self.repeated = vec![digest(&next)];
+                    return Err(Error::pagination(format!(
+                        "the service handed out the cursor '{}' for the second time",
+                        next.chars().take(64).collect::<String>().escape_debug()
+                    )));
+                }
+                Upcoming::At(Some(next))
+            }
+        };
+        let read = std::mem::take(&mut self.skip);
+        Ok(Arrived { page: Arc::new(page), cursor, read })
+    }
+
+    /// Reads to its end, into a sink.
+    pub async fn drain<S: Sink>(&mut self, sink: &mut S, progress: &AtomicU64) -> Result<()> {
+        while let Some(page) = self.arrive().await {
+            let Arrived { page, read, .. } = self.accept(page?)?;
+            self.request_ahead();
+            let range = read..page.len();
+            progress.fetch_add(range.len() as u64, Ordering::Relaxed);
+            sink.push(Piece { page, range, key: None })?;
+        }
+        Ok(())
+    }
+}
+
+fn digest(cursor: &str) -> [u8; 32] {
+    Sha256::digest(cursor.as_bytes()).into()
+}

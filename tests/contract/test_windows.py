@@ -1,0 +1,152 @@
+"""Section 4.3, `fills_history(windows=N)`: parts fetched side by side, one stream, each deal once.
+
+The document does not say whether the ends of a range belong to it; here both do, so a deal on a
+seam is in two parts and has to be handed out once.
+"""
+
+from functools import partial
+from itertools import pairwise
+from urllib.parse import parse_qsl
+
+import boardlot as bl
+import pytest
+
+from .scripted import Scripted, answer
+from .support import FACES, PRIVATE_PEM, assert_signed, run, settled
+
+START, END = 1780000000000000, 1780000000000000 + 8 * 3_600_000_000
+PAGE = 10
+
+
+def deal(number, moment):
+    return {"deal_id": str(number), "code": "HK.00700", "qty": "1", "updated_time": moment}
+
+
+class Ledger:
+    """Deals by update time, latest first, in pages; the cursor is a place within one range."""
+
+    def __init__(self, moments):
+        ordered = sorted(moments, reverse=True)
+        self.deals = [deal(len(ordered) - n, moment) for n, moment in enumerate(ordered)]
+
+    def __call__(self, received):
+        query = dict(parse_qsl(received.query, keep_blank_values=True))
+        start, end = int(query["start"]), int(query["end"])
+        found = [one for one in self.deals if start <= one["updated_time"] <= end]
+        place = int(query["page_flag"] or 0)
+        rest = {"page_flag": str(place + PAGE), "completed": place + PAGE >= len(found)}
+        return answer({"s": "ok", "d": {"order_fills": found[place : place + PAGE], **rest}})
+
+
+def client_of(server):
+    return bl.Client(server.base_url, auth=bl.ApiKey("key-1", PRIVATE_PEM))
+
+
+LEDGERS = {
+    "spread": range(START, END + 1, 400_000_000),
+    "on every seam": sorted({START + (END - START) * n // 24 for n in range(25)}),
+    "all at one end": range(END - 60, END + 1),
+    "all at the other end": range(START, START + 60),
+    "several at one moment": [START + (END - START) // 2] * 7 + [START, END],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("windows", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("name", LEDGERS)
+def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, windows, face):
+    ledger = Ledger(LEDGERS[name])
+    ask = {"start": START, "end": END, "windows": windows}
+    with Scripted(ledger) as server:
+        rows = run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
+    assert [row["deal_id"] for row in rows] == [row["deal_id"] for row in ledger.deals]
+    assert rows == ledger.deals
+    ranges = set()
+    for received in server.received:
+        assert_signed(received)
+        query = dict(parse_qsl(received.query, keep_blank_values=True))
+        ranges.add((int(query["start"]), int(query["end"])))
+    assert len(ranges) == windows
+    assert min(start for start, _ in ranges) == START
+    assert max(end for _, end in ranges) == END
+    assert all(start < end for start, end in ranges)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(face):
+    ledger = Ledger(LEDGERS["spread"])
+    ask = {"start": START, "end": END, "windows": 3}
+
+    async def use(client, taken):
+        pager = client.pager("fills_history", "281756", "HK", **ask)
+        head = await client.rows(pager, taken)
+        resumed = client.pager("fills_history", "281756", "HK", **ask, resume=pager.checkpoint())
+        return head, await client.rows(resumed)
+
+    for taken in (0, 1, 24, 25, 31, len(ledger.deals)):
+        with Scripted(ledger) as server:
+            head, tail = run(face, server, partial(use, taken=taken))
+        assert head + tail == ledger.deals
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(face):
+    ledger = Ledger(LEDGERS["spread"])
+
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK", start=START, end=END, windows=3)
+        rows = await client.rows(pager, 1)
+        return rows, pager.requests
+
+    with Scripted(ledger) as server:
+        rows, requests = run(face, server, use)
+    assert rows == ledger.deals[:1]
+    # The page in hand, and one ahead in each window.
+    assert requests == 4 and len(server.received) <= 4
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_frames_of_windows_are_those_of_one_cursor(face):
+    ledger = Ledger(LEDGERS["on every seam"])
+    ask = {"start": START, "end": END}
+
+    async def use(client):
+        pagers = [client.pager("fills_history", "281756", "HK", **ask, windows=n) for n in (1, 4)]
+        return [(await settled(pager.to_arrow())).to_pylist() for pager in pagers]
+
+    with Scripted(ledger) as server:
+        whole, parts = run(face, server, use)
+    assert parts == whole and len(whole) == len(ledger.deals)
+
+
+@pytest.mark.parametrize("moment", [None, "soon", START - 1])
+def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
+    deals = [deal(1, moment) if moment is not None else {"deal_id": "1"}]
+    told = answer({"s": "ok", "d": {"order_fills": deals, "page_flag": "", "completed": True}})
+    with Scripted(lambda _: told) as server, client_of(server) as client:
+        pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
+        with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
+            pager.all()
+        assert caught.value.checkpoint == pager.checkpoint()
+
+
+@pytest.mark.parametrize("windows", [0, -1, 65])
+def test_windows_are_1_to_64(windows):
+    with Scripted() as server, client_of(server) as client:
+        with pytest.raises(bl.ConfigError, match="1 to 64"):
+            client.fills_history("281756", "HK", windows=windows)
+        assert server.received == []
+
+
+def test_an_open_range_in_windows_is_fixed_once():
+    ledger = Ledger([])
+    with Scripted(ledger) as server, client_of(server) as client:
+        assert client.fills_history("281756", "HK", windows=4).all() == []
+    ranges = sorted(
+        tuple(int(dict(parse_qsl(one.query))[name]) for name in ("start", "end"))
+        for one in server.received
+    )
+    assert len(ranges) == 4
+    assert ranges[-1][1] - ranges[0][0] == 90 * 86_400_000_000
+    assert all(earlier[1] == later[0] + 1 for earlier, later in pairwise(ranges))

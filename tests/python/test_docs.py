@@ -1,0 +1,223 @@
+"""Every example of the README and the docs runs, page by page, and shows what the page says.
+
+How a fenced block is read, from the top of a page to its end:
+
+- `python` runs, all blocks of a page in one namespace; `await` works at its top level;
+- `text` right below it is what it prints. Numbers, times and names may differ, for the sandbox's
+  data move with the date: what has digits is compared by its form;
+- `title="name"` makes it a file of that name, which is not run by itself;
+- `console` runs in a shell: lines with `$` are commands, lines below them what they print;
+- `sh` needs a person or goes on for ever: of its `boardlot` commands the options are checked;
+- anything else is shown only.
+"""
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+import boardlot as bl
+import griffe
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
+FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SHELL = """
+boardlot() { "$PYTHON" -m boardlot "$@"; }
+python() { "$PYTHON" "$@"; }
+"""
+
+
+class Block(NamedTuple):
+    language: str
+    title: str | None
+    source: str
+    line: int
+    follows: bool
+    """Whether nothing but space stands between this block and the one before."""
+
+
+def blocks(page: Path) -> list[Block]:
+    text, found, end = page.read_text(encoding="utf-8"), [], 0
+    for match in FENCE.finditer(text):
+        line = text[: match.start()].count("\n") + 2
+        follows = bool(found) and not text[end : match.start()].strip()
+        found.append(Block(match[1], match[2], match[3], line, follows))
+        end = match.end()
+    return found
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty folder to work in, which is the user's home as well."""
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / ".config"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PYTHON", sys.executable)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page(page, home):
+    names = {"__name__": "__main__"}
+    printed = ""
+    for block in blocks(page):
+        where = f"{page.name}:{block.line}"
+        if block.title:
+            save(block, home)
+        elif block.language == "python":
+            printed = run(block, page, names)
+        elif block.language == "console":
+            run_console(block.source, where)
+        elif block.language == "sh":
+            for command in re.findall(r"^boardlot .*", block.source, re.MULTILINE):
+                shell(f"{command} --help", where)
+        elif block.language == "text" and block.follows:
+            compare(block.source, printed, where)
+    for value in names.values():
+        if isinstance(value, bl.Sandbox):
+            value.close()
+
+
+def run(block, page, names):
+    # As many empty lines as stand above it: a traceback then names the page's own line.
+    source = "\n" * (block.line - 1) + block.source
+    code = compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        value = eval(code, names)
+        if inspect.iscoroutine(value):
+            asyncio.run(value)
+    return out.getvalue()
+
+
+def run_console(source, where):
+    for part in re.split(r"^\$ ", source, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        printed = shell(command, where)
+        if expected.strip():
+            compare(expected, printed, where)
+
+
+def shell(command, where):
+    done = subprocess.run(
+        ["sh", "-c", SHELL + command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{where}: {command}\n{done.stdout}"
+    return done.stdout
+
+
+def save(block, home):
+    folder = home / ".config" / "boardlot" if block.title == "config.toml" else home
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / block.title).write_text(block.source, encoding="utf-8")
+
+
+def compare(expected, printed, where):
+    assert [form(line) for line in expected.strip().splitlines()] == [
+        form(line) for line in printed.strip().splitlines()
+    ], f"{where} shows another output than\n{printed}"
+
+
+def form(line):
+    """The line without what may differ: spaces, rules and, where it has digits, all but cells."""
+    line = re.sub("[─═-]{2,}", "──", re.sub("[│┆]", "  ", line))
+    cells = re.split(r"\s{2,}", line.strip())
+    return len(cells) if re.search(r"\d", line) else " ".join(cells)
+
+
+def test_the_navigation_names_every_page_and_no_other():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = re.findall(r": (\S+\.md)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES[1:])
+
+
+def test_every_public_name_has_its_place_in_the_api_pages():
+    text = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    named = set(re.findall(r"^::: boardlot\.(\w+)$", text, re.MULTILINE))
+    errors = set(bl.errors.__all__)
+    assert "errors" in named
+    assert set(bl.__all__) - errors - {"__version__"} <= named
+
+
+def test_the_table_of_errors_is_that_of_the_package():
+    """Each row says of an error what its docstring says, and what to do about it."""
+    text = (DOCS / "errors.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \| \S.* \|$", text, re.MULTILINE))
+    assert rows == {
+        name: inspect.getdoc(getattr(bl, name)).splitlines()[0] for name in bl.errors.__all__
+    }
+
+
+def test_the_signatures_of_the_api_pages_are_those_of_the_package():
+    extension = griffe.load_extensions(str(ROOT / "tools" / "documented.py"))
+    folder = Path(bl.__file__).parents[1]
+    package = griffe.load("boardlot", search_paths=[folder], extensions=extension)
+    compared = 0
+    for name in set(bl.__all__) - {"__version__"}:
+        thing, shown = getattr(bl, name), package[name].final_target
+        members = [(thing, shown)]
+        if inspect.isclass(thing):
+            members += [
+                (getattr(thing, own), shown.members[own])
+                for own in shown.members
+                if not own.startswith("_") and callable(getattr(thing, own, None))
+            ]
+        for real, page in members:
+            parameters = arguments_of(real)
+            if parameters is not None and not page.is_alias:
+                assert shown_of(page) == parameters, page.path
+                compared += 1
+    assert compared > 50
+
+
+def shown_of(page):
+    return [
+        (p.name, p.required and not p.kind.value.startswith("variadic"))
+        for p in page.parameters
+        if p.name != "self"
+    ]
+
+
+def arguments_of(thing):
+    """Name of each parameter with whether it must be given; `None` where nobody calls it."""
+    if inspect.isclass(thing) and issubclass(thing, bl.BoardlotError | Enum):
+        return None
+    try:
+        parameters = inspect.signature(thing).parameters.values()
+    except ValueError:
+        return None
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        (p.name, p.default is p.empty and p.kind not in variadic)
+        for p in parameters
+        if p.name != "self"
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_an_output_that_differs_is_found_out():
+    with pytest.raises(AssertionError, match="another output"):
+        compare("code  price\nHK.1  2.0", "code  price\n", "page:1")
+    with pytest.raises(AssertionError, match="another output"):
+        compare("code  price", "code  qty", "page:1")
+    with pytest.raises(AssertionError, match="page:1: false"):
+        shell("false", "page:1")
