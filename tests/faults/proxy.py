@@ -82,7 +82,8 @@ class FaultProxy(Relay):
         """Answers one request; false where the connection is not to be used again."""
         self.followed |= request.path.startswith("/followed")
         exchange = Exchange(self, request, upstream, writer)
-        if request.path == "/oauth2/token" and self.refuses_grants:
+        refreshes = request.path == "/oauth2/token" and b"grant_type=refresh_token" in request.body
+        if refreshes and self.refuses_grants:
             return await exchange.send(json_answer(400, b'{"error":"invalid_grant"}'))
         if not request.path.startswith("/oauth2/") and self.plan(request):
             return await self.kind.apply(exchange)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import boardlot as bl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ..contract.scripted import Scripted, answer
@@ -155,6 +155,8 @@ CLIENT = bl.Client("https://api.boardlot.test/gateway", auth=bl.BearerToken("tok
 
 
 @settings(deadline=None, max_examples=300)
+@example("..%2f")
+@example("a/..%5Cb")
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))
 def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
     path = "/api/" + tail
