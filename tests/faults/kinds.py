@@ -169,10 +169,13 @@ async def repeated_cursor(exchange):
     answer = await exchange.real()
     told = json.loads(answer.body)
     seen = exchange.proxy.cursors.setdefault(exchange.request.path, [])
-    seen.append(cursor_of(exchange.request))
+    cursor = cursor_of(exchange.request)
+    if cursor not in seen:
+        seen.append(cursor)
     if not goes_on(told):
         return await exchange.send(answer)
-    set_cursor(told, exchange.dice.choice(seen))
+    # One of before: a page that was only asked for ahead would be a jump that nobody can see.
+    set_cursor(told, exchange.dice.choice(seen[: seen.index(cursor) + 1]))
     return await exchange.send(json_answer(answer.status, json.dumps(told).encode()))
 
 

@@ -130,3 +130,20 @@ def test_security_30_the_sandbox_an_hour_ahead_serves_64_calls_side_by_side():
         assert len(set(told)) == 1 and told[0] > 0
         calls = [one for one in ahead.requests if one.path != CLOCK]
         assert sum(one.status == 200 for one in calls) == 64 and len(calls) <= 128
+
+
+@offsets
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, kind):
+    async def call(client):
+        result = client.dividends("HK.00001")
+        return await result if hasattr(result, "__await__") else result
+
+    with Scripted(Service(offset)) as server:
+        client = kind(server.base_url, auth=auth(), max_retries=0)
+        assert client.clock_offset == 0.0
+        asyncio.run(call(client))
+        # In seconds: positive where the service is ahead.
+        assert abs(client.clock_offset - offset / 1000) < 2.0
+        other = kind(server.base_url, auth=auth())
+        assert other.clock_offset == 0.0

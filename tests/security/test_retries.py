@@ -85,7 +85,7 @@ def test_security_28_at_most_max_retries(name):
             assert len(server.received) == 1 + retries
 
 
-OUTAGES = ["503", "a reset", "throttled"]
+OUTAGES = ["503", "a reset"]
 
 
 @pytest.mark.parametrize("name", OUTAGES)
