@@ -43,13 +43,13 @@ test-long: $(BIN)/.built
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/python/test_processes.py
 	$(BIN)/pytest -m slow
 
-# Every kind of fault x every operation x 30 seeds: about a quarter of an hour on two cores.
+# Every kind of fault x every operation x 30 seeds: about five minutes on two cores.
 faults: $(BIN)/.built
 	$(BIN)/python -m tests.faults.matrix --seeds 30
 
 # An hour of 64 tasks with faults on: flat memory, no file left open, no wrong record.
 soak: $(BIN)/.built
-	$(BIN)/python -m tests.faults.soak
+	$(BIN)/python -m tests.soak.soak --minutes 60
 
 # Every row of benches/README.md beside its peers: writes benches/results.md and its chart.
 bench: wheel

@@ -92,6 +92,7 @@ def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(
             assert meter.taken - before < 150
 
 
+@pytest.mark.slow
 def test_security_28_a_limit_that_was_learned_is_let_go_of():
     meter = Meter(20.0, REFUSALS["429"])
     with Scripted(meter) as server:
