@@ -2,11 +2,15 @@
 
 mod clock;
 mod limit;
+mod observe;
+mod pace;
+mod quota;
 mod refresh;
 mod request;
 mod send;
 
 pub use clock::Clock;
+pub use observe::{Event, Observed, Observer, What};
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};
 

@@ -59,6 +59,15 @@ pub struct Prepared {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub repeatable: bool,
+    /// Whether the body holds secrets, which an answer may repeat.
+    pub confidential: bool,
+}
+
+impl Prepared {
+    /// An error of this request in words for a log.
+    pub fn told(&self, error: &Error) -> String {
+        if self.confidential { error.kind.in_short().to_owned() } else { error.to_string() }
+    }
 }
 
 impl Draft {
@@ -218,6 +227,7 @@ impl Draft {
             headers,
             body,
             repeatable: self.repeatable,
+            confidential: matches!(self.body, Body::Form(_)),
         })
     }
 }
@@ -327,10 +337,7 @@ fn check_path(path: &str) -> Result<()> {
     let hostile = !path.starts_with('/')
         || path.starts_with("//")
         || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
-        || path.split('/').any(|segment| {
-            let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-            plain == "." || plain == ".."
-        });
+        || has_dot_segments(path);
     if hostile {
         let shown: String = path.chars().take(64).collect();
         return Err(Error::argument(
@@ -341,6 +348,13 @@ fn check_path(path: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Also where dots or the strokes around them are written as a URL parser may read them.
+fn has_dot_segments(path: &str) -> bool {
+    let plain =
+        path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    plain.split('/').any(|segment| segment == "." || segment == "..")
 }
 
 /// A header of the caller's own: visible ASCII, and none that the client itself sets.

@@ -14,7 +14,7 @@ use std::{
 use pyo3::{exceptions::PyStopIteration, intern, prelude::*, sync::PyOnceLock};
 use tokio::{task::AbortHandle, time::timeout};
 
-use super::errors::raise;
+use super::{errors::raise, watcher};
 use crate::{
     error::{Error, ErrorKind, Result},
     process::{PerProcess, runtime},
@@ -59,6 +59,7 @@ pub fn block<T: Send>(
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
     let runtime = runtime().map_err(|error| raise(py, error))?;
+    watcher::look_at_logging(py);
     let outcome = py.detach(|| {
         runtime.block_on(async {
             tokio::pin!(future);
@@ -84,6 +85,7 @@ fn spawn<'py, T: Send + 'static>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let runtime = runtime().map_err(|error| raise(py, error))?;
     let notifier = NOTIFIER.get_or_make(Notifier::start).map_err(|error| raise(py, error))?;
+    watcher::look_at_logging(py);
     let event_loop = running_loop(py)?;
     let waiter = event_loop.call_method0(intern!(py, "create_future"))?;
     let (to, target) = (event_loop.unbind(), waiter.clone().unbind());
