@@ -30,7 +30,8 @@ class Sleeper(Relay):
         return self._loop.run(self._fall_asleep())
 
     async def _fall_asleep(self):
-        ended, self._open = self._open, set()
+        ended = {writer for writer in self._open if not writer.is_closing()}
+        self._open.clear()
         for writer in ended:
             if self.way == "reset":
                 reset(writer)

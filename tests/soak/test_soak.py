@@ -9,7 +9,7 @@ from .soak import is_right, soak
 def test_64_tasks_with_faults_on_get_the_right_records_or_an_error_and_leave_no_file_open():
     soak(1.0, 0.5)  # What is made once is made.
     before = Used.of()
-    made = soak(6.0, 0.5)
+    made = soak(4.0, 0.5)
     after = Used.of()
     assert made.wrong == []
     assert made.done.total() > 100 and made.errors.total() > 10
