@@ -20,7 +20,7 @@ from datetime import datetime, timedelta, timezone
 import boardlot as bl
 
 from .certificates import authority
-from .kinds import KINDS
+from .kinds import KINDS, contexts
 from .operations import operations, plain, settled
 from .proxy import FaultProxy
 from .relay import port_of
@@ -69,6 +69,8 @@ class World:
     def __init__(self):
         self.sandbox = bl.Sandbox(seed=31, fills=230, orders=70, plate_stocks=170)
         self.operations = operations(self.sandbox.accounts)
+        # Made once, before many threads ask for them: keys take their time.
+        authority(), contexts()
         with self.sandbox.client() as client:
             self.truth = {each: whole(each, client) for each in self.operations}
 
