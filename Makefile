@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long check docs notebooks generate bench bench-quick wheel clean
+.PHONY: setup demo test test-long faults soak check docs notebooks generate bench bench-quick wheel clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -46,6 +46,14 @@ test-long: $(BIN)/.built
 	tools/install-test-packages
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/python/test_processes.py
 	$(BIN)/pytest -m slow
+
+# Every kind of fault x every operation x 30 seeds: about five minutes on two cores.
+faults: $(BIN)/.built
+	$(BIN)/python -m tests.faults.matrix --seeds 30
+
+# An hour of 64 tasks with faults on: flat memory, no file left open, no wrong record.
+soak: $(BIN)/.built
+	$(BIN)/python -m tests.soak.soak --minutes 60
 
 # Every row of benches/README.md beside its peers: writes benches/results.md and its chart.
 bench: wheel

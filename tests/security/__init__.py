@@ -1,1 +1,1 @@
-"""What boardlot promises about logins, tokens and keys, each promise a test with its number."""
+"""What boardlot promises to keep safe, each promise a test with its number."""

@@ -1,4 +1,4 @@
-"""What holds for every test here: no real browser is opened, and long forms are asked for."""
+"""What holds for every test here: no real browser is opened."""
 
 import os
 import sys
@@ -7,19 +7,6 @@ import pytest
 
 from .authorization_server import AuthorizationServer
 from .support import OPENERS, write_opener
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
-
-
-def pytest_collection_modifyitems(config, items):
-    if "slow" in config.option.markexpr:
-        return
-    long_forms = [item for item in items if item.get_closest_marker("slow")]
-    if long_forms:
-        items[:] = [item for item in items if item not in long_forms]
-        config.hook.pytest_deselected(items=long_forms)
 
 
 @pytest.fixture(autouse=True)

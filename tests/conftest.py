@@ -1,0 +1,14 @@
+"""What holds for every test: its long forms are run where they are asked for."""
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "slow" in config.option.markexpr:
+        return
+    long_forms = [item for item in items if item.get_closest_marker("slow")]
+    if long_forms:
+        items[:] = [item for item in items if item not in long_forms]
+        config.hook.pytest_deselected(items=long_forms)

@@ -1,0 +1,1 @@
+"""Faults on purpose, between the client and a service that has none."""

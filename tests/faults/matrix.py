@@ -1,0 +1,308 @@
+"""The fault matrix of promise 31: every kind of fault x every operation x seeds.
+
+    python -m tests.faults.matrix --seeds 30
+
+What comes out through the faulty proxy is compared record by record with what the sandbox holds.
+"""
+
+import argparse
+import asyncio
+import collections
+import concurrent.futures
+import multiprocessing
+import os
+import random
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+import boardlot as bl
+
+from .certificates import authority
+from .kinds import KINDS, contexts
+from .operations import operations, plain, settled
+from .proxy import FaultProxy
+from .relay import port_of
+
+FACES = ["sync", "async"]
+TIMEOUT, CONNECT = 0.5, 0.25
+# More than one call may take: its attempts, the waits between them, a refresh and the clock.
+DEADLINE = 8.0
+SIDE_BY_SIDE = 24
+
+
+class Shelf:
+    """A store of tokens that can be made unwritable."""
+
+    def __init__(self):
+        self.kept, self.unwritable = {}, False
+
+    def load(self, key):
+        return self.kept.get(key)
+
+    def save(self, key, value):
+        if self.unwritable:
+            raise OSError("no space left on device")
+        self.kept[key] = value
+
+    def delete(self, key):
+        self.kept.pop(key, None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One walk through one operation while one kind of fault happens."""
+
+    kind: object
+    operation: object
+    face: str
+    seed: int
+
+    def __str__(self):
+        return f"{self.kind} x {self.operation} x {self.face} x {self.seed}"
+
+
+class World:
+    """A sandbox and what it holds, got without any fault."""
+
+    def __init__(self):
+        self.sandbox = bl.Sandbox(seed=31, fills=230, orders=70, plate_stocks=170)
+        self.operations = operations(self.sandbox.accounts)
+        # Made once, before many threads ask for them: keys take their time.
+        authority(), contexts()
+        with self.sandbox.client() as client:
+            self.truth = {each: whole(each, client) for each in self.operations}
+
+    def cases(self, seed):
+        return [
+            Case(kind, operation, face, seed)
+            for kind in KINDS
+            for operation in self.operations
+            for face in FACES
+        ]
+
+
+def whole(operation, client):
+    if operation.pages:
+        rows = list(operation.start(client))
+        assert len(rows) > 60, operation
+        return rows
+    return operation.result(client)
+
+
+class Walk:
+    """A case while it runs; `run` raises what is wrong."""
+
+    def __init__(self, case, world):
+        self.case, self.world = case, world
+        self.kind, self.operation = case.kind, case.operation
+        self.dice = random.Random(str(case))
+        self.left = self.dice.randint(1, 4)
+        self.faults = self.errors = 0
+        self.slowest = 0.0
+        self.options = {
+            "timeout": TIMEOUT,
+            "connect_timeout": CONNECT,
+            "max_retries": self.dice.choice([0, 0, 1, 2]),
+            "max_body_bytes": 1 << 20,
+        }
+
+    def plan(self, _request):
+        """Fails some requests and, in the end, none."""
+        if self.left == 0 or self.kind.unresolved or self.dice.random() > 0.6:
+            return False
+        self.left -= 1
+        self.faults += 1
+        return True
+
+    def run(self):
+        context = None
+        if self.kind.certificate:
+            context = authority().context()
+            self.options["ca_file"] = authority().ca_file
+        target = port_of(self.world.sandbox.base_url)
+        with FaultProxy(target, self.kind, self.plan, self.dice, context) as self.proxy:
+            self.proxy.store = Shelf()
+            self.make_client()
+            asyncio.run(self.walk())
+            assert not self.proxy.followed, "a redirect was followed"
+
+    def make_client(self, base_url=None):
+        kind = bl.Client if self.case.face == "sync" else bl.AsyncClient
+        # A credential of its own for each: it belongs to one origin.
+        auth = self.login() if self.kind.auth == "oauth" else self.world.sandbox.api_key()
+        self.client = kind(base_url or self.proxy.base_url, auth=auth, **self.options)
+
+    def login(self):
+        flow = bl.begin_login(self.proxy.base_url, store=self.proxy.store)
+        sandbox = self.world.sandbox
+        url = flow.url.replace(self.proxy.base_url, sandbox.base_url)
+        return flow.finish(sandbox.authorize_demo_user(url))
+
+    async def walk(self):
+        await (self.walk_pages() if self.operation.pages else self.walk_call())
+
+    async def walk_call(self):
+        """Calls until the faults are used up: each result is right, or there is none."""
+        for leg in range(60):
+            if self.kind.unresolved:
+                self.make_client("https://boardlot.invalid" if leg in (1, 2) else None)
+            self.begun = time.monotonic()
+            try:
+                value = plain(await maybe(self.operation.start(self.client)))
+                self.on_time()
+            except bl.BoardlotError as error:
+                self.judge(error)
+            else:
+                self.compare(value)
+                if (leg > 2 if self.kind.unresolved else self.left == 0) or leg > 20:
+                    return
+        raise AssertionError("it went on failing after the last fault")
+
+    def compare(self, value):
+        right = self.world.truth[self.operation]
+        if isinstance(right, datetime):
+            assert abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1), value
+        elif self.operation.name == "request":
+            # The envelope is the caller's: an answer that is what was sent is right.
+            assert value == right or value in self.proxy.mutated, value
+        else:
+            assert value == right, "wrong records"
+
+    async def walk_pages(self):
+        """Goes on from each checkpoint: together it must be the whole list, each row once."""
+        rows, checkpoint = [], None
+        for leg in range(40):
+            # Sometimes a walk is left in the middle, as a script is that ends.
+            stop = self.dice.randint(1, 90) if leg < 3 else None
+            if self.kind.unresolved:
+                self.make_client("https://boardlot.invalid" if leg % 2 else None)
+            pager = self.operation.start(self.client, checkpoint)
+            try:
+                done = await self.take(pager, rows, stop)
+            except bl.BoardlotError as error:
+                self.judge(error)
+                assert isinstance(error.checkpoint, str), f"no checkpoint: {error!r}"
+                checkpoint = error.checkpoint
+                continue
+            if done:
+                break
+            checkpoint = pager.checkpoint()
+        right = self.world.truth[self.operation]
+        assert rows == right, f"{len(rows)} rows for {len(right)}: {difference(rows, right)}"
+
+    async def take(self, pager, rows, stop):
+        """Takes up to `stop` rows; true where that was the end."""
+        taken, self.begun = 0, time.monotonic()
+        async for row in stream(pager):
+            rows.append(row)
+            taken += 1
+            self.on_time()
+            if taken == stop:
+                return False
+            self.begun = time.monotonic()
+        return True
+
+    def judge(self, error):
+        """An error is of its kind, says what to do, and leaves the way open."""
+        self.errors += 1
+        self.on_time()
+        allowed = (bl.TransportError,) if self.kind.unresolved else self.kind.errors
+        # A machine that is busy answers late, whatever else goes wrong.
+        assert isinstance(error, (*allowed, bl.RequestTimeout)), f"{error!r} from {self.kind}"
+        assert error.hint, f"no hint: {error!r}"
+        self.proxy.store.unwritable = False
+        while self.errors > 2 and self.proxy.is_away:
+            time.sleep(0.02)
+        if self.proxy.refuses_grants:
+            self.proxy.refuses_grants = False
+            self.make_client()
+
+    def on_time(self):
+        took = time.monotonic() - self.begun
+        self.slowest = max(self.slowest, took)
+        assert took < DEADLINE + 1, f"hung for {took:.1f} s"
+
+
+def difference(rows, right):
+    for place, (row, other) in enumerate(zip(rows, right, strict=False)):
+        if row != other:
+            return f"first at {place}: {row} for {other}"
+    return "all the same as far as they go"
+
+
+async def maybe(value):
+    return await settled(value) if hasattr(value, "__await__") else value
+
+
+async def stream(pager):
+    if hasattr(pager, "__aiter__"):
+        async for row in pager:
+            yield row
+    else:
+        for row in pager:
+            yield row
+
+
+def run_case(case, world):
+    """What is wrong with a case, or None; and the walk it was."""
+    walk, wrong = Walk(case, world), None
+    try:
+        walk.run()
+    except Exception as error:
+        retries = walk.options["max_retries"]
+        wrong = f"{case} ({retries} retries): {type(error).__name__}: {error}"[:1000]
+    return wrong, walk
+
+
+@dataclass
+class Outcome:
+    """What came of many cases."""
+
+    cases: int
+    failures: list
+    faults: collections.Counter
+    errors: collections.Counter
+    slowest: float
+
+
+def run_cases(cases, world):
+    """Runs cases side by side; faults and errors are counted by their kind."""
+    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        told = list(pool.map(lambda case: run_case(case, world), cases))
+    faults, errors = collections.Counter(), collections.Counter()
+    for _, walk in told:
+        faults[walk.kind.name] += walk.faults
+        errors[walk.kind.name] += walk.errors
+    failures = [wrong for wrong, _ in told if wrong]
+    return Outcome(len(cases), failures, faults, errors, max(walk.slowest for _, walk in told))
+
+
+def run_seed(seed):
+    world = World()
+    return run_cases(world.cases(seed), world)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    total = collections.Counter()
+    start = time.monotonic()
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(options.processes, context) as pool:
+        for seed, told in enumerate(pool.map(run_seed, range(options.seeds))):
+            faults, failures = told.faults.total(), len(told.failures)
+            total.update(cases=told.cases, faults=faults, failures=failures)
+            line = f"{told.cases} cases, {faults} faults, slowest call {told.slowest:.1f} s"
+            print(f"seed {seed}: {line}, {failures} failures")
+            print(*told.failures, sep="\n", end="\n" if failures else "", flush=True)
+    minutes = (time.monotonic() - start) / 60
+    print(f"{dict(total)} in {minutes:.1f} minutes")
+    return 1 if total["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

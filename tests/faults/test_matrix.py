@@ -1,0 +1,59 @@
+"""Promise 31: under every kind of fault, exactly the right records or an error to go on from."""
+
+import json
+
+import pytest
+
+from .kinds import KINDS, Kind
+from .matrix import FACES, Case, World, run_case, run_cases
+from .operations import Operation
+from .proxy import json_answer
+
+
+@pytest.fixture(scope="module")
+def world():
+    made = World()
+    yield made
+    made.sandbox.close()
+
+
+def test_security_31_every_kind_of_fault_in_every_operation(world):
+    # Each kind meets each operation once; `make faults` runs both faces and 30 seeds.
+    cases = [
+        Case(kind, operation, FACES[(row + column) % 2], 1)
+        for row, kind in enumerate(KINDS)
+        for column, operation in enumerate(world.operations)
+    ]
+    told = run_cases(cases, world)
+    assert told.failures == []
+    # And the faults did happen, and could not be overlooked.
+    assert all(told.faults[kind.name] > 10 for kind in KINDS if not kind.unresolved)
+    assert all(told.errors[kind.name] > 5 for kind in KINDS if kind.name != "empty page")
+
+
+def test_security_31_every_method_of_a_client_is_an_operation(world):
+    import boardlot as bl
+
+    names = {name for name in vars(bl.Client) if not name.startswith("_")}
+    assert names - {"close", "explain"} == {each.name for each in world.operations}
+
+
+async def another_price(exchange):
+    answer = await exchange.real()
+    body = answer.body.replace(b'"qty":"1', b'"qty":"2')
+    return await exchange.send(json_answer(200, body))
+
+
+async def one_row_less(exchange):
+    answer = await exchange.real()
+    told = json.loads(answer.body)
+    told["d"]["order_fills"].pop()
+    return await exchange.send(json_answer(200, json.dumps(told).encode()))
+
+
+@pytest.mark.parametrize("lie", [another_price, one_row_less])
+def test_a_wrong_or_a_lost_record_is_found_by_these_tests(world, lie):
+    (fills,) = [each for each in world.operations if each.name == "fills_history"]
+    assert isinstance(fills, Operation)
+    wrong, walk = run_case(Case(Kind("a lie", lie, ()), fills, "sync", 1), world)
+    assert walk.faults > 0 and "rows for" in wrong

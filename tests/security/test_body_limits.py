@@ -1,0 +1,186 @@
+"""Promise 23: limits on what an answer may be, whoever reads it."""
+
+import gzip
+import json
+import zlib
+
+import boardlot as bl
+import pytest
+
+from ..contract.scripted import Answer, Scripted, answer
+from ..faults.bombs import Bomb
+from .authorization_http import Fault
+from .support import begin, client_of, quotes, run_python, sign_in
+
+DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
+LIMIT = 64 << 20
+
+# Peak of the resident set over where it stood after a first, harmless call.
+GROWTH = """
+    import sys
+    import boardlot as bl
+    base_url, kind = sys.argv[1:]
+    def status(name):
+        for line in open("/proc/self/status"):
+            if line.startswith(name):
+                return int(line.split()[1]) * 1024
+    def call():
+        client = bl.Client(base_url, max_retries=0, timeout=300.0)
+        if kind == "pages":
+            client.plate_stocks("HK.BK1001").all()
+        elif kind == "request":
+            client.request("GET", "/any")
+        else:
+            client.dividends("HK.00700")
+    def tried():
+        try:
+            call()
+        except bl.BoardlotError as error:
+            return type(error).__name__
+    good, base_url = base_url.split()
+    bl.Client(good).server_time()
+    before = status("VmRSS")
+    name = tried()
+    print(name, status("VmHWM") - before)
+    """
+
+
+def growth(base_url, kind):
+    with Scripted([answer({"server_time_ms": "1790000000123"})]) as good:
+        addresses = f"{good.base_url} {base_url}"
+        out, _ = run_python(GROWTH, addresses, kind, seconds=600.0)
+    name, grown = out.split()
+    assert name == "ProtocolError"
+    return int(grown)
+
+
+@pytest.mark.parametrize("kind", ["dividends", "request", "pages"])
+@pytest.mark.parametrize("way", ["gzip", "plain"])
+def test_security_23_a_bomb_is_refused_with_little_memory(kind, way):
+    with Bomb(1 << 30, way) as bomb:
+        assert growth(bomb.base_url, kind) < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["gzip", "plain"])
+def test_security_23_a_bomb_of_10_gib_is_refused_with_little_memory(way):
+    with Bomb(10 << 30, way) as bomb:
+        assert growth(bomb.base_url, "dividends") < LIMIT
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
+def test_security_23_a_bomb_is_refused_whatever_its_status(status):
+    with Bomb(1 << 28, "gzip", status) as bomb:
+        client = bl.Client(bomb.base_url, max_retries=0)
+        with pytest.raises((bl.ProtocolError, bl.ApiError)) as caught:
+            client.dividends("HK.00700")
+        assert len(str(caught.value)) < 4096
+
+
+STEPS = ["register", "authorization_code", "refresh_token"]
+HOSTILE = {
+    "a bomb": Fault(
+        body=gzip.compress(bytes(100 << 20)), status=200, headers={"Content-Encoding": "gzip"}
+    ),
+    "a long body": Fault(body=b'{"access_token":"' + b"x" * (40 << 20) + b'"}'),
+    "deep nesting": Fault(body=b"[" * 200_000),
+    "deep objects": Fault(body=b'{"a":' * 200_000),
+    "a huge header": Fault(status=200, headers={"X-Long": "x" * (1 << 20)}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("step", STEPS)
+def test_security_23_login_and_refresh_hold_the_limits_too(server, step, name):
+    if step == "refresh_token":
+        client = client_of(server, sign_in(server))
+        server.expire()
+    server.faults[step] = HOSTILE[name]
+    with pytest.raises(bl.BoardlotError) as caught:
+        if step == "refresh_token":
+            quotes(client)
+        elif step == "register":
+            begin(server)
+        else:
+            sign_in(server)
+    assert not isinstance(caught.value, bl.RequestTimeout)
+    assert len(str(caught.value)) < 4096
+
+
+@pytest.mark.parametrize("size", [1 << 20, 64 << 20])
+@pytest.mark.parametrize("face", ["one", "many", "no end"])
+def test_security_23_headers_have_a_limit(face, size):
+    if face == "one":
+        headers = {"X-Long": "x" * size}
+    elif face == "many":
+        headers = {f"X-{n}": "x" * 100 for n in range(size // 110)}
+    else:
+        headers = {"X": "y\r\n " * (size // 4)}
+    with Scripted(lambda _: answer(DIVIDENDS, headers=headers)) as server:
+        client = bl.Client(server.base_url, max_retries=0, timeout=10.0)
+        with pytest.raises((bl.ProtocolError, bl.TransportError)) as caught:
+            client.dividends("HK.00700")
+        assert not isinstance(caught.value, bl.RequestTimeout)
+
+
+@pytest.mark.parametrize("text", ["[", '{"a":', '[{"a":[', '"\\u00'])
+@pytest.mark.parametrize("closed", [True, False])
+def test_security_23_nesting_has_a_limit(text, closed):
+    depth = 200_000
+    inner = text * depth
+    if closed:
+        inner += (
+            "1" + "".join("]" if c == "[" else "}" for c in reversed(text) if c in "[{") * depth
+        )
+    bodies = [inner, '{"ret_code":0,"data":{"dividend_list":[{"a":' + inner + "}]}}"]
+    for body in bodies:
+        with Scripted([answer(body)]) as server:
+            client = bl.Client(server.base_url, max_retries=0)
+            with pytest.raises(bl.ProtocolError):
+                client.dividends("HK.00700")
+    with Scripted([answer(inner)]) as server:
+        response = bl.Client(server.base_url).request("GET", "/any")
+        with pytest.raises((bl.ProtocolError, ValueError, RecursionError)):
+            response.json()
+
+
+def packed(encoding, data):
+    return Answer(200, data, {"Content-Encoding": encoding})
+
+
+RAW = json.dumps(DIVIDENDS).encode()
+LAYERS = {
+    "gzip twice": packed("gzip, gzip", gzip.compress(gzip.compress(RAW))),
+    "gzip twice, told once": packed("gzip", gzip.compress(gzip.compress(RAW))),
+    "deflate in gzip": packed("deflate, gzip", gzip.compress(zlib.compress(RAW))),
+    "gzip that is none": packed("gzip", RAW),
+    "gzip cut off": packed("gzip", gzip.compress(RAW)[:-12]),
+    "gzip with a wrong sum": packed("gzip", gzip.compress(RAW)[:-8] + b"\0" * 8),
+    "gzip not told": packed("identity", gzip.compress(RAW)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
+    with Scripted([LAYERS[name]]) as server:
+        client = bl.Client(server.base_url, max_retries=0)
+        with pytest.raises((bl.ProtocolError, bl.TransportError)):
+            client.dividends("HK.00700")
+
+
+def test_security_23_only_what_is_undone_is_asked_for():
+    with Scripted([packed("gzip", gzip.compress(RAW))]) as server:
+        assert list(bl.Client(server.base_url).dividends("HK.00700")) == []
+        asked = server.received[0].header("Accept-Encoding")
+    assert {part.split(";")[0].strip() for part in asked.split(",")} <= {"gzip", "identity"}
+
+
+def test_security_23_a_response_never_hands_out_more_than_the_limit():
+    body = b"x" * 100_000
+    for one in (answer(body), packed("gzip", gzip.compress(body)), answer(chunks=[body])):
+        with Scripted(lambda _, one=one: one) as server:
+            client = bl.Client(server.base_url, max_body_bytes=99_999)
+            with pytest.raises(bl.ProtocolError):
+                client.request("GET", "/any")
+            exact = bl.Client(server.base_url, max_body_bytes=100_000)
+            assert exact.request("GET", "/any").content == body

@@ -1,0 +1,187 @@
+"""Promises 24 and 25: what comes from a file or a user never becomes another header or route."""
+
+import random
+import re
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import boardlot as bl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ..contract.scripted import Scripted, answer
+
+CONTROLS = [chr(code) for code in (*range(0x09), *range(0x0A, 0x20), 0x7F)]
+BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "\ud800", "📈"]
+
+
+@pytest.mark.parametrize("bad", CONTROLS + BEYOND, ids=ascii)
+def test_security_24_a_header_value_outside_visible_ascii_is_refused(bad):
+    key = bl.generate_key().private_pem
+    with Scripted(lambda _: answer({"server_time_ms": "1790000000123"})) as server:
+        plain = bl.Client(server.base_url)
+        for value in (bad, f"a{bad}b", f"a{bad}", f"a{bad}X-Evil: 1"):
+            uses = [
+                lambda v=value: bl.Client(server.base_url, headers={"X-Note": v}).server_time(),
+                lambda v=value: plain.request("GET", "/x", headers={"X-Note": v}),
+                lambda v=value: bl.Client(
+                    server.base_url, auth=bl.ApiKey(v, key.encode())
+                ).server_time(),
+                lambda v=value: bl.Client(server.base_url, auth=bl.BearerToken(v)).server_time(),
+                lambda v=value: bl.Client(server.base_url, headers={f"X{v}": "1"}).server_time(),
+                lambda v=value: plain.request("GET", "/x", headers={f"X{v}": "1"}),
+                lambda v=value: plain.request(f"GET{v}", "/x"),
+            ]
+            for use in uses:
+                # A lone surrogate is no text for the core: Python's own `ValueError` then.
+                with pytest.raises(ValueError):
+                    use()
+        assert server.received == []
+
+
+OWN = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "X-Api-Key", "Authorization"]
+OWN += ["X-Timestamp", "X-Nonce", "Upgrade", "TE", "Proxy-Authorization"]
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("spelled", [str, str.lower, str.upper])
+def test_security_24_headers_of_the_transport_and_of_signing_come_once(name, spelled):
+    """Whatever a user adds: at most one of each, and what is signed stays what it is."""
+    auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
+    with Scripted(lambda _: answer({"ret_code": 0, "data": {"dividend_list": []}})) as server:
+        try:
+            client = bl.Client(server.base_url, auth=auth, headers={spelled(name): "evil"})
+            client.dividends("HK.00700")
+        except bl.ConfigError:
+            assert server.received == []
+            return
+        (received,) = server.received
+        value = received.header(name)
+        if name in ("Host", "X-Api-Key", "Authorization", "X-Timestamp", "X-Nonce"):
+            assert value != "evil"
+
+
+# How each method with a place in its path is called, and the only route it may take.
+ROUTES = {
+    "reference_futures": ((), r"/api/v1\.0/quote/([^/]+)/reference-future"),
+    "dividends": ((), r"/api/v1\.0/quote/([^/]+)/corporate-actions/dividends"),
+    "plate_stocks": ((), r"/api/v1\.0/quote/plate/([^/]+)/stock"),
+    "ipo_list": ((), r"/api/v1\.0/quote/ipo-list/([^/]+)"),
+    "crypto_orders": ((), r"/api/v1/crypto/accounts/([^/]+)/orders"),
+    "sim_orders": ((), r"/api/v1\.0/sim-trade/([^/]+)/orders"),
+    "sim_positions": ((), r"/api/v1\.0/sim-trade/([^/]+)/positions"),
+    "fills_history": (("HK",), r"/api/v1\.0/accounts/([^/]+)/fills_history"),
+}
+PARTS = [
+    *("..", ".", "/", "\\", "%2e", "%2E%2e", "%2f", "%5c", "%252e", "%00", "%0a", "%", "?", "#"),
+    *("&", "=", ";", ":", "@", "//", "\x00", "\r\n", "\n", "\t", " ", "\x7f", "．．", "／", "。"),
+    *("HK.", "HK.BK", "00700", "1001", "281756", "a", "server-time", "api", "v1.0", "+", "~", "*"),
+    *(
+        "\u202e",
+        "\ufeff",
+        "é",
+        "e\u0301",
+        "Ⅰ",
+        "٣",
+        "'",
+        '"',
+        "<",
+        ">",
+        "|",
+        "^",
+        "`",
+        "{",
+        "}",
+        "[x]",
+    ),
+]
+
+
+def hostile(dice):
+    return "".join(dice.choice(PARTS) for _ in range(dice.randint(1, 6)))
+
+
+def sent_elsewhere(received, pattern, value):
+    """Why a request is not the one that was asked for; None where it is."""
+    if urlsplit(received.target).path != received.path or "#" in received.target:
+        return "another path after parsing"
+    found = re.fullmatch(pattern, received.path)
+    if found is None:
+        return "another route"
+    segment = unquote(found[1])
+    same = segment == value or (value.isdecimal() and int(value) == int(segment))
+    if not same or segment in (".", "..") or re.search(r"[/\\%\x00-\x1f\x7f]", segment):
+        return "another segment"
+    pairs = parse_qsl(received.query, keep_blank_values=True)
+    names = {"page_flag", "page_size", "trd_market", "start", "end"}
+    return None if {name for name, _ in pairs} <= names else "another query"
+
+
+def calls_with_hostile_values(count):
+    dice = random.Random(25)
+    reached = []
+    with Scripted(lambda _: answer({"ret_code": 0, "data": {}})) as server:
+        client = bl.Client(server.base_url, max_retries=0)
+        for n in range(count):
+            method = list(ROUTES)[n % len(ROUTES)]
+            more, pattern = ROUTES[method]
+            value = hostile(dice)
+            before = len(server.received)
+            try:
+                result = getattr(client, method)(value, *more)
+                list(result)
+            except bl.BoardlotError:
+                pass
+            for received in server.received[before:]:
+                why = sent_elsewhere(received, pattern, value)
+                if why:
+                    reached.append((why, method, value, received.line))
+        sent = len(server.received)
+    assert reached == []
+    return sent
+
+
+def test_security_25_2000_hostile_values_reach_no_other_route():
+    # Some are fine, as `HK.00700` is: the test would prove nothing if none were sent.
+    assert calls_with_hostile_values(2_000) > 0
+
+
+@pytest.mark.slow
+def test_security_25_100000_hostile_values_reach_no_other_route():
+    assert calls_with_hostile_values(100_000) > 0
+
+
+CLIENT = bl.Client("https://api.boardlot.test/gateway", auth=bl.BearerToken("token"))
+
+
+@settings(deadline=None, max_examples=300)
+@example("..%2f")
+@example("a/..%5Cb")
+@given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))
+def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
+    path = "/api/" + tail
+    try:
+        explained = CLIENT.explain("GET", path)
+    except (bl.ConfigError, UnicodeEncodeError):
+        return
+    url = urlsplit(explained.url)
+    assert (url.scheme, url.netloc) == ("https", "api.boardlot.test")
+    assert unquote(url.path) == "/gateway" + unquote(path)
+    assert not {".", ".."} & set(unquote(url.path).replace("\\", "/").split("/"))
+    assert url.query == url.fragment == ""
+
+
+@pytest.mark.parametrize("bad", ["..", ".", "a/b", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", ""])
+@pytest.mark.parametrize("method", ROUTES)
+def test_security_25_each_parameter_of_a_path_refuses_them(method, bad):
+    more, _ = ROUTES[method]
+    with Scripted(lambda _: answer({})) as server:
+        client = bl.Client(server.base_url, max_retries=0)
+        with pytest.raises(bl.ConfigError):
+            list(getattr(client, method)(bad, *more))
+        with pytest.raises(bl.ConfigError):
+            if method != "fills_history":
+                client.fetch_many(method, [bad])
+            else:
+                raise bl.ConfigError("it has two arguments")
+        assert server.received == []

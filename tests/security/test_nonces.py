@@ -1,0 +1,69 @@
+"""Promise 27: nonces never come twice, not after a fork and not in many threads."""
+
+import os
+import re
+
+import pytest
+
+from .support import run_python
+
+# 8 forks of a process that has made nonces before, each with 8 threads.
+MAKING = """
+    import os, sys, threading
+    import boardlot as bl
+    each, folder = int(sys.argv[1]), sys.argv[2]
+    auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
+    client = bl.Client("https://127.0.0.1:1", auth=auth)
+    nonce = lambda: client.explain("GET", "/x").headers["x-nonce"]
+    nonce()
+    def work(out):
+        for _ in range(each):
+            out.append(nonce())
+    children = []
+    for number in range(8):
+        child = os.fork()
+        if child == 0:
+            outs = [[] for _ in range(8)]
+            threads = [threading.Thread(target=work, args=(out,)) for out in outs]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            with open(f"{folder}/{number}", "w") as file:
+                file.writelines(f"{one}\\n" for out in outs for one in out)
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    work(own := [])
+    with open(f"{folder}/parent", "w") as file:
+        file.writelines(f"{one}\\n" for one in own)
+    """
+
+
+def nonces(tmp_path, each):
+    run_python(MAKING, each, tmp_path, seconds=900.0)
+    made = [line for path in tmp_path.iterdir() for line in path.read_text().split()]
+    assert len(made) == 65 * each
+    return made
+
+
+def all_differ(made):
+    assert len(set(made)) == len(made)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", nonce) for nonce in made)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_security_27_20000_nonces_over_forks_and_threads_all_differ(tmp_path):
+    made = nonces(tmp_path, 313)
+    all_differ(made)
+    # 128 bits: each of the first 21 places takes each of its 64 values, the last one 2 bits.
+    for place in range(21):
+        assert len({nonce[place] for nonce in made}) == 64
+    assert len({nonce[21] for nonce in made}) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_security_27_a_million_nonces_over_forks_and_threads_all_differ(tmp_path):
+    all_differ(nonces(tmp_path, 15_625))

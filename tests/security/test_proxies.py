@@ -1,0 +1,149 @@
+"""Promise 21: a proxy only by option, never to this machine; the same for API, login, refresh."""
+
+import asyncio
+
+import boardlot as bl
+import pytest
+
+from ..faults.certificates import Authority, authority
+from ..faults.connect_proxy import ConnectProxy
+from ..faults.relay import Relay, Untouched
+from .support import begin, client_of, quotes, sign_in
+
+NAME = "api.boardlot.test"
+VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "SOCKS_PROXY"]
+
+
+@pytest.fixture
+def service(server):
+    """The authorization server as a service with a name, which only a proxy can reach."""
+    with Relay(server.port, authority().context((NAME,)), host=NAME) as relay:
+        server.base_url = f"https://{NAME}"
+        server.known = {f"{NAME}:443": relay.port}
+        yield server
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """An environment whose proxies nobody may speak to."""
+    with Untouched() as never:
+        for name in VARIABLES:
+            for spelled in (name, name.lower()):
+                monkeypatch.setenv(spelled, never.base_url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield never
+
+
+def test_security_21_proxies_of_the_environment_are_ignored(server, environment):
+    client = client_of(server, sign_in(server))
+    assert list(quotes(client)) == []
+    server.expire()
+    assert list(quotes(client)) == []
+
+
+def test_security_21_proxies_of_the_environment_are_ignored_for_other_hosts_too(environment):
+    # A name that never exists (RFC 6761): it is looked up, and no proxy is asked.
+    client = bl.Client("https://boardlot.invalid", max_retries=0, timeout=5.0)
+    with pytest.raises(bl.TransportError):
+        client.server_time()
+    with pytest.raises(bl.TransportError):
+        bl.begin_login("https://boardlot.invalid", store=bl.MemoryStore())
+
+
+def test_security_21_the_proxy_of_the_option_carries_api_login_and_refresh(service, environment):
+    with ConnectProxy(service.known) as proxy:
+        options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
+        oauth = sign_in(service, **options)
+        assert proxy.asked and set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
+        with client_of(service, oauth, **options) as client:
+            assert list(quotes(client)) == []
+            service.expire()
+            assert list(quotes(client)) == []
+        assert set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
+    assert service.counts["refresh_token"] == 1
+
+
+def test_security_21_the_awaited_client_takes_the_proxy_too(service):
+    async def use(options):
+        async with bl.AsyncClient(service.base_url, **options) as client:
+            return await client.server_time()
+
+    with ConnectProxy(service.known) as proxy:
+        options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
+        assert asyncio.run(use(options)).tzinfo is not None
+        assert len(proxy.asked) == 1
+
+
+def test_security_21_no_proxy_is_asked_for_this_machine(server):
+    with Untouched() as never:
+        oauth = sign_in(server, proxy=never.base_url)
+        client = client_of(server, oauth, proxy=never.base_url)
+        assert list(quotes(client)) == []
+        server.expire()
+        assert list(quotes(client)) == []
+
+
+def test_security_21_no_proxy_is_asked_for_this_machine_over_tls(server):
+    options = {"ca_file": authority().ca_file}
+    with Untouched() as never, Relay(server.port, authority().context()) as relay:
+        for host in ("127.0.0.1", "localhost"):
+            address = f"https://{host}:{relay.port}"
+            with bl.Client(address, proxy=never.base_url, **options) as client:
+                assert client.server_time().tzinfo is not None
+
+
+def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(service):
+    strange = Authority().context((NAME,))
+    with Relay(service.port, strange) as relay, ConnectProxy({f"{NAME}:443": relay.port}) as proxy:
+        options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
+        for work in (
+            lambda: quotes(client_of(service, bl.BearerToken("token"), **options)),
+            lambda: begin(service, **options),
+        ):
+            with pytest.raises(bl.TransportError):
+                work()
+    assert service.seen == []
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n",
+        b"<html>sign in to the Wi-Fi</html>\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    ],
+)
+def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, answers):
+    with ConnectProxy(service.known, answers) as proxy:
+        options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
+        with pytest.raises(bl.TransportError) as caught:
+            quotes(client_of(service, bl.BearerToken("token"), timeout=3.0, **options))
+        assert caught.value.hint
+    assert service.seen == []
+
+
+def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(service):
+    with ConnectProxy(service.known) as proxy:
+        address = proxy.base_url.replace("http://", "http://user:hunter2@")
+        client = bl.Client(service.base_url, proxy=address, ca_file=authority().ca_file)
+        client.server_time()
+        assert proxy.authorization == "Basic dXNlcjpodW50ZXIy"
+        proxy.answers = b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"
+        again = bl.Client(service.base_url, proxy=address, max_retries=0)
+        with pytest.raises(bl.TransportError) as caught:
+            again.server_time()
+        told = f"{caught.value!r} {caught.value.hint} {caught.value.__cause__!r} {client!r}"
+        assert "hunter2" not in told and "dXNlcjpodW50ZXIy" not in told
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense", "", "http://", "http://[x"]
+)
+def test_security_21_a_proxy_of_another_kind_is_refused(address):
+    for make in (bl.Client, bl.AsyncClient):
+        with pytest.raises(bl.ConfigError) as caught:
+            make("https://api.example.com", proxy=address)
+        assert "proxy" in str(caught.value)

@@ -1,0 +1,161 @@
+"""Promise 20: https but to loopback literals, certificates always verified, TLS 1.2 or newer."""
+
+import contextlib
+import inspect
+import ssl
+import time
+
+import boardlot as bl
+import pytest
+
+from ..faults.certificates import Authority, authority, bad_contexts
+from ..faults.relay import Relay
+from .support import begin, client_of, quotes, sign_in
+
+BAD_ADDRESSES = [
+    *("http://api.example.com", "http://localhost:80", "http://127.0.0.1.example.com"),
+    *("http://0.0.0.0:80", "http://[::]:80", "http://192.168.0.1", "http://10.0.0.1"),
+    *("http://[fe80::1]", "http://[::ffff:10.0.0.1]", "http://169.254.169.254"),
+    *("ws://127.0.0.1:1", "file:///etc/passwd", "unix:///tmp/x", "ftp://127.0.0.1", "//a.example"),
+    *("https://u@a.example", "https://u:hunter2@a.example", "https://@a.example#x"),
+    *("http://u:hunter2@127.0.0.1:1", "https://a.example#frag", "https://a.example/#"),
+    *("https://", "http://127.0.0.1:99999", "https://a b.example"),
+]
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_security_20_an_address_that_is_not_safe_is_refused(address):
+    makers = [
+        lambda: bl.Client(address),
+        lambda: bl.AsyncClient(address),
+        lambda: bl.begin_login(address, store=bl.MemoryStore()),
+        lambda: bl.login(address, store=bl.MemoryStore(), open_browser=False),
+    ]
+    for make in makers:
+        with pytest.raises(bl.ConfigError) as caught:
+            make()
+        assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1", "http://127.9.8.7:1", "http://[::1]:1"])
+def test_security_20_loopback_literals_may_be_spoken_to_in_plain(address):
+    with bl.Client(address):
+        pass
+
+
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient, bl.login, bl.begin_login])
+def test_security_20_there_is_no_switch_that_turns_verification_off(kind):
+    switches = ("verify", "insecure", "ssl", "tls", "check", "trust", "danger")
+    names = inspect.signature(kind).parameters
+    assert not [name for name in names if any(word in name.lower() for word in switches)]
+
+
+@contextlib.contextmanager
+def behind(server, context, port=0):
+    """The authorization server behind TLS; its own address is that of the relay meanwhile."""
+    with Relay(server.port, context, port=port) as relay:
+        server.base_url = relay.base_url
+        yield relay
+
+
+TRUSTING = {"ca_file": authority().ca_file}
+
+
+def test_security_20_an_authority_of_ones_own_holds_for_api_login_and_refresh(server):
+    with behind(server, authority().context()):
+        client = client_of(server, sign_in(server, **TRUSTING), **TRUSTING)
+        assert list(quotes(client)) == []
+        server.expire()
+        assert list(quotes(client)) == []
+    assert server.counts["refresh_token"] == 1
+
+
+def refused(work):
+    with pytest.raises(bl.TransportError) as caught:
+        work()
+    assert not isinstance(caught.value, bl.RequestTimeout)
+    text = f"{caught.value} {caught.value.hint}".lower()
+    assert "certificate" in text or "tls" in text
+
+
+def bad_context(name):
+    return Authority().context() if name == "unknown authority" else bad_contexts()[name]
+
+
+@pytest.mark.parametrize("name", ["expired", "self-signed", "wrong host", "unknown authority"])
+def test_security_20_a_bad_certificate_is_refused(server, name):
+    """By the API, by each request of a login, and by the refresh: not a byte gets through."""
+    with behind(server, authority().context()) as good:
+        oauth = sign_in(server, **TRUSTING)
+        flow = begin(server, **TRUSTING)
+        callback = server.authorize(flow.url)
+    server.expire()
+    seen = len(server.seen)
+    # The same origin, whose certificate is another one now.
+    with behind(server, bad_context(name), good.port):
+        refused(lambda: quotes(client_of(server, oauth, **TRUSTING)))
+        refused(lambda: begin(server, **TRUSTING))
+        with pytest.raises((bl.TransportError, bl.OAuthError)):
+            flow.finish(callback)
+    assert len(server.seen) == seen
+
+
+def test_security_20_a_bad_certificate_is_refused_by_the_refresh(server):
+    with behind(server, authority().context()) as good:
+        server.token_lifetime = 1
+        oauth = sign_in(server, **TRUSTING)
+    time.sleep(1.1)
+    with behind(server, bad_contexts()["self-signed"], good.port):
+        refused(lambda: quotes(client_of(server, oauth, **TRUSTING)))
+    assert server.counts["refresh_token"] == server.counts["api"] == 0
+
+
+def test_security_20_an_authority_that_was_not_given_is_not_trusted(server):
+    with behind(server, authority().context()):
+        refused(lambda: quotes(client_of(server, bl.BearerToken("token"))))
+        refused(lambda: begin(server))
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
+def test_security_20_tls_below_1_2_is_refused(server, version):
+    with behind(server, authority().context(version=getattr(ssl.TLSVersion, version))):
+        refused(lambda: quotes(client_of(server, bl.BearerToken("token"), **TRUSTING)))
+        refused(lambda: begin(server, **TRUSTING))
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
+def test_security_20_tls_1_2_and_1_3_are_spoken(server, version):
+    with behind(server, authority().context(version=getattr(ssl.TLSVersion, version))):
+        client = client_of(server, sign_in(server, **TRUSTING), **TRUSTING)
+        assert list(quotes(client)) == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b"hello", b"-----BEGIN CERTIFICATE-----\nAA"])
+def test_security_20_a_ca_file_that_holds_no_certificate_is_refused(tmp_path, content):
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_bytes(content)
+    for make in (bl.Client, bl.AsyncClient):
+        with pytest.raises(bl.ConfigError) as caught:
+            make("https://127.0.0.1:1", ca_file=path)
+        assert "ca_file" in str(caught.value)
+
+
+def test_security_20_the_environment_does_not_turn_verification_off(monkeypatch, server):
+    for name in ("PYTHONHTTPSVERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GIT_SSL_NO_VERIFY"):
+        monkeypatch.setenv(name, "0")
+    for name in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.setenv(name, authority().ca_file)
+    with behind(server, authority().context()):
+        refused(lambda: quotes(client_of(server, bl.BearerToken("token"))))
+
+
+def test_security_20_an_https_server_is_never_spoken_to_in_plain(server):
+    """A client for https sends nothing that can be read where no TLS answers."""
+    address = server.base_url.replace("http:", "https:")
+    client = bl.Client(address, auth=bl.BearerToken("token"), max_retries=0, timeout=5.0)
+    with pytest.raises(bl.TransportError):
+        client.server_time()
+    assert server.seen == []

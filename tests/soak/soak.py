@@ -1,0 +1,162 @@
+"""64 tasks for an hour with faults on: flat memory, no file left open, no wrong record.
+
+    python -m tests.soak.soak --minutes 60
+
+Half of them share a client with a key, half one that is logged in with tokens that soon run out;
+one makes a new client each time. Every result is compared with what the sandbox holds.
+"""
+
+import argparse
+import asyncio
+import collections
+import random
+import statistics
+import sys
+import time
+from datetime import datetime, timedelta, timezone
+
+import boardlot as bl
+
+from ..faults.operations import operations, plain
+from .sandbox import SandboxProcess, Used
+
+TASKS = 64
+SANDBOX = {"seed": 53, "fills": 160, "orders": 60, "plate_stocks": 120, "token_lifetime": 10.0}
+FAULTS = {
+    "latency": 0.002,
+    "error_rate": 0.03,
+    "drop_rate": 0.03,
+    "truncate_rate": 0.03,
+    "throttle_rate": 0.005,
+    "html_rate": 0.02,
+}
+OPTIONS = {"timeout": 5.0, "max_retries": 2}
+# Memory may grow by so much between the second and the last third: noise, not a leak.
+GROWTH_MIB = 8.0
+
+
+class Soak:
+    """The work, and what was seen of it."""
+
+    def __init__(self, sandbox):
+        self.sandbox = sandbox
+        self.operations = operations(sandbox.accounts)
+        self.done, self.errors = collections.Counter(), collections.Counter()
+        self.wrong, self.samples = [], []
+        self.key = bl.ApiKey(*sandbox.new_key())
+        with bl.Client(sandbox.base_url, auth=self.key) as client:
+            self.truth = {each: whole(each, client) for each in self.operations}
+
+    def login(self):
+        flow = bl.begin_login(self.sandbox.base_url, store=bl.MemoryStore())
+        return flow.finish(self.sandbox.authorize(flow.url))
+
+    async def run(self, seconds, pause):
+        self.end = time.monotonic() + seconds
+        login = self.login()
+        self.sandbox.make_faults(**FAULTS)
+        url = self.sandbox.base_url
+        async with (
+            bl.AsyncClient(url, auth=self.key, **OPTIONS) as keyed,
+            bl.AsyncClient(url, auth=login, **OPTIONS) as logged_in,
+        ):
+            clients = [(keyed, logged_in)[number % 2] for number in range(TASKS - 1)]
+            work = [self.work(number, client) for number, client in enumerate(clients)]
+            await asyncio.gather(*work, self.work(TASKS, None), self.watch(pause))
+        self.sandbox.make_faults()
+
+    async def work(self, number, shared):
+        dice = random.Random(number)
+        while time.monotonic() < self.end and not self.wrong:
+            operation = dice.choice(self.operations)
+            client = shared or bl.AsyncClient(self.sandbox.base_url, auth=self.key, **OPTIONS)
+            try:
+                value = await self.result(operation, client, dice)
+            except bl.BoardlotError as error:
+                self.errors[type(error).__name__] += 1
+                continue
+            finally:
+                if client is not shared:
+                    await client.close()
+            self.done[operation.name] += 1
+            if not is_right(value, self.truth[operation], operation):
+                self.wrong.append(f"{operation}: {value!r:.500}")
+
+    async def result(self, operation, client, dice):
+        """The whole result; a walk goes on from the checkpoints of its errors."""
+        if not operation.pages:
+            return plain(await operation.start(client))
+        rows, checkpoint = [], None
+        while True:
+            pager = operation.start(client, checkpoint)
+            stop = dice.choice([None, None, dice.randint(1, 50)])
+            try:
+                async for row in pager:
+                    rows.append(row)
+                    if stop is not None and (stop := stop - 1) == 0:
+                        break
+                else:
+                    return rows
+                checkpoint = pager.checkpoint()
+            except bl.BoardlotError as error:
+                self.errors[type(error).__name__] += 1
+                checkpoint = error.checkpoint
+                if time.monotonic() > self.end:
+                    raise
+
+    async def watch(self, pause):
+        while time.monotonic() < self.end and not self.wrong:
+            await asyncio.sleep(pause)
+            self.samples.append((Used.of(), self.sandbox.used()))
+
+    def growth(self):
+        """MiB and files that client and sandbox grew by from the second to the last third."""
+        third = len(self.samples) // 3
+        grown = {}
+        for place, name in enumerate(("client", "sandbox")):
+            second, last = (
+                [sample[place] for sample in self.samples[start : start + third]]
+                for start in (third, 2 * third)
+            )
+            memory = [statistics.median(one.memory for one in part) for part in (second, last)]
+            files = [max(one.files for one in part) for part in (second, last)]
+            grown[name] = memory[1] - memory[0], files[1] - files[0]
+        return grown
+
+
+def whole(operation, client):
+    return list(operation.start(client)) if operation.pages else operation.result(client)
+
+
+def is_right(value, right, operation):
+    if isinstance(right, datetime):
+        return abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1)
+    # The envelope of `request` is the caller's: a refusal, too, is an answer.
+    return value == right or (operation.name == "request" and b'"dividend_list"' not in value[1])
+
+
+def soak(seconds, pause):
+    with SandboxProcess(**SANDBOX) as sandbox:
+        made = Soak(sandbox)
+        asyncio.run(made.run(seconds, pause))
+        return made
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    seconds = parser.parse_args().minutes * 60
+    made = soak(seconds, max(1.0, seconds / 600))
+    print(f"{made.done.total()} operations right, {len(made.wrong)} wrong", *made.wrong)
+    print("errors:", dict(made.errors))
+    for client, sandbox in made.samples[:: max(1, len(made.samples) // 12)]:
+        print(f"client {client}; sandbox {sandbox}")
+    grown = made.growth()
+    for name, (memory, files) in grown.items():
+        print(f"{name}: {memory:+.1f} MiB, {files:+} files from the second to the last third")
+    flat = all(memory < GROWTH_MIB and files < TASKS / 2 for memory, files in grown.values())
+    return 0 if flat and not made.wrong else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
