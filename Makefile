@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long faults soak check docs notebooks generate bench bench-quick wheel clean
+.PHONY: setup demo test test-long faults soak check docs notebooks generate fuzz bench bench-quick wheel clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -54,6 +54,23 @@ faults: $(BIN)/.built
 # An hour of 64 tasks with faults on: flat memory, no file left open, no wrong record.
 soak: $(BIN)/.built
 	$(BIN)/python -m tests.soak.soak --minutes 60
+
+# Each fuzzer for so many seconds, from the corpus that is kept and into one that is not. libFuzzer and
+# the address sanitizer need a compiler that takes unstable flags: this one, told so.
+FUZZ_SECONDS ?= 60
+FUZZERS := envelopes page token callback key checkpoint
+
+fuzz: target/tools/bin/cargo-fuzz
+	for fuzzer in $(FUZZERS); do \
+		mkdir -p target/fuzz/corpus/$$fuzzer && \
+		RUSTC_BOOTSTRAP=1 $< run $$fuzzer --target-dir target/fuzz \
+			target/fuzz/corpus/$$fuzzer fuzz/corpus/$$fuzzer \
+			-- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+			|| exit 1; \
+	done
+
+target/tools/bin/cargo-fuzz:
+	cargo install --locked --quiet cargo-fuzz --version 0.13.2 --root target/tools
 
 # Every row of benches/README.md beside its peers: writes benches/results.md and its chart.
 bench: wheel

@@ -5,6 +5,8 @@ pub mod auth;
 pub mod client;
 pub mod decode;
 pub mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod http;
 pub mod login;
 pub mod pages;

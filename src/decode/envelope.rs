@@ -25,7 +25,7 @@ pub fn open(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result
 }
 
 /// The page where the scan takes the answer.
-pub(super) fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Option<Page> {
+pub fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Option<Page> {
     if !answer.status().is_success() {
         return None;
     }
@@ -33,11 +33,7 @@ pub(super) fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>)
 }
 
 /// The same through serde: for all that the scan leaves alone, and to hold it against.
-pub(super) fn opened_generally(
-    envelope: Envelope,
-    at: &RowsAt,
-    answer: &Response<Bytes>,
-) -> Result<Page> {
+pub fn opened_generally(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
     let (_, top) = object(envelope, answer)?;
     let body = Utf8::new(answer.body()).ok_or_else(|| not_utf8(answer))?;
     Page::find(&body, &top, at)

@@ -18,6 +18,8 @@ mod tests;
 pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Strings, unfit};
 pub use cursor::{Cursor, Raw, Span};
 pub use envelope::{object, open, refused_by_status, server_time};
+#[cfg(feature = "fuzzing")]
+pub use envelope::{opened_generally, scanned};
 pub use json::{Members, Value};
 pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, shown, token_answer};

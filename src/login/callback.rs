@@ -28,6 +28,23 @@ pub enum Verdict {
     Foreign(&'static str),
 }
 
+/// Its values are secrets.
+impl std::fmt::Debug for Callback {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.0.iter().map(|(name, _)| name.as_str())).finish()
+    }
+}
+
+impl std::fmt::Debug for Verdict {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Verdict::Code(_) => "Code(..)",
+            Verdict::Error { .. } => "Error(..)",
+            Verdict::Foreign(why) => why,
+        })
+    }
+}
+
 impl Callback {
     pub fn of_query(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes());

@@ -21,12 +21,9 @@ use url::Url;
 use zeroize::Zeroizing;
 
 pub use browser::open_browser;
+pub use callback::{Callback, Verdict};
 
-use self::{
-    callback::{Callback, Verdict},
-    listener::Visit,
-    page::Page,
-};
+use self::{listener::Visit, page::Page};
 use crate::{
     api::{AUTHORIZE, Argument, Endpoint, REGISTER, TOKEN},
     auth::{

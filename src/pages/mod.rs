@@ -16,7 +16,7 @@ use std::{
 
 use futures_util::future::try_join_all;
 
-use checkpoint::Position;
+pub use checkpoint::Position;
 pub use listing::{DateRange, Listing, NextEnd, Span, Style};
 pub use walk::Source;
 use walk::{Arrived, Walk};
