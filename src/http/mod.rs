@@ -1,12 +1,14 @@
 //! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
 
 mod clock;
+mod lanes;
 mod limit;
 mod refresh;
 mod request;
 mod send;
 
 pub use clock::Clock;
+pub use lanes::Lane;
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};
 

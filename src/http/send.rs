@@ -13,6 +13,7 @@ use tokio::{
 use super::{
     BaseUrl, Prepared, Received,
     clock::{Clock, local_ms},
+    lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
 };
 use crate::{
@@ -84,7 +85,9 @@ pub struct Sender {
 /// What cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
 struct Wire {
+    /// Its connections live on the shared runtime.
     client: reqwest::Client,
+    lanes: Arc<Lanes>,
     permits: Semaphore,
     limit: RateLimit,
     /// How the last correction of the clock went: those that wait for it share its failure too.
@@ -140,6 +143,11 @@ impl Sender {
 
     pub fn options(&self) -> &SenderOptions {
         &self.options
+    }
+
+    /// Where a call that blocks waits best.
+    pub fn lane(&self) -> Result<Lane> {
+        self.wire()?.lanes.borrow(|| build_client(&self.base, &self.options))
     }
 
     /// Sends until `judge` accepts the answer, the error is final, or patience runs out.
@@ -269,8 +277,9 @@ impl Sender {
     }
 
     async fn exchange(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
+        let client = own_client().unwrap_or_else(|| wire.client.clone());
         let whole = async {
-            let answer = wire.client.execute(request).await.map_err(|e| transport(e, false))?;
+            let answer = client.execute(request).await.map_err(|e| transport(e, false))?;
             read(answer, self.options.max_body_bytes).await
         };
         match timeout(self.options.timeout, whole).await {
@@ -323,6 +332,7 @@ impl Sender {
         self.wire.get_or_make(|| {
             Ok(Wire {
                 client: build_client(&self.base, &self.options)?,
+                lanes: Lanes::new(),
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
                 correcting: Mutex::new(Ok(())),

@@ -6,6 +6,7 @@
 
 use std::{
     future::Future,
+    pin::pin,
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::JoinHandle,
     time::Duration,
@@ -17,6 +18,7 @@ use tokio::{task::AbortHandle, time::timeout};
 use super::errors::raise;
 use crate::{
     error::{Error, ErrorKind, Result},
+    http::{Lane, Sender},
     process::{PerProcess, runtime},
 };
 
@@ -49,6 +51,24 @@ impl Face {
             Face::Async => spawn(py, future, finish),
         }
     }
+
+    /// The same for a single call of a client, which starts nothing beside itself.
+    pub fn call<'py, T: Send + 'static>(
+        self,
+        py: Python<'py>,
+        sender: &Sender,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        finish: Finish<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Face::Sync => {
+                let lane = sender.lane().map_err(|error| raise(py, error))?;
+                let value = block_in(py, lane, future, |_| Ok(()))?;
+                finish(py, value).map(|object| object.into_bound(py))
+            }
+            Face::Async => spawn(py, future, finish),
+        }
+    }
 }
 
 /// Waits for a future, detached from the interpreter. Signals are handled meanwhile, and `tick`
@@ -58,22 +78,48 @@ pub fn block<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    let runtime = runtime().map_err(|error| raise(py, error))?;
+    let lane = Lane::shared().map_err(|error| raise(py, error))?;
+    block_in(py, lane, future, tick)
+}
+
+fn block_in<T: Send>(
+    py: Python<'_>,
+    lane: Lane,
+    future: impl Future<Output = Result<T>> + Send,
+    tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
+) -> PyResult<T> {
     let outcome = py.detach(|| {
-        runtime.block_on(async {
-            tokio::pin!(future);
-            loop {
-                match timeout(SIGNAL_POLL, &mut future).await {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(_) => Python::attach(|py| py.check_signals().and_then(|()| tick(py)))?,
-                }
-            }
-        })
+        let outcome = waited(&lane, future, tick);
+        lane.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
+        outcome
     });
     let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;
     // A signal that came meanwhile is raised now, before anything counts as handed over.
     py.check_signals()?;
     Ok(value)
+}
+
+fn waited<T>(
+    lane: &Lane,
+    future: impl Future<Output = Result<T>>,
+    tick: impl Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<Result<T>> {
+    let mut future = pin!(future);
+    loop {
+        // A signal's handler may make a call of its own, so it runs outside the runtime.
+        match lane.block_on(async { timeout(SIGNAL_POLL, &mut future).await }) {
+            Ok(outcome) => return Ok(outcome),
+            Err(_) => Python::attach(|py| py.check_signals().and_then(|()| tick(py)))?,
+        }
+    }
+}
+
+/// Whether nothing of it is still under way.
+fn is_settled<T>(outcome: &Result<T>) -> bool {
+    match outcome {
+        Ok(_) => true,
+        Err(error) => matches!(*error.kind, ErrorKind::Api(_) | ErrorKind::Config(_)),
+    }
 }
 
 /// An asyncio future for it; cancelling that cancels the operation.

@@ -108,7 +108,8 @@ impl ClientBase {
             let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000))?;
             Ok(time.unbind())
         };
-        self.face.run(py, async move { core.server_time().await }, Box::new(finish))
+        let future = async move { core.server_time().await };
+        self.face.call(py, self.core.sender(), future, Box::new(finish))
     }
 
     /// The records of an endpoint of the table.
@@ -125,7 +126,8 @@ impl ClientBase {
                 arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             core.call(endpoint, &arguments).await
         };
-        self.face.run(py, future, self.shapes_of(endpoint).records())
+        let records = self.shapes_of(endpoint).records();
+        self.face.call(py, self.core.sender(), future, records)
     }
 
     /// The pages of an endpoint of the table.
@@ -160,7 +162,8 @@ impl ClientBase {
         draft.headers = arguments::headers(headers)?;
         let finish =
             |py: Python<'_>, received: Received| Ok(Py::new(py, Response(received))?.into_any());
-        self.face.run(py, async move { core.request(&draft).await }, Box::new(finish))
+        let future = async move { core.request(&draft).await };
+        self.face.call(py, self.core.sender(), future, Box::new(finish))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
