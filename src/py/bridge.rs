@@ -1,25 +1,22 @@
-//! Between Python and the runtime: `block` for sync calls, `spawn` for asyncio.
+//! Between Python and the runtime: `block` for sync calls, `event_loop` for asyncio.
 //!
-//! The runtime's threads never touch the interpreter. A finished request is handed to one notifier
-//! thread, which wakes the event loop once for all that finished meanwhile; `atexit` joins it, so
-//! that nothing attaches to an interpreter that is going away.
+//! The runtime's threads never touch the interpreter: nothing attaches to one that is going away.
 
 use std::{
     future::Future,
     pin::pin,
     sync::{Arc, Condvar, Mutex, PoisonError},
-    thread::JoinHandle,
     time::Duration,
 };
 
-use pyo3::{exceptions::PyStopIteration, intern, prelude::*, sync::PyOnceLock};
-use tokio::{task::AbortHandle, time::timeout};
+use pyo3::{exceptions::PyStopIteration, prelude::*};
+use tokio::time::timeout;
 
-use super::errors::raise;
+use super::{errors::raise, event_loop::spawn, notifier};
 use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
     http::{Lane, Sender},
-    process::{PerProcess, runtime},
+    process::PerProcess,
 };
 
 /// How often a blocking call looks for Ctrl-C.
@@ -122,164 +119,6 @@ fn is_settled<T>(outcome: &Result<T>) -> bool {
     }
 }
 
-/// An asyncio future for it; cancelling that cancels the operation.
-fn spawn<'py, T: Send + 'static>(
-    py: Python<'py>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    finish: Finish<T>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let runtime = runtime().map_err(|error| raise(py, error))?;
-    let notifier = NOTIFIER.get_or_make(Notifier::start).map_err(|error| raise(py, error))?;
-    let event_loop = running_loop(py)?;
-    let waiter = event_loop.call_method0(intern!(py, "create_future"))?;
-    let (to, target) = (event_loop.unbind(), waiter.clone().unbind());
-    let task = runtime.spawn(async move {
-        let outcome = future.await;
-        notifier.deliver(Delivery {
-            event_loop: to,
-            waiter: target,
-            finish: Box::new(move |py| match outcome {
-                Ok(value) => finish(py, value),
-                Err(error) => Err(raise(py, error)),
-            }),
-        });
-    });
-    let abort = Abort(task.abort_handle());
-    waiter.call_method1(intern!(py, "add_done_callback"), (abort,))?;
-    Ok(waiter)
-}
-
-fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static GET_RUNNING_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()
-}
-
-/// The future's callback: whatever ended it, its operation is no longer wanted.
-#[pyclass(frozen, module = "boardlot._core")]
-struct Abort(AbortHandle);
-
-#[pymethods]
-impl Abort {
-    fn __call__(&self, _future: &Bound<'_, PyAny>) {
-        self.0.abort();
-    }
-}
-
-/// A finished operation on its way to its event loop.
-struct Delivery {
-    event_loop: Py<PyAny>,
-    waiter: Py<PyAny>,
-    finish: Resolve,
-}
-
-/// Makes the outcome, attached to the interpreter.
-type Resolve = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-
-static NOTIFIER: PerProcess<Arc<Notifier>> = PerProcess::new();
-
-struct Notifier {
-    queue: Mutex<Queue>,
-    ready: Condvar,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Default)]
-struct Queue {
-    deliveries: Vec<Delivery>,
-    closed: bool,
-}
-
-impl Notifier {
-    fn start() -> Result<Arc<Self>> {
-        let notifier = Arc::new(Notifier {
-            queue: Mutex::default(),
-            ready: Condvar::new(),
-            thread: Mutex::new(None),
-        });
-        let worker = notifier.clone();
-        let thread = std::thread::Builder::new()
-            .name("boardlot-notify".into())
-            .spawn(move || worker.notify())
-            .map_err(|error| Error::config(format!("no thread can be started: {error}")))?;
-        *notifier.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(notifier)
-    }
-
-    fn deliver(&self, delivery: Delivery) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        if !queue.closed {
-            queue.deliveries.push(delivery);
-            self.ready.notify_one();
-        }
-    }
-
-    fn notify(&self) {
-        loop {
-            let deliveries = {
-                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-                while queue.deliveries.is_empty() && !queue.closed {
-                    queue = self.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                }
-                if queue.closed {
-                    return;
-                }
-                std::mem::take(&mut queue.deliveries)
-            };
-            Python::attach(|py| wake_loops(py, deliveries));
-        }
-    }
-
-    fn close(&self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.ready.notify_all();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // It only fails if the thread panicked, and then there is nothing to wait for.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// One wake-up for each event loop that something is ready for.
-fn wake_loops(py: Python<'_>, deliveries: Vec<Delivery>) {
-    let mut batches: Vec<(Py<PyAny>, Vec<Delivery>)> = Vec::new();
-    for delivery in deliveries {
-        match batches.iter_mut().find(|(event_loop, _)| event_loop.is(&delivery.event_loop)) {
-            Some((_, batch)) => batch.push(delivery),
-            None => batches.push((delivery.event_loop.clone_ref(py), vec![delivery])),
-        }
-    }
-    for (event_loop, batch) in batches {
-        let batch = Batch(Mutex::new(batch));
-        // A loop that was closed meanwhile has nobody waiting any more.
-        let _ = event_loop.call_method1(py, intern!(py, "call_soon_threadsafe"), (batch,));
-    }
-}
-
-/// Resolves, on the event loop's own thread, every future whose operation has finished.
-#[pyclass(frozen, module = "boardlot._core")]
-struct Batch(Mutex<Vec<Delivery>>);
-
-#[pymethods]
-impl Batch {
-    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let deliveries =
-            std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        for Delivery { waiter, finish, .. } in deliveries {
-            if waiter.call_method0(py, intern!(py, "done"))?.is_truthy(py)? {
-                continue;
-            }
-            match finish(py) {
-                Ok(value) => waiter.call_method1(py, intern!(py, "set_result"), (value,))?,
-                Err(error) => {
-                    waiter.call_method1(py, intern!(py, "set_exception"), (error.value(py),))?
-                }
-            };
-        }
-        Ok(())
-    }
-}
-
 /// An awaitable whose value is there already: no trip through the event loop.
 #[pyclass(module = "boardlot._core")]
 pub struct Ready(Option<PyResult<Py<PyAny>>>);
@@ -370,7 +209,5 @@ pub fn shut_down(py: Python<'_>) {
     if let Ok(door) = DOOR.get_or_make(|| Ok(Door::default())) {
         py.detach(|| door.close());
     }
-    if let Some(notifier) = NOTIFIER.get() {
-        py.detach(|| notifier.close());
-    }
+    notifier::close(py);
 }
