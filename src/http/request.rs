@@ -308,8 +308,10 @@ impl BaseUrl {
     pub fn join(&self, path: &str) -> Result<Url> {
         check_path(path)?;
         let mut url = self.0.clone();
-        let full = format!("{}{path}", url.path().trim_end_matches('/'));
-        url.set_path(&full);
+        match self.0.path().trim_end_matches('/') {
+            "" => url.set_path(path),
+            prefix => url.set_path(&format!("{prefix}{path}")),
+        }
         Ok(url)
     }
 }
@@ -327,10 +329,7 @@ fn check_path(path: &str) -> Result<()> {
     let hostile = !path.starts_with('/')
         || path.starts_with("//")
         || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
-        || path.split('/').any(|segment| {
-            let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-            plain == "." || plain == ".."
-        });
+        || path.split('/').any(is_dot_segment);
     if hostile {
         let shown: String = path.chars().take(64).collect();
         return Err(Error::argument(
@@ -341,6 +340,18 @@ fn check_path(path: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// One dot or two, each plain or encoded.
+fn is_dot_segment(segment: &str) -> bool {
+    fn behind_dot(text: &[u8]) -> Option<&[u8]> {
+        match text {
+            [b'.', rest @ ..] | [b'%', b'2', b'e' | b'E', rest @ ..] => Some(rest),
+            _ => None,
+        }
+    }
+    behind_dot(segment.as_bytes())
+        .is_some_and(|rest| rest.is_empty() || behind_dot(rest).is_some_and(<[u8]>::is_empty))
 }
 
 /// A header of the caller's own: visible ASCII, and none that the client itself sets.
