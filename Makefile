@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long check docs generate bench bench-quick wheel clean
+.PHONY: setup demo test test-long check docs notebooks generate bench bench-quick wheel clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -30,6 +30,10 @@ check: $(BIN)/.built docs
 # The documentation as a site, into site/; a broken link is an error.
 docs: $(BIN)/.built $(BIN)/.docs
 	$(BIN)/zensical build --strict --clean
+
+# Runs the notebooks and keeps what they show.
+notebooks: $(BIN)/.built
+	$(BIN)/python tools/run_notebooks.py
 
 setup: $(BIN)/.built
 
@@ -66,7 +70,7 @@ $(BIN)/.docs: $(BIN)/.tools
 	touch $@
 
 $(BIN)/.built: $(BIN)/.tools $(SOURCES)
-	$(BIN)/maturin develop --locked --extras arrow,cli,notebook,pandas,polars,progress
+	$(BIN)/maturin develop --locked --extras arrow,calendar,cli,dask,notebook,pandas,polars,progress
 	touch $@
 
 clean:

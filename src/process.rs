@@ -35,6 +35,13 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
         entry.as_ref().filter(|entry| entry.0 == std::process::id()).map(|entry| entry.1.clone())
     }
 
+    /// Lets go of this process's value; those who hold it keep it.
+    pub fn forget(&self) {
+        if self.get().is_some() {
+            self.0.store(None);
+        }
+    }
+
     pub fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         if let Some(value) = self.get() {
             return Ok(value);

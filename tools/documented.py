@@ -14,7 +14,8 @@ from typing import Any
 
 import griffe
 
-EXAMPLE = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
+EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
+FENCED = r"\1```pycon\n\g<0>\n\1```"
 # How a method came to be is of no use to who calls it.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
 
@@ -34,7 +35,7 @@ class Documented(griffe.Extension):
         for thing in _within(pkg):
             thing.labels -= IDLE_LABELS
             if thing.docstring:
-                thing.docstring.value = EXAMPLE.sub("```pycon\n\\g<0>\n```", thing.docstring.value)
+                thing.docstring.value = EXAMPLE.sub(FENCED, thing.docstring.value)
             if isinstance(thing, griffe.Function):
                 _spell_out(thing, stub)
             elif isinstance(thing, griffe.Attribute):

@@ -9,7 +9,7 @@ from . import _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from os import PathLike
     from types import TracebackType
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
         BearerToken,
         DateRange,
         Explanation,
+        OAuth,
         Pager,
         Records,
+        RequestEvent,
         Response,
+        ResponseEvent,
     )
     from ._records import (
         TradingDay,
@@ -70,16 +73,19 @@ class Client(_core.ClientBase):
     - `headers`: sent with every request
     - `ws_quote_url`: the quote WebSocket address, checked and kept
     - `ws_trade_url`: the trade WebSocket address, checked and kept
+    - `on_request`: called before each request is sent, with its method, path and
+      attempt
+    - `on_response`: called after each request, with its status and duration besides
     """
 
-    __slots__ = ()
+    __slots__ = ("_sandbox",)
     _face = "sync"
 
     def __init__(
         self,
         base_url: str | None = None,
         *,
-        auth: ApiKey | BearerToken | None = None,
+        auth: ApiKey | BearerToken | OAuth | None = None,
         profile: str | None = None,
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
@@ -92,6 +98,8 @@ class Client(_core.ClientBase):
         headers: Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
+        on_request: Callable[[RequestEvent], object] | None = None,
+        on_response: Callable[[ResponseEvent], object] | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass
@@ -503,16 +511,19 @@ class AsyncClient(_core.ClientBase):
     - `headers`: sent with every request
     - `ws_quote_url`: the quote WebSocket address, checked and kept
     - `ws_trade_url`: the trade WebSocket address, checked and kept
+    - `on_request`: called before each request is sent, with its method, path and
+      attempt
+    - `on_response`: called after each request, with its status and duration besides
     """
 
-    __slots__ = ()
+    __slots__ = ("_sandbox",)
     _face = "async"
 
     def __init__(
         self,
         base_url: str | None = None,
         *,
-        auth: ApiKey | BearerToken | None = None,
+        auth: ApiKey | BearerToken | OAuth | None = None,
         profile: str | None = None,
         timeout: float = 30.0,
         connect_timeout: float = 5.0,
@@ -525,6 +536,8 @@ class AsyncClient(_core.ClientBase):
         headers: Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
+        on_request: Callable[[RequestEvent], object] | None = None,
+        on_response: Callable[[ResponseEvent], object] | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass

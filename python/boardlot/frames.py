@@ -67,7 +67,8 @@ def to_pandas(
         ConfigError: `decimals` or `invalid` is none of the values above.
         ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
     """
-    return made("to_pandas", _columns(records, "to_pandas", decimals, invalid))
+    frame: pandas.DataFrame = made("to_pandas", _columns(records, "to_pandas", decimals, invalid))
+    return frame
 
 
 def to_polars(
@@ -80,7 +81,8 @@ def to_polars(
     milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
     `decimals="decimal"` gives exact `Decimal` columns.
     """
-    return made("to_polars", _columns(records, "to_polars", decimals, invalid))
+    frame: polars.DataFrame = made("to_polars", _columns(records, "to_polars", decimals, invalid))
+    return frame
 
 
 def to_arrow(

@@ -12,14 +12,21 @@ Result = TypeVar("Result")
 class Bar:
     """A bar that shows what a counter of the core says."""
 
-    def __init__(self, label: str, unit: str, total: int | None, count: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        label: str,
+        unit: str,
+        total: int | None,
+        count: Callable[[], int],
+        leave: bool = True,
+    ) -> None:
         self._count = count
         try:
             from tqdm.auto import tqdm
         except ImportError:
             self._bar = None
         else:
-            self._bar = tqdm(desc=label, unit=f" {unit}", total=total)
+            self._bar = tqdm(desc=label, unit=f" {unit}", total=total, leave=leave)
 
     def draw(self) -> None:
         if self._bar is not None:

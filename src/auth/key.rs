@@ -214,9 +214,7 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
                  `openssl pkcs8 -topk8`",
             ));
         }
-        let start = text.find("-----BEGIN").unwrap_or_default();
-        let block = text.get(start..).unwrap_or_default().trim_end();
-        return SecretDocument::from_pem(block)
+        return SecretDocument::from_pem(&private_block(text))
             .map(|(label, document)| (label.to_owned(), document))
             .map_err(|error| Error::config(format!("private_key is no readable PEM: {error}")));
     }
@@ -230,6 +228,26 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     SecretDocument::try_from(bytes).map(|document| (label.to_owned(), document)).map_err(|_| {
         Error::config("private_key is neither PEM nor DER: give a path, PEM text or key bytes")
     })
+}
+
+/// The block of the private key, for a file may hold certificates too; lines without the blanks that
+/// an indented text has around them.
+fn private_block(text: &str) -> Zeroizing<String> {
+    let mut blocks: Vec<Zeroizing<String>> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("-----BEGIN") {
+            blocks.push(Zeroizing::new(String::with_capacity(text.len())));
+        }
+        if let Some(block) = blocks.last_mut().filter(|block| !block.contains("-----END")) {
+            block.push_str(line);
+            block.push('\n');
+        }
+    }
+    let is_private = |block: &Zeroizing<String>| {
+        block.lines().next().is_some_and(|line| line.contains("PRIVATE KEY"))
+    };
+    let place = blocks.iter().position(is_private).unwrap_or_default();
+    blocks.into_iter().nth(place).unwrap_or_default()
 }
 
 fn too_small() -> Error {

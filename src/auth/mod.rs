@@ -3,6 +3,7 @@
 
 mod key;
 mod oauth;
+mod origin;
 mod pkce;
 mod sign;
 pub mod store;
@@ -14,6 +15,7 @@ use zeroize::Zeroizing;
 
 pub use key::{Algorithm, KeyPair, generate};
 pub use oauth::{Answered, OAuth, RefreshGrant, TokenEndpoint, blocking};
+pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
@@ -24,15 +26,15 @@ use crate::error::{Error, Result};
 /// What a request is authorized with.
 #[derive(Clone)]
 pub enum Credentials {
-    ApiKey { key_id: String, key: Arc<KeyPair> },
-    Bearer(Arc<Zeroizing<String>>),
+    ApiKey { key_id: String, key: Arc<KeyPair>, origin: Arc<Origin> },
+    Bearer { token: Arc<Zeroizing<String>>, origin: Arc<Origin> },
     OAuth(Arc<OAuth>),
 }
 
 impl Credentials {
     pub fn api_key(key_id: String, key: Arc<KeyPair>) -> Result<Self> {
         if is_header_word(&key_id) {
-            Ok(Credentials::ApiKey { key_id, key })
+            Ok(Credentials::ApiKey { key_id, key, origin: Arc::default() })
         } else {
             Err(Error::argument("key_id", "unusable", "visible ASCII characters without spaces"))
         }
@@ -40,9 +42,19 @@ impl Credentials {
 
     pub fn bearer(token: Zeroizing<String>) -> Result<Self> {
         if is_header_word(&token) {
-            Ok(Credentials::Bearer(Arc::new(token)))
+            Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {
             Err(Error::argument("token", "unusable", "visible ASCII characters without spaces"))
+        }
+    }
+
+    /// Makes them belong to this service; those of another are refused.
+    pub fn bind(&self, origin: &str) -> Result<()> {
+        match self {
+            Credentials::ApiKey { origin: own, .. } | Credentials::Bearer { origin: own, .. } => {
+                own.bind(origin)
+            }
+            Credentials::OAuth(oauth) => oauth.bind(origin),
         }
     }
 }
@@ -50,11 +62,11 @@ impl Credentials {
 impl fmt::Debug for Credentials {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Credentials::ApiKey { key_id, key } => {
+            Credentials::ApiKey { key_id, key, .. } => {
                 write!(out, "ApiKey({key_id}, {})", key.algorithm().as_str())
             }
             Credentials::OAuth(oauth) => oauth.fmt(out),
-            Credentials::Bearer(_) => out.write_str("BearerToken(...)"),
+            Credentials::Bearer { .. } => out.write_str("BearerToken(...)"),
         }
     }
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use super::{
+    origin::Origin,
     store::{Guard, TokenStore, registration_key, token_key},
     token::{Registration, TokenAnswer, TokenSet, now_ms},
 };
@@ -55,7 +56,7 @@ pub struct OAuth {
     client_secret: Option<Zeroizing<String>>,
     store: Arc<dyn TokenStore>,
     /// The service's address: given, or that of the first client which uses these credentials.
-    origin: ArcSwapOption<String>,
+    origin: Origin,
     live: PerProcess<Live>,
 }
 
@@ -75,7 +76,7 @@ impl OAuth {
         client_secret: Option<Zeroizing<String>>,
         store: Arc<dyn TokenStore>,
     ) -> Self {
-        let (origin, live) = (ArcSwapOption::empty(), PerProcess::new());
+        let (origin, live) = (Origin::default(), PerProcess::new());
         OAuth { client_id, client_secret, store, origin, live }
     }
 
@@ -89,18 +90,12 @@ impl OAuth {
 
     /// The service that the credentials belong to, once that is known.
     pub fn origin(&self) -> Option<Arc<String>> {
-        self.origin.load_full()
+        self.origin.get()
     }
 
     /// Makes the credentials belong to this service; those of another are refused.
     pub fn bind(&self, origin: &str) -> Result<()> {
-        self.origin.rcu(|known| known.clone().or_else(|| Some(Arc::new(origin.to_owned()))));
-        match self.origin() {
-            Some(known) if *known != origin => Err(Error::config(format!(
-                "these credentials belong to {known} and are not sent to {origin}; log in there"
-            ))),
-            _ => Ok(()),
-        }
+        self.origin.bind(origin)
     }
 
     /// A token that can be sent without asking anybody.

@@ -55,6 +55,8 @@ pub enum Absent {
     Missing,
     /// There is a value, but the column's type cannot hold it.
     Invalid,
+    /// A value was appended, but something within it could not be held and is null.
+    InvalidWithin,
 }
 
 impl Column {
@@ -203,14 +205,21 @@ impl Object {
     /// Each column gets a cell, so that all stay of one length.
     fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
         self.members.split(&mut Cursor::new(raw.json, 0)).ok_or(Absent::Invalid)?;
+        let mut outcome = Ok(());
         for (column, span) in self.columns.iter_mut().zip(self.members.known()) {
             let value = span.and_then(|span| span.of(raw.json));
-            if value.is_none_or(|value| column.push(value).is_err()) {
-                column.push_null();
+            match value.map_or(Err(Absent::Missing), |value| column.push(value)) {
+                Ok(()) => {}
+                Err(Absent::Missing) => column.push_null(),
+                Err(Absent::InvalidWithin) => outcome = Err(Absent::InvalidWithin),
+                Err(Absent::Invalid) => {
+                    column.push_null();
+                    outcome = Err(Absent::InvalidWithin);
+                }
             }
         }
         self.present.push(true);
-        Ok(())
+        outcome
     }
 }
 

@@ -225,11 +225,12 @@ fn push_cell(
 ) -> Result<()> {
     let outcome = value.map_or(Err(Absent::Missing), |value| column.push(value));
     match outcome {
-        Ok(()) => return Ok(()),
-        Err(Absent::Invalid) if invalid == InvalidValues::Raise => {
+        Ok(()) => {}
+        Err(Absent::Invalid | Absent::InvalidWithin) if invalid == InvalidValues::Raise => {
             return Err(unfit(&column.name, row, value.map_or("", |value| value.json)));
         }
-        Err(_) => column.push_null(),
+        Err(Absent::InvalidWithin) => {}
+        Err(Absent::Missing | Absent::Invalid) => column.push_null(),
     }
     Ok(())
 }
@@ -262,11 +263,19 @@ fn guessed<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V) -> Kind {
         Kind::Flag
     } else if values().all(|json| integer(json).is_some()) {
         Kind::Integer
+    } else if values().any(is_wide_integer) {
+        // A float would lose its last digits.
+        Kind::Text
     } else if values().all(|json| float(json).is_some()) {
         Kind::Number
     } else {
         Kind::Text
     }
+}
+
+fn is_wide_integer(json: &str) -> bool {
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && integer(json).is_none()
 }
 
 /// A value that its column cannot hold, with the ways to read it all the same.
@@ -346,6 +355,22 @@ mod tests {
         assert!(error.contains("day of record 0 is \"soon\""), "{error}");
         let options = ColumnOptions { invalid: InvalidValues::Null, ..Default::default() };
         assert_eq!(batch(options, &[record]).expect("batch").column(3).null_count(), 1);
+    }
+
+    #[test]
+    fn a_value_within_an_object_is_told_or_null_like_any_other() {
+        const NESTED: &[Field] = &[Field::object("pair", &[Field::date("since", "")], "")];
+        let columns = |invalid| {
+            let options = ColumnOptions { invalid, ..Default::default() };
+            let mut columns = Columns::new(NESTED.iter(), None, options);
+            columns.push(None, &members(r#"{"pair":{"since":"soon"}}"#).expect("json"))?;
+            columns.finish()
+        };
+        let error = columns(InvalidValues::Raise).expect_err("refused").to_string();
+        assert!(error.contains("pair of record 0"), "{error}");
+        let batch = columns(InvalidValues::Null).expect("batch");
+        assert!(batch.column(0).is_valid(0));
+        assert!(batch.column(0).as_struct().column(0).is_null(0));
     }
 
     #[test]

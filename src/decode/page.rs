@@ -177,6 +177,11 @@ impl Page {
         if !text.contains("\\u") {
             return Ok(());
         }
+        for (name, span) in &self.meta {
+            Value::parse(self.text(span)).map_err(|error| {
+                Error::protocol(format!("'{name}' of the answer is broken: {error}"), self.body())
+            })?;
+        }
         for (index, span) in self.rows.iter().enumerate() {
             Value::parse(self.text(span)).map_err(|error| self.broken(index, &error))?;
         }

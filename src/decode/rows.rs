@@ -96,6 +96,11 @@ impl Rows {
             }
             offset += piece.range.len();
         }
+        if pieces.is_empty() {
+            // What stood beside the list stays.
+            let last = self.pieces.last();
+            pieces.extend(last.map(|piece| Piece { range: 0..0, ..piece.clone() }));
+        }
         self.with_pieces(pieces)
     }
 

@@ -3,12 +3,16 @@
 mod clock;
 mod lanes;
 mod limit;
+mod observe;
+mod pace;
+mod quota;
 mod refresh;
 mod request;
 mod send;
 
 pub use clock::Clock;
 pub use lanes::Lane;
+pub use observe::{Event, Observed, Observer, What};
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};
 

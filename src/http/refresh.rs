@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, Sender};
+use super::{Draft, Sender, What};
 use crate::{
     api::{Argument, TOKEN},
     auth::{Answered, RefreshGrant, TokenEndpoint},
@@ -21,7 +21,18 @@ impl TokenEndpoint for Sender {
         Box::pin(async move {
             let draft = draft(&grant)?;
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, self.readers().token).await
+            let outcome = self.send(&prepared, self.readers().token).await;
+            if let Some(watched) = self.watched_path(prepared.method.as_str(), prepared.url.path())
+            {
+                let what = match &outcome {
+                    Ok(_) => What::TokenRefreshed,
+                    Err(error) => What::TokenNotRefreshed {
+                        reason: error.clone().without(&grant.refresh_token).to_string(),
+                    },
+                };
+                watched.tell(what).await;
+            }
+            outcome
         })
     }
 }

@@ -329,7 +329,7 @@ fn check_path(path: &str) -> Result<()> {
     let hostile = !path.starts_with('/')
         || path.starts_with("//")
         || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
-        || path.split('/').any(is_dot_segment);
+        || has_dot_segments(path);
     if hostile {
         let shown: String = path.chars().take(64).collect();
         return Err(Error::argument(
@@ -342,16 +342,15 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// One dot or two, each plain or encoded.
-fn is_dot_segment(segment: &str) -> bool {
-    fn behind_dot(text: &[u8]) -> Option<&[u8]> {
-        match text {
-            [b'.', rest @ ..] | [b'%', b'2', b'e' | b'E', rest @ ..] => Some(rest),
-            _ => None,
-        }
+/// Also where dots or the strokes around them are written as a URL parser may read them.
+fn has_dot_segments(path: &str) -> bool {
+    let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
+    if !path.contains('%') {
+        return has_dots(path);
     }
-    behind_dot(segment.as_bytes())
-        .is_some_and(|rest| rest.is_empty() || behind_dot(rest).is_some_and(<[u8]>::is_empty))
+    let plain =
+        path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    has_dots(&plain)
 }
 
 /// A header of the caller's own: visible ASCII, and none that the client itself sets.

@@ -15,6 +15,9 @@ use super::{
     clock::{Clock, local_ms},
     lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
+    observe::{Observer, Watched, What},
+    pace::Paces,
+    quota::RetryQuota,
 };
 use crate::{
     api::SERVER_TIME,
@@ -45,6 +48,8 @@ pub struct SenderOptions {
     /// PEM certificates that are trusted besides the system's.
     pub extra_certificates: Option<Vec<u8>>,
     pub headers: HeaderMap,
+    /// Who is told of each request.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for SenderOptions {
@@ -59,6 +64,7 @@ impl Default for SenderOptions {
             proxy: None,
             extra_certificates: None,
             headers: HeaderMap::new(),
+            observer: None,
         }
     }
 }
@@ -90,6 +96,8 @@ struct Wire {
     lanes: Arc<Lanes>,
     permits: Semaphore,
     limit: RateLimit,
+    paces: Paces,
+    quota: RetryQuota,
     /// How the last correction of the clock went: those that wait for it share its failure too.
     correcting: Mutex<Result<()>>,
 }
@@ -101,8 +109,8 @@ impl Sender {
         options: SenderOptions,
         readers: Readers,
     ) -> Result<Self> {
-        if let Some(Credentials::OAuth(oauth)) = &credentials {
-            oauth.bind(base.as_str())?;
+        if let Some(credentials) = &credentials {
+            credentials.bind(base.as_str())?;
         }
         let sender = Sender {
             base,
@@ -131,6 +139,11 @@ impl Sender {
 
     pub(super) fn readers(&self) -> &Readers {
         &self.readers
+    }
+
+    /// Lets go of the connections: those that are idle close now, the others when they fall idle.
+    pub fn close(&self) {
+        self.wire.forget();
     }
 
     pub fn base(&self) -> &BaseUrl {
@@ -181,21 +194,37 @@ impl Sender {
     ) -> Result<T> {
         let started = Instant::now();
         let patience = self.patience();
-        let mut retries = 0;
+        let wire = self.wire()?;
+        let (mut attempts, mut retries) = (0, 0);
         let mut clock_corrected = false;
         let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
             let tries = self.clock.tries();
             // A refresh has retries of its own, so its failure is final here.
             let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
-            let outcome = match self.attempt(prepared, token.as_deref()).await {
+            attempts += 1;
+            self.turn(&wire, prepared).await;
+            let departed = Instant::now();
+            let outcome = match self.attempt(&wire, prepared, token.as_deref(), attempts).await {
                 Ok(received) => judge(&received),
                 Err(error) => Err(error),
             };
             let error = match outcome {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    wire.paces.accepted(&prepared.label);
+                    wire.quota.succeeded(retries > 0);
+                    return Ok(value);
+                }
                 Err(error) => self.without_secret(error, token.as_deref()).at(&prepared.label),
             };
+            let watched = self.watched(prepared, attempts);
+            if is_throttled(&error)
+                && let Some(per_second) =
+                    wire.paces.refused(&prepared.label, departed, Instant::now())
+                && let Some(watched) = &watched
+            {
+                watched.tell(What::Slowed { per_second }).await;
+            }
             if token.is_some() && rejected.is_none() && is_unauthorized(&error) {
                 rejected = token;
                 continue;
@@ -212,6 +241,18 @@ impl Sender {
             }
             let Some(wait) = wait_before_retry(&error, retries) else { return Err(error) };
             if started.elapsed() + wait > patience {
+                return Err(error);
+            }
+            let told = if wire.quota.pay() {
+                What::Retrying { wait, reason: error.to_string() }
+            } else {
+                What::QuotaUsedUp { reason: error.to_string() }
+            };
+            let paid = matches!(told, What::Retrying { .. });
+            if let Some(watched) = &watched {
+                watched.tell(told).await;
+            }
+            if !paid {
                 return Err(error);
             }
             retries += 1;
@@ -243,10 +284,10 @@ impl Sender {
                 let token = token.map_or("***", |set| set.access_token.as_str());
                 Ok(vec![(AUTHORIZATION, format!("Bearer {token}"))])
             }
-            Some(Credentials::Bearer(token)) => {
+            Some(Credentials::Bearer { token, .. }) => {
                 Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
             }
-            Some(Credentials::ApiKey { key_id, key }) => {
+            Some(Credentials::ApiKey { key_id, key, .. }) => {
                 let query = prepared.url.query().unwrap_or_default();
                 let line = (prepared.method.as_str(), prepared.url.path(), query);
                 let stamp = Stamp::new(self.clock.now_ms())?;
@@ -256,8 +297,37 @@ impl Sender {
         }
     }
 
-    async fn attempt(&self, prepared: &Prepared, token: Option<&TokenSet>) -> Result<Received> {
-        let wire = self.wire()?;
+    /// Waits for the pace that the service has asked for on this path, if it has. That takes no
+    /// place from the requests of other paths.
+    async fn turn(&self, wire: &Wire, prepared: &Prepared) {
+        let now = Instant::now();
+        let departure = wire.paces.departure(&prepared.label, now);
+        if departure > now {
+            tokio::time::sleep_until(departure).await;
+        }
+    }
+
+    fn watched<'a>(&'a self, prepared: &'a Prepared, attempt: u32) -> Option<Watched<'a>> {
+        let observer = self.options.observer.as_deref();
+        Watched::new(observer, prepared.method.as_str(), prepared.url.path(), attempt)
+    }
+
+    /// Whoever is told of this sender's work, if anybody listens just now.
+    pub(super) fn watched_path<'a>(
+        &'a self,
+        method: &'a str,
+        path: &'a str,
+    ) -> Option<Watched<'a>> {
+        Watched::new(self.options.observer.as_deref(), method, path, 1)
+    }
+
+    async fn attempt(
+        &self,
+        wire: &Wire,
+        prepared: &Prepared,
+        token: Option<&TokenSet>,
+        attempt: u32,
+    ) -> Result<Received> {
         let _permit =
             wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
         let turn = wire.limit.turn();
@@ -273,10 +343,23 @@ impl Sender {
         if !prepared.body.is_empty() {
             *request.body_mut() = Some(prepared.body.clone().into());
         }
-        self.exchange(&wire, request).await
+        self.exchange(wire, request, self.watched(prepared, attempt)).await
     }
 
-    async fn exchange(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
+    async fn exchange(
+        &self,
+        wire: &Wire,
+        request: reqwest::Request,
+        watched: Option<Watched<'_>>,
+    ) -> Result<Received> {
+        let Some(watched) = watched else { return self.exchange_unseen(wire, request).await };
+        watched.tell(What::Sending).await;
+        let outcome = self.exchange_unseen(wire, request).await;
+        watched.tell_end(&outcome).await;
+        outcome
+    }
+
+    async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
         let client = own_client().unwrap_or_else(|| wire.client.clone());
         let whole = async {
             let answer = client.execute(request).await.map_err(|e| transport(e, false))?;
@@ -294,7 +377,7 @@ impl Sender {
 
     fn without_secret(&self, error: Error, used: Option<&TokenSet>) -> Error {
         match &self.credentials {
-            Some(Credentials::Bearer(token)) => error.without(token),
+            Some(Credentials::Bearer { token, .. }) => error.without(token),
             Some(Credentials::OAuth(oauth)) => oauth.strike(error, used),
             Some(Credentials::ApiKey { .. }) | None => error,
         }
@@ -318,13 +401,26 @@ impl Sender {
 
     async fn read_service_clock(&self, wire: &Wire) -> Result<()> {
         let url = self.base.join(SERVER_TIME.path)?;
-        let before = local_ms();
         // Without credentials: a signature by the wrong clock would be refused as well.
         let mut request = reqwest::Request::new(Method::GET, url);
         *request.headers_mut() = self.options.headers.clone();
-        let received = self.exchange(wire, request).await?;
-        let service_ms = (self.readers.clock)(&received)?;
-        self.clock.correct(service_ms, before, local_ms());
+        let path = request.url().path().to_owned();
+        let watched = self.watched_path(SERVER_TIME.method.as_str(), &path);
+        if let Some(watched) = &watched {
+            watched.tell(What::Sending).await;
+        }
+        // The time that those who watch take is none of the round trip's.
+        let before = local_ms();
+        let outcome = self.exchange_unseen(wire, request).await;
+        let after = local_ms();
+        if let Some(watched) = &watched {
+            watched.tell_end(&outcome).await;
+        }
+        let service_ms = (self.readers.clock)(&outcome?)?;
+        self.clock.correct(service_ms, before, after);
+        if let Some(watched) = &watched {
+            watched.tell(What::ClockCorrected { offset_ms: self.clock.offset_ms() }).await;
+        }
         Ok(())
     }
 
@@ -335,6 +431,8 @@ impl Sender {
                 lanes: Lanes::new(),
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
+                paces: Paces::default(),
+                quota: RetryQuota::new(),
                 correcting: Mutex::new(Ok(())),
             })
         })
@@ -409,6 +507,12 @@ async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
 
 fn transport(error: reqwest::Error, answering: bool) -> Error {
     let error = error.without_url();
+    if error.is_decode() {
+        return Error::protocol(
+            format!("the answer's compression is broken: {}", chain(&error)),
+            b"",
+        );
+    }
     if error.is_timeout() {
         return ErrorKind::Timeout(format!("no connection in time: {}", chain(&error))).into();
     }
@@ -433,6 +537,10 @@ fn chain(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+fn is_throttled(error: &Error) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::RateLimited)
 }
 
 fn is_unauthorized(error: &Error) -> bool {

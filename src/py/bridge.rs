@@ -12,7 +12,7 @@ use std::{
 use pyo3::{exceptions::PyStopIteration, prelude::*};
 use tokio::time::timeout;
 
-use super::{errors::raise, event_loop::spawn, notifier};
+use super::{errors::raise, event_loop::spawn, notifier, watcher};
 use crate::{
     error::{ErrorKind, Result},
     http::{Lane, Sender},
@@ -85,6 +85,7 @@ fn block_in<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
+    watcher::look_at_logging(py);
     let outcome = py.detach(|| {
         let outcome = waited(&lane, future, tick);
         lane.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));

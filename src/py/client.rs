@@ -96,9 +96,19 @@ impl ClientBase {
         self.core.sender().base().as_str()
     }
 
-    /// Ends the client: later calls are refused. Connections close as they fall idle.
+    /// How many seconds the service's clock is ahead of this machine's: 0.0 until a signed request
+    /// was refused for it, and from then on what requests are signed by.
+    #[getter]
+    fn clock_offset(&self) -> f64 {
+        // Milliseconds fit a float exactly.
+        self.core.sender().clock().offset_ms() as f64 / 1e3
+    }
+
+    /// Ends the client: later calls are refused, idle connections are closed.
     fn _close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
+        if !self.closed.swap(true, Ordering::Relaxed) {
+            self.core.sender().close();
+        }
     }
 
     /// The service's time as an aware UTC datetime.

@@ -22,6 +22,7 @@ use crate::{
 /// document, section 5.2.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ApiKey {
+    credentials: Credentials,
     key_id: String,
     key: Arc<KeyPair>,
     /// Where the key was read from: all that pickling carries.
@@ -30,22 +31,38 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    pub fn open(key_id: &str, path: PathBuf, password: Option<&[u8]>) -> Result<(Self, bool)> {
-        let (bytes, readable_by_others) = read_key_file(&path)?;
-        let key = KeyPair::read(&bytes, password)?;
-        let api_key = ApiKey::of(key_id, key)?;
-        let has_password = password.is_some();
-        Ok((ApiKey { path: Some(path), has_password, ..api_key }, readable_by_others))
+    /// The key of a file, with a warning where other users can read it.
+    pub fn open(
+        py: Python<'_>,
+        key_id: &str,
+        path: PathBuf,
+        password: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let refused = |error| raise(py, error);
+        let (bytes, readable_by_others) = read_key_file(&path).map_err(refused)?;
+        let key = KeyPair::read(&bytes, password).map_err(refused)?;
+        let api_key = ApiKey::of(key_id, key).map_err(refused)?;
+        if readable_by_others {
+            let path = path.display();
+            let text =
+                format!("the key file {path} can be read by other users; run: chmod 600 {path}");
+            let category = py.get_type::<PyUserWarning>();
+            py.import("warnings")?.call_method1("warn", (text, category, 1))?;
+        }
+        // A pickle may be opened in another folder.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(ApiKey { path: Some(path), has_password: password.is_some(), ..api_key })
     }
 
     fn of(key_id: &str, key: KeyPair) -> Result<Self> {
         let key = Arc::new(key);
-        Credentials::api_key(key_id.to_owned(), key.clone())?;
-        Ok(ApiKey { key_id: key_id.to_owned(), key, path: None, has_password: false })
+        let credentials = Credentials::api_key(key_id.to_owned(), key.clone())?;
+        let key_id = key_id.to_owned();
+        Ok(ApiKey { credentials, key_id, key, path: None, has_password: false })
     }
 
-    pub fn credentials(&self) -> Result<Credentials> {
-        Credentials::api_key(self.key_id.clone(), self.key.clone())
+    pub fn credentials(&self) -> Credentials {
+        self.credentials.clone()
     }
 }
 
@@ -78,20 +95,10 @@ impl ApiKey {
                 Error::argument("private_key", "of another type", "a path, PEM text or bytes"),
             )
         })?;
-        let (api_key, readable_by_others) =
-            ApiKey::open(key_id, path, password).map_err(refused)?;
-        if readable_by_others && let Some(path) = &api_key.path {
-            let text = format!(
-                "the key file {} can be read by other users; run: chmod 600 {}",
-                path.display(),
-                path.display()
-            );
-            py.import("warnings")?
-                .call_method1("warn", (text, py.get_type::<PyUserWarning>(), 1))?;
-        }
-        Ok(api_key)
+        ApiKey::open(py, key_id, path, password)
     }
 
+    /// The id that the service gave the key: the value of `X-Api-Key`.
     #[getter]
     fn key_id(&self) -> &str {
         &self.key_id
@@ -227,7 +234,7 @@ impl GeneratedKey {
 pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
     let py = auth.py();
     if let Ok(key) = auth.cast::<ApiKey>() {
-        return key.get().credentials().map_err(|error| raise(py, error));
+        return Ok(key.get().credentials());
     }
     if let Ok(token) = auth.cast::<BearerToken>() {
         return Ok(token.get().credentials());
@@ -267,6 +274,12 @@ pub fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
 fn read_key_file(path: &PathBuf) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     /// Far above any key; a path to something huge is a mistake.
     const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
+    if looks_like_a_key(&path.to_string_lossy()) && !path.exists() {
+        return Err(Error::config(
+            "private_key is neither the path of a file nor PEM text; it is not shown, since it \
+             looks like a key itself. Give a path, or PEM text with its -----BEGIN line",
+        ));
+    }
     let refused =
         |error: std::io::Error| Error::config(format!("private_key {}: {error}", path.display()));
     let metadata = std::fs::metadata(path).map_err(refused)?;
@@ -275,6 +288,14 @@ fn read_key_file(path: &PathBuf) -> Result<(Zeroizing<Vec<u8>>, bool)> {
     }
     let bytes = std::fs::read(path).map_err(refused)?;
     Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
+}
+
+/// Whether a text that should be a path may be the key itself: it must not get into an error.
+fn looks_like_a_key(text: &str) -> bool {
+    /// 32 bytes as Base64 without padding: the shortest key there is.
+    const SHORTEST: usize = 43;
+    let of_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
+    text.contains('\n') || (text.len() >= SHORTEST && text.chars().all(of_base64))
 }
 
 #[cfg(unix)]

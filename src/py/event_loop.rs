@@ -18,6 +18,7 @@ use super::{
     bridge::Finish,
     errors::raise,
     notifier::{self, Notifier},
+    watcher,
 };
 use crate::{
     error::Result,
@@ -40,6 +41,7 @@ pub fn spawn<'py, T: Send + 'static>(
     finish: Finish<T>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let runtime = runtime().map_err(|error| raise(py, error))?;
+    watcher::look_at_logging(py);
     let event_loop = running_loop(py)?;
     let queue = Queue::of(&event_loop)?;
     let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();

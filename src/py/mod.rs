@@ -23,6 +23,7 @@ mod response;
 mod sandbox;
 mod shapes;
 mod stores;
+mod watcher;
 
 use pyo3::prelude::*;
 
@@ -39,12 +40,13 @@ mod _core {
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{page_of, pager_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
-        options::add_profile,
+        options::{add_profile, profile},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        watcher::{RequestEvent, ResponseEvent},
     };
 
     #[cfg(feature = "sandbox")]

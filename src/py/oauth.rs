@@ -18,6 +18,7 @@ use super::{
     errors::raise,
     options::{read_certificates, seconds},
     stores::store_of,
+    watcher::Watcher,
 };
 use crate::{
     auth::{Credentials, OAuth as Core},
@@ -71,6 +72,7 @@ impl OAuth {
         Ok(OAuth { core: Arc::new(core), store: object })
     }
 
+    /// The id that the service gave this client when it registered.
     #[getter]
     fn client_id(&self) -> &str {
         self.core.client_id()
@@ -140,16 +142,16 @@ impl LoginFlow {
         self.flow.url()
     }
 
-    /// `finish(callback_url) -> OAuth`: ends the login by the address that the browser was sent
-    /// to, as it stands in its address bar. One that is not of this login raises `OAuthError`, and
-    /// the login goes on.
+    /// Ends the login by the address that the browser was sent to, as it stands in its address
+    /// bar; gives the `OAuth`. One that is not of this login raises `OAuthError`, and the login
+    /// goes on.
     fn finish<'py>(&self, py: Python<'py>, callback_url: &str) -> PyResult<Bound<'py, OAuth>> {
         let flow = self.flow.clone();
         let core = block(py, async move { flow.finish(callback_url).await }, |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
     }
 
-    /// `wait() -> OAuth`: waits for the browser to come back. Ctrl-C gives the login up.
+    /// Waits for the browser to come back; gives the `OAuth`. Ctrl-C gives the login up.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, OAuth>> {
         let core = block(py, waiting(self.flow.clone()), |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
@@ -205,7 +207,12 @@ pub fn begin_login<'py>(
         redirect_port,
         confidential,
         deadline: seconds("timeout", Some(PyFloat::new(py, timeout).into_any()), Duration::ZERO)?,
-        sender: SenderOptions { proxy, extra_certificates, ..SenderOptions::default() },
+        sender: SenderOptions {
+            proxy,
+            extra_certificates,
+            observer: Some(Arc::new(Watcher::default())),
+            ..SenderOptions::default()
+        },
     };
     let flow = block(py, Flow::begin(base, options), |_| Ok(()))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })

@@ -11,6 +11,7 @@ use super::{arguments::DateClasses, errors::raise};
 use crate::{
     api::{Field, Kind},
     decode::{RowAt, Rows, Value, calendar_date, unfit},
+    error::Error,
 };
 
 /// A record as a dict of the service's own values: the simple way, beside `shapes`.
@@ -91,7 +92,11 @@ pub fn number<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     }
     match text.parse::<i64>() {
         Ok(number) => number.into_bound_py_any(py),
-        Err(_) => py.get_type::<PyInt>().call1((text,)),
+        Err(_) => py.get_type::<PyInt>().call1((text,)).map_err(|_| {
+            // Python itself refuses to read integers of thousands of digits.
+            let text = format!("the answer holds an integer of {} digits", text.len());
+            raise(py, Error::protocol(text, b""))
+        }),
     }
 }
 

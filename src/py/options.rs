@@ -1,6 +1,6 @@
 //! A client's options: from Python's arguments and a profile to a client, each refused by name.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use pyo3::{prelude::*, types::PyDict};
 
@@ -8,6 +8,7 @@ use super::{
     arguments,
     credentials::{ApiKey, credentials},
     errors::raise,
+    watcher::Watcher,
 };
 use crate::{
     client::Client as Core,
@@ -28,6 +29,30 @@ pub fn add_profile(
 ) -> PyResult<PathBuf> {
     Profile::add_login(name, base_url, client_id, store.as_deref())
         .map_err(|error| raise(py, error))
+}
+
+/// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret lies: `key_id` and
+/// `private_key`, or `client_id` and `store` (None: the keychain).
+#[pyfunction]
+#[pyo3(name = "_profile")]
+pub fn profile<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let Profile { base_url, auth } = Profile::load(name).map_err(|error| raise(py, error))?;
+    let shown = PyDict::new(py);
+    shown.set_item("base_url", base_url)?;
+    match auth {
+        ProfileAuth::None => shown.set_item("kind", "none")?,
+        ProfileAuth::ApiKey { key_id, private_key } => {
+            shown.set_item("kind", "api_key")?;
+            shown.set_item("key_id", key_id)?;
+            shown.set_item("private_key", private_key)?;
+        }
+        ProfileAuth::OAuth { client_id, store } => {
+            shown.set_item("kind", "oauth")?;
+            shown.set_item("client_id", client_id)?;
+            shown.set_item("store", store)?;
+        }
+    }
+    Ok(shown)
 }
 
 /// A client from its Python arguments; those not given have the core's defaults.
@@ -51,8 +76,7 @@ pub fn open(
     let auth = match (get("auth")?, profile.map(|profile| profile.auth)) {
         (Some(auth), _) => Some(credentials(&auth)?),
         (None, Some(ProfileAuth::ApiKey { key_id, private_key })) => {
-            let (key, _) = ApiKey::open(&key_id, private_key, None).map_err(refused)?;
-            Some(key.credentials().map_err(refused)?)
+            Some(ApiKey::open(py, &key_id, private_key, None)?.credentials())
         }
         (None, Some(ProfileAuth::OAuth { client_id, store })) => {
             let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
@@ -91,6 +115,7 @@ pub fn open(
             Some(headers) => arguments::headers(Some(&headers))?,
             None => defaults.headers,
         },
+        observer: Some(Arc::new(Watcher::new(get("on_request")?, get("on_response")?)?)),
     };
     let base = BaseUrl::parse(&base_url).map_err(refused)?;
     Core::new(base, auth, options).map_err(refused)

@@ -86,7 +86,9 @@ impl Records {
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(slice) = index.cast::<PySlice>() {
             let places = slice.indices(isize::try_from(self.rows.len())?)?;
-            let rows = if places.step == 1 {
+            let rows = if places.slicelength == 0 {
+                self.rows.slice(0, 0)
+            } else if places.step == 1 {
                 let start = usize::try_from(places.start)?;
                 self.rows.slice(start, start + places.slicelength)
             } else {
@@ -99,7 +101,8 @@ impl Records {
                 }
                 self.rows.with_pieces(pieces)
             };
-            let records = Records::of_shape(rows, self.shapes.clone());
+            let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
+            let records = Records { rows, shapes: self.shapes.clone(), errors };
             return Ok(records.into_pyobject(py)?.into_any());
         }
         let index: isize = index.extract().map_err(|error: PyErr| {

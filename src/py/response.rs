@@ -14,6 +14,7 @@ pub struct Response(pub Received);
 
 #[pymethods]
 impl Response {
+    /// The HTTP status.
     #[getter]
     fn status(&self) -> u16 {
         self.0.status().as_u16()
@@ -36,6 +37,7 @@ impl Response {
         Ok(headers)
     }
 
+    /// The body as bytes, decompressed.
     #[getter]
     fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.body())
@@ -60,11 +62,13 @@ pub struct Explanation(pub crate::client::Explanation);
 
 #[pymethods]
 impl Explanation {
+    /// The HTTP method.
     #[getter]
     fn method(&self) -> &str {
         &self.0.method
     }
 
+    /// The whole URL, encoded as it is sent.
     #[getter]
     fn url(&self) -> &str {
         &self.0.url
@@ -88,6 +92,7 @@ impl Explanation {
         &self.0.body_hash
     }
 
+    /// The headers that authorize and describe it; a token is struck out.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let headers = PyDict::new(py);

@@ -63,6 +63,7 @@ impl Sandbox {
             .map_err(refused)
     }
 
+    /// Where it listens, such as `http://127.0.0.1:40123`.
     #[getter]
     fn base_url(&self) -> &str {
         self.0.base_url()
@@ -115,23 +116,21 @@ impl Sandbox {
     /// arguments are the client's.
     #[pyo3(signature = (auth = None, **options))]
     fn client<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         auth: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.client_of(py, "Client", auth, options)
+        Self::client_of(this, "Client", auth, options)
     }
 
     /// An `AsyncClient` of this sandbox; see `client`.
     #[pyo3(signature = (auth = None, **options))]
     fn async_client<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         auth: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.client_of(py, "AsyncClient", auth, options)
+        Self::client_of(this, "AsyncClient", auth, options)
     }
 
     /// What a person would do on the consent page: the demo user signs in and allows these scopes
@@ -194,17 +193,17 @@ impl Sandbox {
     }
 
     fn client_of<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         class: &str,
         auth: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, sandbox) = (this.py(), this.get());
         let auth = match auth {
-            None => self.api_key(py, "Ed25519")?,
+            None => sandbox.api_key(py, "Ed25519")?,
             Some(auth) => match auth.extract::<&str>() {
-                Ok("oauth") => self.login(py)?,
-                Ok(algorithm) => self.api_key(py, algorithm)?,
+                Ok("oauth") => sandbox.login(py)?,
+                Ok(algorithm) => sandbox.api_key(py, algorithm)?,
                 Err(_) => auth.clone(),
             },
         };
@@ -214,7 +213,10 @@ impl Sandbox {
         };
         options.set_item("auth", auth)?;
         let class: Bound<'py, PyType> = py.import("boardlot")?.getattr(class)?.cast_into()?;
-        class.call((self.0.base_url(),), Some(&options))
+        let client = class.call((sandbox.base_url(),), Some(&options))?;
+        // The sandbox lives as long as its clients do, also where nothing else names it.
+        client.setattr("_sandbox", this)?;
+        Ok(client)
     }
 }
 

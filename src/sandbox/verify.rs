@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_held_both_ways_to_the_millisecond() {
+    fn security_34_the_window_is_held_both_ways_to_the_millisecond() {
         for name in ["ed25519", "rsa2048_pkcs8"] {
             let (pair, public) = key(name);
             let credentials = Credentials::default();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_is_used_up_only_by_a_signature_that_passed() {
+    fn security_34_a_nonce_is_used_up_only_by_a_signature_that_passed() {
         let (pair, public) = key("ed25519");
         let credentials = Credentials::default();
         let id = credentials.upload(&public).expect("uploaded");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn nonces_outside_the_window_are_forgotten_and_none_within_it() {
+    fn security_34_nonces_outside_the_window_are_forgotten_and_none_within_it() {
         let mut nonces = Nonces::default();
         for round in 0..30_000 {
             let nonce = format!("n{round}");

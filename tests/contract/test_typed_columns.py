@@ -1,8 +1,10 @@
 """Section 2: the typed columns of each record, in Arrow, pandas, Polars and typed dicts."""
 
+import json
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
+import boardlot as bl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pytest
 from pyarrow import types
 
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
-from .scripted import Scripted
+from .scripted import Scripted, answer
 from .support import FACES, PAGERS, run, same, scripted_answers, settled, vector_case
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -333,3 +335,44 @@ def test_a_pager_makes_one_frame_of_all_its_pages(face):
     assert list(pandas["deal_id"]) == deals
     assert polars["deal_id"].to_list() == deals
     assert table["create_time"].cast(pa.int64()).to_pylist()[2] == 253402300799999999
+
+
+def dividends(row, **beside):
+    """The `Records` of an answer with this one row."""
+    body = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": [row], **beside}}
+
+    async def use(client):
+        return await client.call("dividends", "HK.00700")
+
+    with Scripted([answer(body)]) as server:
+        return run("sync", server, use)
+
+
+def test_an_unknown_integer_of_more_than_64_bits_stays_as_it_was_sent():
+    wide, narrow = 2**70, -(2**63)
+    columns = dividends({"wide": wide, "narrow": narrow}).to_arrow()
+    assert columns["wide"].to_pylist() == [str(wide)]
+    assert columns["narrow"].to_pylist() == [narrow]
+
+
+def test_an_empty_slice_keeps_what_stood_beside_the_list():
+    records = dividends({"currency": "HKD"}, total_dividend_count=1)
+    assert records[5:].meta == records[::-1][1:].meta == records.meta
+    assert len(records[5:]) == 0
+
+
+@pytest.mark.parametrize("digits", [20, 4_300, 5_000])
+def test_a_huge_integer_is_a_number_or_an_error_of_ours(digits):
+    row = json.dumps({"currency": "HKD"})[:-1] + ', "big": ' + "9" * digits + "}"
+    body = '{"ret_code":0,"data":{"dividend_list":[' + row + "]}}"
+
+    async def use(client):
+        return await client.call("dividends", "HK.00700")
+
+    with Scripted([answer(body)]) as server:
+        records = run("sync", server, use)
+    if digits <= 4_300:
+        assert records[0]["big"] == 10**digits - 1
+    else:
+        with pytest.raises(bl.ProtocolError, match="5000 digits"):
+            records[0]

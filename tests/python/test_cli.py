@@ -1,4 +1,4 @@
-"""The command line: its exit statuses, its two commands, and where it writes."""
+"""The command line: its exit statuses, its own commands, and where it writes."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from boardlot.cli import main
 from fake_records import HOSTILE, FakeRecords, Field, fills
 
 click = pytest.importorskip("click")
-from boardlot.cli import app, output  # noqa: E402  They need click.
+from boardlot.cli import app, formats, output, settings  # noqa: E402  They need click.
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,7 @@ def test_demo(tmp_path: Path, capsys: Any) -> None:
     assert main(["demo", "--out", str(out), "--seed", "3"]) == 0
     shown = capsys.readouterr().out
     assert "walked 2,000 fills" in shown
+    assert "logged in with OAuth, for" in shown
     assert "the same 2,000 fills" in shown
     assert max(map(len, shown.splitlines())) <= max(100, len(str(out)) + 30)
     assert shown.splitlines()[-1] == f"the files are in {out}"
@@ -133,13 +134,13 @@ def typed(rows: Any, schema: Any = None) -> FakeRecords:
     return Typed(rows, schema or rows.schema)
 
 
-@pytest.mark.parametrize("format_", app.FORMATS)
+@pytest.mark.parametrize("format_", settings.FORMATS)
 def test_data_go_to_a_file_whole_or_not_at_all(format_: str, tmp_path: Path, capsys: Any) -> None:
     if format_ == "parquet":
         pytest.importorskip("pyarrow")
-    settings = app.Settings(format=format_, out=tmp_path / "data")
-    output.emit(settings, typed(fills(60)))
-    assert capsys.readouterr().err == f"wrote 60 rows to {settings.out}\n"
+    asked = settings.Settings(format=format_, out=tmp_path / "data")
+    output.emit(asked, typed(fills(60)))
+    assert capsys.readouterr().err == f"wrote 60 rows to {asked.out}\n"
     written = (tmp_path / "data").read_bytes()
     if format_ == "json":
         assert json.loads(written) == fills(60)
@@ -148,18 +149,22 @@ def test_data_go_to_a_file_whole_or_not_at_all(format_: str, tmp_path: Path, cap
     elif format_ == "parquet":
         assert written[:4] == b"PAR1"
     else:
-        assert len(written.decode().splitlines()) == {"csv": 61, "table": 64}[format_]
+        assert len(written.decode().splitlines()) == {"csv": 61, "table": 63}[format_]
 
+    asked.force = True
     with pytest.raises((TypeError, AttributeError)):
-        output.emit(settings, None)
+        output.emit(asked, None)
+    asked.force = False
+    with pytest.raises(click.UsageError, match="exists: choose another --out, or add --force"):
+        output.emit(asked, typed(fills(1)))
     assert (tmp_path / "data").read_bytes() == written
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_csv_has_every_field_and_values_as_sent(tmp_path: Path) -> None:
     rows = [{"n": "0.10", "flag": True}, {"n": None, "new": {"a": "长"}, "text": 'a,"b"\n'}]
-    settings = app.Settings(format="csv", out=tmp_path / "data")
-    output.emit(settings, FakeRecords(rows, (Field("n", "decimal"), Field("gone", "text"))))
+    asked = settings.Settings(format="csv", out=tmp_path / "data")
+    output.emit(asked, FakeRecords(rows, (Field("n", "decimal"), Field("gone", "text"))))
     with (tmp_path / "data").open(encoding="utf-8", newline="") as file:
         assert file.read() == (
             'n,gone,flag,new,text\n0.10,,true,,\n,,,"{""a"":""长""}","a,""b""\n"\n'
@@ -167,22 +172,118 @@ def test_csv_has_every_field_and_values_as_sent(tmp_path: Path) -> None:
 
 
 def test_a_table_obeys_nothing_in_it(tmp_path: Path) -> None:
-    settings = app.Settings(out=tmp_path / "data")
-    output.emit(settings, FakeRecords([{"name": HOSTILE}]))
+    asked = settings.Settings(out=tmp_path / "data")
+    output.emit(asked, FakeRecords([{"name": HOSTILE}]))
     assert b"\x1b" not in (tmp_path / "data").read_bytes()
 
 
-def test_global_options_stand_before_and_after_a_data_command() -> None:
-    seen: list[app.Settings] = []
+def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[settings.Settings] = []
 
-    @click.command("data", cls=app.DataCommand)  # type: ignore[untyped-decorator]
-    @click.pass_obj  # type: ignore[untyped-decorator]
-    def data(settings: app.Settings) -> None:
-        seen.append(settings)
+    def client(given: settings.Settings) -> None:
+        seen.append(given)
+        raise click.exceptions.Exit(7)
 
-    group = click.Group("g", params=app.global_options(), commands=[data])
-    group.main(["--format", "csv", "--profile", "p", "data", "--format", "json"], "g", None, False)
-    assert seen == [app.Settings(profile="p", format="json")]
+    monkeypatch.setattr(settings.Settings, "client", client)
+    line = "--format csv --profile p dividends HK.00700 --format json --header A:1 --header B:2"
+    assert main(line.split()) == 7
+    assert seen == [settings.Settings(profile="p", format="json", header=("A:1", "B:2"))]
+
+
+def test_commands_that_ask_no_endpoint_take_global_options_too(tmp_path: Path, capsys: Any) -> None:
+    assert main(["keygen", str(tmp_path / "key"), "--profile", "p"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert main(["status", "--base-url", "http://127.0.0.1:9"]) == 1
+    # Its own option of that name is the demo's folder.
+    assert main(["demo", "--out", str(tmp_path / "key")]) == 2
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_every_command_shows_examples(name: str, capsys: Any) -> None:
+    assert main([name, "--help"]) == 0
+    assert "\nExamples:\n  boardlot" in capsys.readouterr().out
+
+
+class Pages(list):  # type: ignore[type-arg]
+    """A pager over pages that are there already."""
+
+    total = None
+
+    def pages(self) -> Any:
+        return iter(self)
+
+
+def test_a_field_that_comes_too_late_for_a_column_is_told(tmp_path: Path, capsys: Any) -> None:
+    first, late = FakeRecords([{"a": 1}]), FakeRecords([{"a": 2, "b": 3}])
+    asked = settings.Settings(out=tmp_path / "data.csv")
+    output.emit(asked, Pages([first, late, late]))
+    assert (tmp_path / "data.csv").read_text() == "a\n1\n2\n2\n"
+    assert capsys.readouterr().err.splitlines()[:-1] == [
+        "boardlot: the field b came too late to become a column and is left out; "
+        "--format jsonl keeps it"
+    ]
+
+
+def test_parquet_is_written_in_groups_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(formats, "GROUP", 100)
+    asked = settings.Settings(out=tmp_path / "data.parquet")
+    output.emit(asked, Pages([typed(fills(60)) for _ in range(4)] + [typed(fills(0))]))
+    file = parquet.ParquetFile(tmp_path / "data.parquet")
+    assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [120, 120]
+    assert file.schema_arrow.field("price").type == "double"
+    assert capsys.readouterr().err == f"wrote 240 rows to {asked.out}\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "later"),
+    [
+        ([{"x": None}], [{"x": 1}]),
+        ([{"x": 1}], [{"x": None}, {}]),
+        ([{"x": {"a": 1}}], [{"x": {"a": 2}}]),
+    ],
+)
+def test_parquet_takes_undeclared_fields_that_come_and_go(
+    rows: Any, later: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    output.emit(settings.Settings(out=tmp_path / "data.parquet"), Pages([rows, later]))
+    read = parquet.read_table(tmp_path / "data.parquet").to_pylist()
+    assert [row["x"] for row in read] == [row.get("x") for row in [*rows, *later]]
+
+
+@pytest.mark.parametrize("format_", settings.FORMATS)
+def test_no_rows_are_a_whole_file_too(format_: str, tmp_path: Path) -> None:
+    if format_ == "parquet":
+        pytest.importorskip("pyarrow")
+    asked = settings.Settings(format=format_, out=tmp_path / "data")
+    output.emit(asked, typed(fills(0)))
+    written = (tmp_path / "data").read_bytes()
+    if format_ == "json":
+        assert json.loads(written) == []
+    elif format_ == "jsonl":
+        assert written == b""
+    else:
+        assert b"stock_name" in written
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pyarrow.parquet"])
+def test_without_pyarrow_one_line_says_what_to_install(library: str, tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.modules[{library!r}] = None; from boardlot.cli import main\n"
+        "import boardlot as bl\n"
+        "with bl.Sandbox() as sandbox:\n"
+        "    sys.exit(main(['time', '--base-url', sandbox.base_url, '--out', sys.argv[1]]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "data.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[0] == (
+        "boardlot: --format parquet needs pyarrow: pip install 'boardlot[arrow]'"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path: Path) -> None:
@@ -229,6 +330,27 @@ def test_login_status_and_logout_against_the_sandbox(
         )
         assert "trade:read" in shown and "clock offset" in shown and str(store) in shown
 
+        # The login is found by the global options too, and the service by the profile.
+        for line in (
+            [*base, "--client-id", client_id, "--store", str(store), "status"],
+            ["--profile", "paper", "status", client_id, "--store", str(store)],
+        ):
+            assert main(line) == 0
+            seen = capsys.readouterr()
+            assert "trade:read" in seen.out and str(store) in seen.out
+            assert "warning" not in seen.err
+
+        line = ["--profile", "paper", "status", client_id, "--store", str(store)]
+        assert main([*line, "--format", "jsonl"]) == 0
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["client_id"] == client_id
+        assert "quote:read" in facts["scopes"]
+        assert abs(facts["clock_offset"]) < 60
+
+        monkeypatch.setattr(bl, "login", None)
+        assert main([*base, "--profile", "paper", "login", "--store", str(store)]) == 2
+        assert "there is a profile paper already" in capsys.readouterr().err
+
         assert main([*base, "logout", client_id, "--store", str(store)]) == 0
         capsys.readouterr()
         assert main([*base, "status", client_id, "--store", str(store)]) == 1
@@ -237,5 +359,7 @@ def test_login_status_and_logout_against_the_sandbox(
     assert store.stat().st_mode & 0o777 == 0o600
 
 
-def test_login_needs_to_know_the_service() -> None:
-    assert main(["login"]) == 2
+@pytest.mark.parametrize("command", [["login"], ["status"], ["logout", "id"]])
+def test_a_login_needs_to_know_its_service(command: list[str], capsys: Any) -> None:
+    assert main(command) == 2
+    assert "which service? Add --base-url URL" in capsys.readouterr().err

@@ -83,8 +83,9 @@ def test_page(page, home):
         elif block.language == "console":
             run_console(block.source, where)
         elif block.language == "sh":
-            for command in re.findall(r"^boardlot .*", block.source, re.MULTILINE):
-                shell(f"{command} --help", where)
+            for command in re.findall(r"^boardlot .*", joined(block.source), re.MULTILINE):
+                # Without where its output goes.
+                shell(f"{re.split(' [|>]+ ', command)[0]} --help", where)
         elif block.language == "text" and block.follows:
             compare(block.source, printed, where)
     for value in names.values():
@@ -102,6 +103,11 @@ def run(block, page, names):
         if inspect.iscoroutine(value):
             asyncio.run(value)
     return out.getvalue()
+
+
+def joined(source):
+    """The lines as the shell takes them: one that ends with a backslash goes on in the next."""
+    return source.replace("\\\n", " ")
 
 
 def run_console(source, where):
@@ -156,6 +162,15 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     errors = set(bl.errors.__all__)
     assert "errors" in named
     assert set(bl.__all__) - errors - {"__version__"} <= named
+
+
+@pytest.mark.parametrize("module", ["calendar", "dask", "plots"])
+def test_every_name_beside_the_clients_has_its_place_in_the_api_pages(module):
+    text = (DOCS / "api" / f"{module}.md").read_text(encoding="utf-8")
+    named = re.findall(rf"^::: boardlot\.{module}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
+    # Read, not imported: its libraries need not be there.
+    public = griffe.load(f"boardlot.{module}", search_paths=[Path(bl.__file__).parents[1]]).exports
+    assert sorted(named) == sorted(public)
 
 
 def test_the_table_of_errors_is_that_of_the_package():

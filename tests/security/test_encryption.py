@@ -3,7 +3,9 @@
 import contextlib
 import os
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from .authorization_server import AuthorizationServer
 from .stores import CANARY, OTHER_KEY, refused, saved, store_at, untouched, ways
 from .support import KEY, PASSPHRASE, client_of, data_files, files_of, open_bits, quotes, sign_in
+
+NOBODY = 65534
 
 
 def test_security_12_nothing_is_readable_and_every_save_is_new(place, tmp_path):
@@ -189,15 +193,40 @@ def test_security_12_a_read_only_folder_keeps_the_file(tmp_path):
             refused(place, way="save")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to a read-only folder")
-def test_security_12_a_folder_without_write_permission_keeps_the_file(place):
-    folder = saved(place)
-    folder.chmod(0o500)
-    try:
-        with untouched(folder):
-            refused(place, way="save")
-    finally:
+def test_security_12_a_folder_without_write_permission_keeps_the_file():
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name) / "tokens" / "boardlot.tokens"
+        folder = saved(place)
+        if os.geteuid() == 0:
+            # Root may write everywhere, so somebody else tries.
+            Path(name).chmod(0o755)
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, NOBODY, NOBODY)
+        folder.chmod(0o500)
+        assert as_nobody(lambda: keeps(folder, place)) == 0
         folder.chmod(0o700)
+
+
+def keeps(folder, place):
+    with untouched(folder):
+        refused(place, way="save")
+
+
+def as_nobody(check):
+    """The exit status of a child without root's rights that makes this check."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setresgid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+            check()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_security_12_a_login_that_cannot_be_stored_fails_closed(tmp_path):

@@ -1,5 +1,6 @@
 """Promises 15 and 16: secrets are wiped from memory, and weak or open keys are told apart."""
 
+import pickle
 import re
 import sys
 import warnings
@@ -171,3 +172,48 @@ def test_security_15_a_dropped_refresh_token_is_wiped(server, place):
     assert server.counts["refresh_token"] == 0
     assert found == {control}
     assert files_of(place.parent)
+
+
+@pytest.mark.parametrize("cut", [slice(1, -1), slice(1, 2)])
+def test_a_key_without_its_pem_lines_is_refused_and_not_shown(cut):
+    body = bl.generate_key().private_pem.splitlines()[cut]
+    for text in ("".join(body), "\n".join(body) + "\n"):
+        with pytest.raises(bl.ConfigError, match="looks like a key") as caught:
+            bl.ApiKey("id", text)
+        assert body[0][:12] not in f"{caught.value!r} {caught.value.hint}"
+
+
+def test_a_path_that_is_not_there_is_shown():
+    with pytest.raises(bl.ConfigError, match="no/such/key"):
+        bl.ApiKey("id", "no/such/key")
+
+
+def test_a_key_is_found_among_certificates_and_in_an_indented_text():
+    pem = bl.generate_key().private_pem
+    bundle = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n" + pem
+    indented = "\n".join(f"    {line}" for line in bundle.splitlines())
+    for text in (pem + bundle, bundle, indented):
+        assert bl.ApiKey("id", text).sign(b"x") == bl.ApiKey("id", pem).sign(b"x")
+
+
+def test_a_pickled_key_is_found_from_another_folder(tmp_path, monkeypatch):
+    path = tmp_path / "key.pem"
+    path.write_text(bl.generate_key().private_pem)
+    path.chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    pickled = pickle.dumps(bl.ApiKey("id", "key.pem"))
+    monkeypatch.chdir("/")
+    assert pickle.loads(pickled).key_id == "id"
+
+
+def test_security_16_a_profile_warns_about_a_key_that_others_can_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "boardlot"
+    folder.mkdir()
+    (folder / "key.pem").write_text(bl.generate_key().private_pem)
+    (folder / "key.pem").chmod(0o644)
+    auth = '{ kind = "api_key", key_id = "id", private_key = "key.pem" }'
+    text = f'[profiles.paper]\nbase_url = "https://api.example.com"\nauth = {auth}\n'
+    (folder / "config.toml").write_text(text)
+    with pytest.warns(UserWarning, match="chmod 600"):
+        bl.Client(profile="paper")

@@ -145,14 +145,15 @@ pub fn text() -> String {
          from . import _core\n\n\
          TYPE_CHECKING = False\n\
          if TYPE_CHECKING:\n    \
-             from collections.abc import Iterable, Mapping, Sequence\n    \
+             from collections.abc import Callable, Iterable, Mapping, Sequence\n    \
              from datetime import date, datetime\n    \
              from os import PathLike\n    \
              from types import TracebackType\n    \
              from typing import Any, Literal\n\n    \
              from typing_extensions import Self\n\n    \
              from ._core import (\n        ApiKey,\n        AsyncPager,\n        BearerToken,\n        \
-             DateRange,\n        Explanation,\n        Pager,\n        Records,\n        Response,\n    )\n    \
+             DateRange,\n        Explanation,\n        OAuth,\n        Pager,\n        Records,\n        RequestEvent,\n        Response,\n        \
+             ResponseEvent,\n    )\n    \
              from ._records import (\n        {},\n    )\n\n    \
              Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]\n    \
              Day = str | date\n    \
@@ -182,7 +183,7 @@ fn class(face: Face) -> String {
     let tag = if face == Face::Sync { "sync" } else { "async" };
     let mut out = format!(
         "\n\nclass {name}(_core.ClientBase):\n    \"\"\"{opening}\n\n{}    \"\"\"\n\n    \
-         __slots__ = ()\n    _face = \"{tag}\"\n\n{}\n{}",
+         __slots__ = (\"_sandbox\",)\n    _face = \"{tag}\"\n\n{}\n{}",
         constructor_doc(),
         constructor(),
         context(face),
@@ -201,7 +202,7 @@ fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let defaults = SenderOptions::default();
     let none = || "None".to_owned();
     vec![
-        ("auth", "ApiKey | BearerToken | None", none(), "who you are"),
+        ("auth", "ApiKey | BearerToken | OAuth | None", none(), "who you are"),
         (
             "profile",
             "str | None",
@@ -250,6 +251,18 @@ fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
         ("headers", "Mapping[str, str] | None", none(), "sent with every request"),
         ("ws_quote_url", "str | None", none(), "the quote WebSocket address, checked and kept"),
         ("ws_trade_url", "str | None", none(), "the trade WebSocket address, checked and kept"),
+        (
+            "on_request",
+            "Callable[[RequestEvent], object] | None",
+            none(),
+            "called before each request is sent, with its method, path and attempt",
+        ),
+        (
+            "on_response",
+            "Callable[[ResponseEvent], object] | None",
+            none(),
+            "called after each request, with its status and duration besides",
+        ),
     ]
 }
 

@@ -14,7 +14,8 @@ import click
 
 import boardlot as bl
 from boardlot import plots, tables
-from boardlot.cli.output import replace
+from boardlot.cli.output import replacing
+from boardlot.cli.settings import Command
 
 __all__ = ["command"]
 
@@ -44,7 +45,14 @@ ORDER_COLUMNS = ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type"
 PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 
 
-@click.command("demo")
+@click.command(
+    "demo",
+    cls=Command,
+    examples=[
+        "boardlot demo",
+        "boardlot demo --seed 3 --out charts",
+    ],
+)
 @click.option(
     "--out",
     metavar="FOLDER",
@@ -57,8 +65,8 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
 def command(out: Path, seed: int) -> None:
     """See all of it without an account, against the sandbox.
 
-    Starts the sandbox on this machine, makes a key, signs requests with it, pages through 2,000
-    fills, shows tables and writes the fills as Parquet and a chart as PNG.
+    Starts the sandbox on this machine, makes a key and signs requests with it, logs in with OAuth,
+    pages through 2,000 fills, shows tables and writes the fills as Parquet and a chart as PNG.
     """
     steps = _Steps()
     with steps.took() as done:
@@ -70,15 +78,20 @@ def command(out: Path, seed: int) -> None:
             key_id = sandbox.upload_key(key.public_pem)
             auth = bl.ApiKey(key_id, key.private_pem)
             done(f"made an Ed25519 key and uploaded its public half: key id {key_id}")
+        with steps.took() as done:
+            flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
+            # The person at the browser: allows what is asked for, and is sent back.
+            login = flow.finish(sandbox.authorize_demo_user(flow.url))
+            done(f"logged in with OAuth, for {', '.join(sorted(login.scopes))}")
         with bl.Client(sandbox.base_url, auth=auth) as client:
-            written = _show(steps, sandbox, client, auth, out)
+            written = _show(steps, sandbox, client, login, out)
     click.echo()
     for path in written:
         click.echo(f"{path}  {path.stat().st_size:,} bytes")
     click.echo(f"the files are in {out.resolve()}" if written else "no file was written")
 
 
-def _show(steps: _Steps, sandbox: Any, client: Any, auth: Any, out: Path) -> list[Path]:
+def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
     """Everything between the login and the last lines; gives the files that it wrote."""
     account = sandbox.accounts["trade"][0]
     with steps.took() as done:
@@ -93,10 +106,10 @@ def _show(steps: _Steps, sandbox: Any, client: Any, auth: Any, out: Path) -> lis
         fills = list(pager)
         done(f"walked {len(fills):,} fills, one by one, in {pager.requests} requests")
     with steps.took() as done:
-        again = asyncio.run(_fills_async(sandbox.base_url, auth, account, span))
+        again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
         if again != fills:
             raise click.ClickException("the asynchronous client gave other fills")
-        done(f"walked them again with the asynchronous client: the same {len(again):,} fills")
+        done(f"walked them again, asynchronously and by the login: the same {len(again):,} fills")
 
     _show_tables(steps, sandbox, client)
 
@@ -111,7 +124,8 @@ def _show(steps: _Steps, sandbox: Any, client: Any, auth: Any, out: Path) -> lis
     for name, what, write in jobs:
         with steps.took() as done:
             try:
-                replace(out / name, write)
+                with replacing(out / name, force=True) as part:
+                    write(part)
             except ImportError as missing:
                 done(f"left out {name}: {missing}")
                 continue
@@ -164,8 +178,8 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
             click.echo(f"      {line}")
 
 
-async def _fills_async(base_url: str, auth: Any, account: str, span: dict[str, Any]) -> list[Any]:
-    async with bl.AsyncClient(base_url, auth=auth) as client:
+async def _fills_async(base_url: str, login: Any, account: str, span: dict[str, Any]) -> list[Any]:
+    async with bl.AsyncClient(base_url, auth=login) as client:
         return [fill async for fill in client.fills_history(account, TRADE_MARKET, **span)]
 
 

@@ -8,11 +8,19 @@ from typing import Literal
 import click
 
 from boardlot.cli.files import refuse_existing, write_secret
+from boardlot.cli.settings import Command
 
 __all__ = ["command"]
 
 
-@click.command("keygen")
+@click.command(
+    "keygen",
+    cls=Command,
+    examples=[
+        "boardlot keygen key.pem > key.pub",
+        "boardlot keygen rsa.pem --algorithm RSA-SHA256 --bits 4096 > rsa.pub",
+    ],
+)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--algorithm",
@@ -32,9 +40,6 @@ def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str) 
 
     FILE is readable by you alone and never overwritten. Upload the public key in the service's
     developer dashboard, and give the key id that you get there to `boardlot.ApiKey`.
-
-    \b
-    boardlot keygen key.pem > key.pub
     """
     import boardlot as bl
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from boardlot.cli.app import Settings
-from boardlot.cli.stores import base_url_of, open_store, store_option
+from boardlot.cli.settings import Command, Settings, store_option
+from boardlot.cli.stores import open_store
 
 __all__ = ["command"]
 
 
-@click.command("login")
-@store_option
+@click.command(
+    "login",
+    cls=Command,
+    params=[store_option()],
+    examples=[
+        "boardlot --base-url https://api.example.com --profile live login",
+        "boardlot --base-url https://api.example.com login --no-browser --store tokens",
+    ],
+)
 @click.option("--no-browser", is_flag=True, help="Print the address and do not open it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the callback.")
 @click.option(
     "--timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds."
 )
 @click.pass_obj
-def command(
-    settings: Settings, store_file: Path | None, no_browser: bool, port: int, timeout: float
-) -> None:
+def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> None:
     """Log in to the service at --base-url, and keep the tokens in the keychain or a file.
 
     Without a browser on this machine, the address is printed, with the ssh line that forwards the
@@ -30,16 +33,21 @@ def command(
 
     With --profile, the login becomes a profile of that name in the configuration file, which holds
     no secret: `boardlot.Client(profile=NAME)` uses it.
-
-    \b
-    boardlot --base-url https://api.example.com --profile live login
     """
     import boardlot as bl
     from boardlot import _core
 
+    base_url = settings.base_url
+    if base_url is None:
+        raise click.UsageError("which service? Add --base-url URL")
+    if settings.profile is not None and _is_profile(settings.profile):
+        raise click.UsageError(
+            f"there is a profile {settings.profile} already: to renew its login, leave out "
+            "--profile; for another one, choose another name"
+        )
     oauth = bl.login(
-        base_url_of(settings.base_url),
-        store=open_store(store_file),
+        base_url,
+        store=open_store(settings.store_file),
         redirect_port=port,
         open_browser=not no_browser,
         timeout=timeout,
@@ -49,8 +57,17 @@ def command(
     if settings.profile is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return
-    file = None if store_file is None else store_file.absolute()
-    base_url = base_url_of(settings.base_url)
+    file = None if settings.store_file is None else settings.store_file.absolute()
     path = _core._add_profile(settings.profile, base_url, oauth.client_id, file)
     click.echo(f"added the profile to {path}", err=True)
     click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
+
+
+def _is_profile(name: str) -> bool:
+    import boardlot as bl
+
+    try:
+        bl.Client(profile=name).close()
+    except bl.ConfigError:
+        return False
+    return True

@@ -1,129 +1,182 @@
-"""Writing records as the global options ask: to stdout or to a file, in one of five formats."""
+"""Writing data as the global options ask: to stdout or to a file, page by page."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import errno
 import os
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from boardlot import tables
-from boardlot.cli.app import Settings
+from boardlot.cli.formats import WRITERS, Fields, Writer, counted
+from boardlot.cli.settings import Settings
 
-__all__ = ["emit", "replace"]
+__all__ = ["Progress", "check_out", "emit", "emit_bytes", "put_in_place", "replacing"]
 
-TABLE_ROWS = 40
+# How the name ends of a file that is not whole yet.
+PART = ".part"
 
 
-def emit(settings: Settings, records: Any) -> None:
+def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
     """Write records as `--format` and `--out` ask.
 
     Args:
         settings: The global options.
-        records: `Records`, or a pager, of which everything is fetched first: a failure in the
-            middle writes nothing.
+        records: `Records`, or a pager, whose pages are written as they come.
+        favourites: The fields that a terminal shows where it is too narrow for all.
 
-    `table` shows the first and last rows on a terminal and all of them in a file; `json`, `jsonl`
-    and `csv` have the service's own values; `parquet` has typed columns (with pyarrow).
+    `json`, `jsonl` and `csv` have the service's own values; `parquet` has typed columns. A file
+    is put in its place when it is whole.
     """
-    if hasattr(records, "pages"):
-        records = records.all()
-    if settings.out is None and settings.format == "parquet" and sys.stdout.isatty():
-        raise click.UsageError("parquet is no text: add --out FILE")
-    write: Callable[[Any, BinaryIO], None] = WRITERS[settings.format]
-    if settings.format == "table" and settings.out is None:
-        write = _table_to_terminal
-    if settings.out is None:
-        sys.stdout.flush()
-        write(records, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+    check_out(settings)
+    with _destination(settings) as file:
+        writer = writer_of(settings, file, favourites)
+        progress = Progress(settings, records)
+        with progress:
+            for page in records.pages() if hasattr(records, "pages") else [records]:
+                writer.write(page)
+                file.flush()
+                progress.add(len(page))
+        writer.end()
+        file.flush()
+    if settings.out is not None:
+        click.echo(f"wrote {counted(progress.rows)} to {settings.out}", err=True)
+
+
+def emit_bytes(settings: Settings, data: bytes) -> None:
+    """Write bytes as they are to where `--out` says."""
+    check_out(settings)
+    with _destination(settings) as file:
+        file.write(data)
+        file.flush()
+
+
+def writer_of(settings: Settings, file: BinaryIO, favourites: Any = ()) -> Writer:
+    fields = Fields(settings.columns)
+    if settings.data_format == "table":
+        stdout = settings.out is None
+        table: Writer = WRITERS["table"](file, fields, favourites, stdout=stdout)
+        return table
+    writer: Writer = WRITERS[settings.data_format](file, fields)
+    return writer
+
+
+def check_out(settings: Settings) -> None:
+    """Refuse a place that data cannot or must not go to, before anything is asked for."""
+    out = settings.out
+    if out is None:
+        if settings.data_format == "parquet":
+            raise click.UsageError("parquet is no text: add --out FILE")
         return
-
-    def fill(path: Path) -> None:
-        with path.open("wb") as file:
-            write(records, file)
-
-    replace(settings.out, fill)
-    click.echo(f"wrote {len(records):,} rows to {settings.out}", err=True)
+    if not out.parent.is_dir():
+        raise click.UsageError(f"--out {out}: there is no folder {out.parent}")
+    if out.is_file() and not settings.force:
+        raise click.UsageError(f"{out} exists: choose another --out, or add --force to replace it")
 
 
-def replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file beside its place and move it there: no reader ever sees half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+@contextmanager
+def _destination(settings: Settings) -> Iterator[BinaryIO]:
+    """Where the bytes go."""
+    out = settings.out
+    with naming(out or "stdout"):
+        if out is None:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+        elif out.exists() and not out.is_file():
+            # A device or a pipe: written to, and never replaced.
+            with out.open("wb") as file:
+                yield file
+        else:
+            settings.go_on = f"{out} was not written: run the command again. {settings.go_on}"
+            with replacing(out, settings.force) as part, part.open("xb") as file:
+                yield file
+    settings.go_on = ""
+
+
+@contextmanager
+def naming(place: Path | str) -> Iterator[None]:
+    """Let an error of the operating system name the place, as its user does.
+
+    One of writing names none, and one of opening may name the file beside it.
+    """
     try:
-        write(beside)
-        beside.replace(path)
+        yield
+    except OSError as error:
+        name = error.filename
+        if error.errno is not None and (name is None or str(name).endswith(PART)):
+            error.filename = str(place)
+        raise
+
+
+@contextmanager
+def replacing(path: Path, force: bool = False) -> Iterator[Path]:
+    """Write a file beside its place, and move it there when it is whole.
+
+    No reader ever sees half of it, and what was there before stays where the writing fails.
+
+    Args:
+        path: The place; a link is followed.
+        force: Whether a file that is there is replaced.
+
+    Yields:
+        Where to write.
+    """
+    path = Path(os.path.realpath(path))
+    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    try:
+        yield part
+        put_in_place(part, path, force)
     finally:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
-Rows = Sequence[Mapping[str, Any]]
+def put_in_place(part: Path, path: Path, force: bool) -> None:
+    """Move a whole file to its place, on disk before it has its name."""
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    if path.exists():
+        if not force:
+            raise FileExistsError(
+                errno.EEXIST, "came into being meanwhile and is not replaced", str(path)
+            )
+        shutil.copymode(path, part)
+    part.replace(path)
 
 
-def _table_to_terminal(records: Any, file: BinaryIO) -> None:
-    # In the terminal's encoding: names that it lacks are escaped.
-    text = tables.text(records, max_rows=TABLE_ROWS) + "\n"
-    file.write(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+class Progress:
+    """A bar on stderr while pages come in, where it is a terminal that shows no rows.
 
+    Drawn with tqdm where it is installed; it goes away at the end.
+    """
 
-def _table_to_file(records: Rows, file: BinaryIO) -> None:
-    text = tables.text(records, max_rows=len(records), width=sys.maxsize) + "\n"
-    file.write(text.encode("utf-8", "backslashreplace"))
+    def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
+        self.rows = rows
+        self._records = records
+        self._bar: Any = None
+        away = settings.out is not None or not sys.stdout.isatty()
+        self._shown = away and hasattr(records, "pages") and sys.stderr.isatty()
 
+    def __enter__(self) -> Progress:
+        return self
 
-def _json(records: Rows, file: BinaryIO) -> None:
-    file.write(b"[")
-    for number, row in enumerate(records):
-        file.write(b",\n " if number else b"\n ")
-        file.write(_compact(row))
-    file.write(b"\n]\n" if len(records) else b"]\n")
+    def add(self, rows: int) -> None:
+        self.rows += rows
+        if self._shown and self._bar is None:
+            from boardlot.progress import Bar
 
+            # The total is known from the first page on.
+            self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)
+        if self._bar is not None:
+            self._bar.draw()
 
-def _jsonl(records: Rows, file: BinaryIO) -> None:
-    for row in records:
-        file.write(_compact(row) + b"\n")
+    def _count(self) -> int:
+        return self.rows
 
-
-def _csv(records: Rows, file: BinaryIO) -> None:
-    declared = [field.name for field in getattr(records, "schema", None) or ()]
-    names = list(dict.fromkeys([*declared, *(name for row in records for name in row)]))
-    text = io.TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(names)
-    for row in records:
-        rows.writerow([_plain(row.get(name)) for name in names])
-    text.flush()
-    text.detach()  # Or the stream would be closed with its wrapper.
-
-
-def _parquet(records: Any, file: BinaryIO) -> None:
-    table = records.to_arrow()
-    from pyarrow import parquet
-
-    parquet.write_table(table, file, compression="zstd")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _compact(value).decode() if isinstance(value, (dict, list)) else value
-
-
-def _compact(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
-
-
-WRITERS: dict[str, Callable[[Any, BinaryIO], None]] = {
-    "table": _table_to_file,
-    "json": _json,
-    "jsonl": _jsonl,
-    "csv": _csv,
-    "parquet": _parquet,
-}
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

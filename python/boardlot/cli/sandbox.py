@@ -14,15 +14,23 @@ from typing import Any, Literal, NoReturn
 
 import click
 
-from boardlot.cli.app import Settings
 from boardlot.cli.files import refuse_existing, write_secret
+from boardlot.cli.settings import Command, Settings
 
 __all__ = ["command"]
 
 RATE = click.FloatRange(0.0, 1.0)
 
 
-@click.command("sandbox")
+@click.command(
+    "sandbox",
+    cls=Command,
+    examples=[
+        "boardlot sandbox",
+        "boardlot sandbox --seed 7 --key-file key.pem",
+        "boardlot sandbox --latency 0.05 --error-rate 0.01",
+    ],
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")

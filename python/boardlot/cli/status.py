@@ -3,37 +3,70 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-from boardlot.cli.app import Settings
-from boardlot.cli.stores import base_url_of, open_store, store_option
+from boardlot.cli.output import check_out, emit
+from boardlot.cli.settings import Command, Settings, store_option
 
 __all__ = ["command"]
 
 
-@click.command("status")
+@click.command(
+    "status",
+    cls=Command,
+    params=[store_option()],
+    examples=[
+        "boardlot --profile live status",
+        "boardlot --base-url https://api.example.com status CLIENT_ID",
+    ],
+)
 @click.argument("client_id", required=False)
-@store_option
 @click.pass_obj
-def command(settings: Settings, client_id: str | None, store_file: Path | None) -> None:
-    """Show the login of CLIENT_ID at --base-url and the clock offset of this machine.
+def command(settings: Settings, client_id: str | None) -> None:
+    """Show the login of CLIENT_ID at the service and the clock offset of this machine.
 
-    Nothing secret is shown. Without CLIENT_ID only the clocks are compared.
+    Nothing secret is shown. Without CLIENT_ID only the clocks are compared. With --format or --out
+    it is a row of data, the clock offset in seconds.
     """
     import boardlot as bl
 
-    base_url = base_url_of(settings.base_url)
-    click.echo(f"service       {base_url}")
+    check_out(settings)
+    base_url = settings.service
+    client_id = client_id or settings.client_id
+    facts: dict[str, Any] = {"service": base_url}
     if client_id is not None:
-        oauth = bl.OAuth(client_id, store=open_store(store_file), base_url=base_url)
-        click.echo(f"client        {client_id}")
-        click.echo(f"tokens lie in {store_file or 'the keychain'}")
-        click.echo(f"scopes        {' '.join(sorted(oauth.scopes))}")
-        click.echo(f"expires       {oauth.expires_at:%Y-%m-%d %H:%M:%S} UTC")
+        oauth = settings.login(client_id)
+        facts |= {
+            "client_id": client_id,
+            "tokens": str(settings.store_file or "the keychain"),
+            "scopes": sorted(oauth.scopes),
+            "expires_at": oauth.expires_at.isoformat(timespec="seconds"),
+        }
     with bl.Client(base_url) as client:
         before = time.time()
         service = client.server_time().timestamp()
-        offset = service - (before + time.time()) / 2
-    click.echo(f"clock offset  {offset:+.3f} s (the service refuses signatures beyond 5 s)")
+        facts["clock_offset"] = round(service - (before + time.time()) / 2, 3)
+    if settings.format is not None or settings.out is not None:
+        emit(settings, [facts])
+    else:
+        _tell(**facts)
+
+
+def _tell(
+    service: str,
+    clock_offset: float,
+    client_id: str | None = None,
+    tokens: str = "",
+    scopes: Sequence[str] = (),
+    expires_at: str = "",
+) -> None:
+    click.echo(f"service       {service}")
+    if client_id is not None:
+        click.echo(f"client        {client_id}")
+        click.echo(f"tokens lie in {tokens}")
+        click.echo(f"scopes        {' '.join(scopes)}")
+        click.echo(f"expires       {expires_at}")
+    click.echo(f"clock offset  {clock_offset:+.3f} s (the service refuses signatures beyond 5 s)")

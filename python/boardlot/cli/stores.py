@@ -6,17 +6,7 @@ import getpass
 from pathlib import Path
 from typing import Any
 
-import click
-
-__all__ = ["base_url_of", "open_store", "store_option"]
-
-store_option = click.option(
-    "--store",
-    "store_file",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="An encrypted file for the tokens; without it the keychain.",
-)
+__all__ = ["open_store"]
 
 
 def open_store(file: Path | None) -> Any:
@@ -26,9 +16,3 @@ def open_store(file: Path | None) -> Any:
     if file is None:
         return bl.KeyringStore()
     return bl.EncryptedFileStore(file, lambda: getpass.getpass(f"passphrase of {file}: "))
-
-
-def base_url_of(base_url: str | None) -> str:
-    if base_url is None:
-        raise click.UsageError("which service? Add --base-url URL before the command")
-    return base_url

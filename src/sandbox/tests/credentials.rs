@@ -11,7 +11,7 @@ const TARGET: &str = "/api/v1.0/quote/trading-days?end=2026-01-05&start=2026-01-
 const PLATE: &str = "/api/v1.0/quote/plate/HK.BK1001/stock";
 
 #[test]
-fn both_algorithms_pass_over_the_raw_query_and_body() {
+fn security_34_both_algorithms_pass_over_the_raw_query_and_body() {
     let mut rig = Rig::new(Options::default());
     for name in ["ed25519", "rsa2048_pkcs8"] {
         let (pair, public) = key(name);
@@ -24,7 +24,7 @@ fn both_algorithms_pass_over_the_raw_query_and_body() {
 }
 
 #[test]
-fn the_clock_is_held_both_ways_and_moves_with_its_offset() {
+fn security_34_the_clock_is_held_both_ways_and_moves_with_its_offset() {
     let rig = Rig::new(Options::default());
     for (offset, status) in [(-5_300, 401), (-4_000, 200), (4_000, 200), (6_000, 401)] {
         let got = rig.signed("GET", TARGET, b"", offset);
@@ -42,7 +42,7 @@ fn the_clock_is_held_both_ways_and_moves_with_its_offset() {
 }
 
 #[test]
-fn what_was_signed_is_what_counts() {
+fn security_34_what_was_signed_is_what_counts() {
     let rig = Rig::new(Options::default());
     let signature = |nonce: &str| rig.signature("GET", TARGET, b"", 0, nonce);
     let refused = |method: &str, target: &str, headers: &str, body: &[u8]| {
@@ -64,7 +64,7 @@ fn what_was_signed_is_what_counts() {
 }
 
 #[test]
-fn a_nonce_works_once_also_for_64_at_a_time() {
+fn security_34_a_nonce_works_once_also_for_64_at_a_time() {
     let rig = Rig::new(Options::default());
     let headers = rig.signature("GET", TARGET, b"", 0, "one-for-all");
     let start = Barrier::new(64);

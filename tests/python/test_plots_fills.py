@@ -1,5 +1,6 @@
 """The chart of fills: what it draws from records and frames, and how its axes are labelled."""
 
+import sys
 from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any
@@ -58,7 +59,7 @@ def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap(
     assert drawn(fills(5)).get_yscale() == "linear"
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_frames_and_records_draw_the_same(library: str) -> None:
     module = pytest.importorskip(library)
     rows = [
@@ -66,7 +67,8 @@ def test_frames_and_records_draw_the_same(library: str) -> None:
         for row in fills(9)
     ]
     for kind in (str, float):
-        frame = module.DataFrame([{**row, "price": kind(row["price"])} for row in rows])
+        typed = [{**row, "price": kind(row["price"])} for row in rows]
+        frame = module.Table.from_pylist(typed) if library == "pyarrow" else module.DataFrame(typed)
         assert markers(drawn(frame)) == markers(drawn(fills(9)))
 
 
@@ -74,6 +76,15 @@ def test_fills_without_a_time_or_a_price_are_left_out() -> None:
     rows = [*fills(2), {**fills(1)[0], "create_time": 0}, {**fills(1)[0], "price": ""}]
     assert drawn(FakeRecords(rows, FILL)).get_title() == "2 fills of 1 code"
     assert drawn([]).get_title() == "0 fills of 0 codes"
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for draw in (plots.fills, plots.positions, plots.dividends):
+        with pytest.raises(
+            ImportError, match=r"needs matplotlib: pip install 'boardlot\[notebook\]'"
+        ):
+            draw([])
 
 
 def test_a_missing_column_is_named() -> None:

@@ -1,0 +1,118 @@
+"""The dates of IPOs in five markets as one calendar: rows, frames, and iCalendar."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from boardlot.calendar.events import DATES, events, in_order
+from boardlot.calendar.table import IpoCalendar
+from boardlot.errors import BoardlotError, ConfigError
+
+if TYPE_CHECKING:
+    from boardlot import AsyncClient, Client
+
+    Market = Literal["hk", "us", "cn", "sg", "my"]
+
+__all__ = ["IpoCalendar", "ipo_calendar", "ipo_calendar_async"]
+
+
+def ipo_calendar(
+    client: Client,
+    markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+    *,
+    on_error: Literal["raise", "collect"] = "raise",
+) -> IpoCalendar:
+    """The dates of subscribable and upcoming IPOs as one calendar: a row for each event.
+
+    One request a market, one after another: for `cn` with `CnIpoRequest.ALL`, else with the
+    service's default, which is all that is upcoming. What a market's list does not hold (a
+    closing date of A-shares, a ballot in Singapore) is no event.
+
+    Args:
+        client: A client, which stays open.
+        markets: Any of `hk`, `us`, `cn` (A-shares), `sg` and `my`.
+        on_error: `"raise"` the first failure, or `"collect"`: leave out the markets that failed
+            and put their errors into `.errors`.
+
+    Raises:
+        ConfigError: There is no such market; nothing was sent.
+        BoardlotError: Whatever `ipo_list` raises.
+
+    Example:
+        >>> from boardlot.calendar import ipo_calendar
+        >>> calendar = ipo_calendar(client, ["hk", "my"])
+        >>> sorted({row["event"] for row in calendar})
+        ['ballot', 'closing', 'draw', 'grey_market', 'listing', 'opening']
+        >>> sorted(calendar.to_pandas()["currency"].unique())
+        ['HKD', 'MYR']
+    """
+    wanted = _checked(markets, on_error)
+    lists: dict[str, Any] = {}
+    for market in wanted:
+        try:
+            lists[market] = client.ipo_list(market, request_type=REQUEST_TYPES.get(market))
+        except BoardlotError as error:
+            if on_error == "raise" or isinstance(error, ConfigError):
+                raise
+            lists[market] = error
+    return _gathered(lists)
+
+
+async def ipo_calendar_async(
+    client: AsyncClient,
+    markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+    *,
+    on_error: Literal["raise", "collect"] = "raise",
+) -> IpoCalendar:
+    """`ipo_calendar` for an `AsyncClient`; the markets are asked at once.
+
+    Example:
+        >>> import asyncio
+        >>> from boardlot.calendar import ipo_calendar_async
+        >>> async def main():
+        ...     async with sandbox.async_client() as client:
+        ...         return await ipo_calendar_async(client)
+        >>> {row["market"] for row in asyncio.run(main())} == {"hk", "us", "cn", "sg", "my"}
+        True
+    """
+    wanted = _checked(markets, on_error)
+    tasks = [
+        asyncio.ensure_future(client.ipo_list(market, request_type=REQUEST_TYPES.get(market)))
+        for market in wanted
+    ]
+    try:
+        answers = await asyncio.gather(*tasks, return_exceptions=on_error == "collect")
+    finally:
+        for task in tasks:
+            task.cancel()
+    for answer in answers:
+        if isinstance(answer, ConfigError) or (
+            isinstance(answer, BaseException) and not isinstance(answer, BoardlotError)
+        ):
+            raise answer
+    return _gathered(dict(zip(wanted, answers, strict=True)))
+
+
+# All of A-shares, whose default is the pending listings alone; elsewhere the default is all.
+REQUEST_TYPES = {"cn": 5}
+
+
+def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
+    wanted = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
+    for market in wanted:
+        if market not in DATES:
+            raise ConfigError(f"a market is {market!r}; allowed is one of {', '.join(DATES)}")
+    if on_error not in ("raise", "collect"):
+        raise ConfigError(f"on_error is {on_error!r}; allowed is 'raise' or 'collect'")
+    return cast("list[Market]", wanted)
+
+
+def _gathered(lists: Mapping[str, Any]) -> IpoCalendar:
+    errors = {
+        market: answer for market, answer in lists.items() if isinstance(answer, BoardlotError)
+    }
+    whole = [(market, records) for market, records in lists.items() if market not in errors]
+    rows = [row for market, records in whole for row in events(market, records)]
+    return IpoCalendar(in_order(rows), errors)

@@ -1,0 +1,170 @@
+"""The calendar itself: rows by their dates, and their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from boardlot import frames, tables
+from boardlot.calendar.events import events, in_order
+from boardlot.errors import BoardlotError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["IpoCalendar"]
+
+
+class IpoCalendar(Sequence[dict[str, Any]]):
+    """Events of IPOs by their dates: an immutable sequence of dicts, shown as a table.
+
+    - `date`: a `date` in the market's time zone: the service's own where it sends one, else that
+      of `time`
+    - `market`: the list it is in: `hk`, `us`, `cn`, `sg` or `my`
+    - `code`, with market prefix
+    - `event`: `opening` and `closing` of the subscription, `draw` (the retail ballot itself,
+      Malaysia only), `ballot` (its result is announced), `grey_market` (Hong Kong only),
+      `listing`; A-shares have no `closing`, Singapore no `ballot`
+    - `name`
+    - `time`: an aware UTC `datetime`, exact to the millisecond, or `None`; midnight in the market
+      where the service knows the day alone
+    - `currency`; `price_min` and `price_max` where there is a range; `price` where there is one
+      price (Hong Kong: once it is fixed); 0 is no price
+    - `field`: which field of the service's record the date comes from
+
+    Rows are in the order of their dates. `.errors` has the markets that failed, with
+    `on_error="collect"`. International placings have dates of their own, in `ipo_list("hk")`.
+    """
+
+    __slots__ = ("_rows", "errors")
+
+    def __init__(
+        self, rows: Iterable[tuple[Any, ...]], errors: Mapping[str, BoardlotError] | None = None
+    ) -> None:
+        self._rows = tuple(rows)
+        self.errors: dict[str, BoardlotError] = dict(errors or {})
+        """The markets that failed, with their errors."""
+
+    @classmethod
+    def of(cls, market: str, records: Any) -> IpoCalendar:
+        """The calendar of one market's `Records` of `ipo_list`."""
+        return cls(in_order(events(market, records)))
+
+    @property
+    def schema(self) -> tuple[Field, ...]:
+        """Name, kind, unit and description of each column."""
+        return SCHEMA
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> IpoCalendar: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | IpoCalendar:
+        if isinstance(place, slice):
+            return IpoCalendar(self._rows[place], self.errors)
+        return dict(zip(NAMES, self._rows[place], strict=True))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (dict(zip(NAMES, row, strict=True)) for row in self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return tables.text(self)
+
+    def _repr_html_(self) -> str:
+        return tables.html(self)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows, with `date`, `datetime` and `None`."""
+        return list(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A pandas DataFrame of the same types as that of `Records`."""
+        return frames.to_pandas(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """A polars DataFrame of the same types as that of `Records`."""
+        frames.ready("to_polars", "float64", "raise")
+        # Without pyarrow, as with `Records`.
+        import polars as pl
+
+        types = {"date": pl.Date(), "timestamp": pl.Datetime("ms", "UTC"), "number": pl.Float64()}
+        schema = {field.name: types.get(field.kind, pl.String()) for field in SCHEMA}
+        return pl.DataFrame(list(self._rows), schema=schema, orient="row")
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A pyarrow Table of the same types as that of `Records`."""
+        return frames.to_arrow(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _arrow(self, _decimals: str, _invalid: str, strings: str) -> pyarrow.Table:
+        import pyarrow as pa
+
+        text = pa.string() if strings == "utf8" else pa.large_string()
+        types = {
+            "date": pa.date32(),
+            "timestamp": pa.timestamp("ms", "UTC"),
+            "number": pa.float64(),
+        }
+        schema = pa.schema([(field.name, types.get(field.kind, text)) for field in SCHEMA])
+        return pa.Table.from_pylist(list(self), schema)
+
+    def to_ical(self, stamp: datetime | None = None) -> bytes:
+        """The events as iCalendar (RFC 5545), for a file that calendars import or subscribe to.
+
+        An event of which only the day is known lasts that day, any other stands at its time in
+        UTC. Each has an id that stays the same, so that a later import moves it.
+
+        Args:
+            stamp: An aware `datetime` of when this was fetched; `None` is now.
+
+        Raises:
+            ImportError: The library icalendar is not installed.
+            ConfigError: `stamp` is naive.
+
+        Example:
+            >>> from boardlot.calendar import ipo_calendar
+            >>> ipo_calendar(client, ["sg"]).to_ical().splitlines()[0]
+            b'BEGIN:VCALENDAR'
+        """
+        from boardlot.calendar.ical import ical
+
+        return ical(self, stamp)
+
+
+class Field(NamedTuple):
+    """A column, as `Records.schema` tells it."""
+
+    name: str
+    kind: str
+    unit: str
+    doc: str
+    values: str | None = None
+
+
+SCHEMA = (
+    Field("date", "date", "", "Date of the event, in the market's time zone"),
+    Field("market", "text", "", "List that the IPO is in: hk, us, cn, sg or my"),
+    Field("code", "text", "", "Code with market prefix"),
+    Field("event", "text", "", "What happens: one of `EVENTS`"),
+    Field("name", "text", "", "Name"),
+    Field("time", "timestamp", "ms", "Time of the event; midnight in the market where only its date is known"),  # noqa: E501
+    Field("currency", "text", "", "Currency of the prices"),
+    Field("price_min", "number", "", "Lower bound of the price range"),
+    Field("price_max", "number", "", "Upper bound of the price range"),
+    Field("price", "number", "", "The one price, where it is fixed"),
+    Field("field", "text", "", "Field of the service's record that has the date"),
+)  # fmt: skip
+NAMES = tuple(field.name for field in SCHEMA)

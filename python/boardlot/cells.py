@@ -1,0 +1,178 @@
+"""What stands in the cells of a table: values as text, safe to show, and how wide they are."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+__all__ = [
+    "ELLIPSIS",
+    "TITLE_CAP",
+    "WIDEST",
+    "Column",
+    "cells_of",
+    "clean",
+    "columns_of",
+    "cut",
+    "digits_of",
+    "undeclared",
+    "width_of",
+]
+
+ELLIPSIS = "…"
+NULL = "–"
+NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
+# Cells of a terminal are at most this wide, and texts that are shown on hovering this long.
+WIDEST = 40
+TITLE_CAP = 500
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+
+
+class Column(NamedTuple):
+    """A column as the schema declares it, or as an unknown field shows itself."""
+
+    name: str
+    kind: str
+    unit: str
+    doc: str
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind in NUMERIC_KINDS
+
+    @property
+    def units(self) -> str:
+        return "UTC" if self.kind == "timestamp" else clean(self.unit)
+
+    def title(self) -> str:
+        unit = f" ({self.unit})" if self.unit else ""
+        doc = f": {self.doc}" if self.doc else ""
+        return clean(f"{self.kind}{unit}{doc}")
+
+
+def columns_of(records: object, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The declared columns, then the unknown fields of the rows shown."""
+    columns = [
+        Column(field.name, field.kind, field.unit or "", field.doc or "")
+        for field in getattr(records, "schema", None) or ()
+    ]
+    known = {column.name for column in columns}
+    unknown = dict.fromkeys(key for row in rows for key in row if key not in known)
+    return columns + [undeclared(name, rows) for name in unknown]
+
+
+def undeclared(name: str, rows: Sequence[Mapping[str, Any]]) -> Column:
+    """The column of a field that no schema declares: its values tell whether it is of numbers."""
+    values = [row[name] for row in rows if row.get(name) is not None]
+    numeric = values and all(type(value) in (int, float) for value in values)
+    return Column(name, "number" if numeric else "text", "", "not declared" if values else "")
+
+
+def cells_of(
+    column: Column,
+    rows: Sequence[Mapping[str, Any]],
+    point: str = " ",
+    digit: str = " ",
+    least: int = 0,
+) -> list[str]:
+    """The column's values as text; numbers are padded on the right to one decimal point.
+
+    `least` is how many decimals, the point among them, are made room for at least.
+    """
+    values = [row.get(column.name) for row in rows]
+    most = max(least, digits_of(column, rows))
+    if column.kind == "timestamp":
+        return [_time(_moment(value, column.unit), most) for value in values]
+    cells = [_shown(value) for value in values]
+    if not column.numeric:
+        return cells
+    places = map(_places, cells)
+    padded = [
+        cell + (digit * (most - own) if own else (point + digit * (most - 1)) * (most > 0))
+        for cell, own in zip(cells, places, strict=True)
+    ]
+    # Cells that would be cut must not lose digits to the padding.
+    return padded if max(map(len, padded), default=0) <= WIDEST else cells
+
+
+def digits_of(column: Column, rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many decimals the most precise value has: of a number with its point, or of seconds."""
+    values = (row.get(column.name) for row in rows)
+    if column.kind == "timestamp":
+        moments = (_moment(value, column.unit) for value in values)
+        fractions = [m.microsecond for m in moments if isinstance(m, datetime)]
+        return 6 if any(part % 1000 for part in fractions) else 3 * any(fractions)
+    return max((_places(_shown(value)) for value in values), default=0) if column.numeric else 0
+
+
+def _places(number: str) -> int:
+    return len(number) - number.index(".") if "." in number else 0
+
+
+def _time(moment: object, digits: int) -> str:
+    """A point in time as UTC, with the fraction that the most precise of its column needs."""
+    if not isinstance(moment, datetime):
+        return _shown(moment)
+    spec = {0: "seconds", 3: "milliseconds", 6: "microseconds"}[digits]
+    return moment.replace(tzinfo=None).isoformat(" ", spec)
+
+
+def _moment(value: object, unit: str) -> object:
+    """The point in time, `None` for none, or the value itself where it is no such count."""
+    if value is None or value in ("", 0, "0"):
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return value
+    try:
+        micros = int(value) * (1_000_000 // PER_SECOND[unit])
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+    except (KeyError, OverflowError, ValueError):
+        return value
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, (dict, list, tuple)):
+        value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return clean(str(value))
+
+
+def clean(value: str) -> str:
+    """The text with everything escaped that could move a terminal's cursor or turn its text."""
+    value = value[: TITLE_CAP * 2]
+    if value.isprintable():
+        return value
+    return "".join(
+        part
+        if part.isprintable() or unicodedata.category(part) == "Zs"
+        else part.encode("unicode_escape").decode("ascii")
+        for part in value
+    )
+
+
+def width_of(value: str) -> int:
+    """How many cells of a terminal the text takes."""
+    return len(value) if value.isascii() else sum(map(_char_width, value))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def cut(value: str, width: int) -> str:
+    """The text in at most this many cells, with an ellipsis where something is missing."""
+    if width_of(value) <= width:
+        return value
+    used, kept = 1, []
+    for char in value:
+        used += _char_width(char)
+        if used > width:
+            break
+        kept.append(char)
+    return "".join(kept) + ELLIPSIS

@@ -1,0 +1,38 @@
+"""`boardlot completion`: the script that lets a shell complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from boardlot.cli.settings import Argument, Command
+
+__all__ = ["command"]
+
+SHELLS = ["bash", "zsh", "fish"]
+
+
+def script(shell: str) -> None:
+    """Print the script that lets a shell complete commands and options.
+
+    bash has to be 4.4 or newer. The shell asks `boardlot` itself for what fits, so the script
+    stays right when boardlot is updated.
+    """
+    from boardlot.cli.app import app
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source())
+
+
+command = Command(
+    "completion",
+    params=[Argument("shell", "Your shell.", metavar="bash|zsh|fish", type=click.Choice(SHELLS))],
+    help=script.__doc__,
+    callback=script,
+    examples=[
+        "boardlot completion bash > ~/.local/share/bash-completion/completions/boardlot",
+        """echo 'eval "$(boardlot completion zsh)"' >> ~/.zshrc""",
+        "boardlot completion fish > ~/.config/fish/completions/boardlot.fish",
+    ],
+)

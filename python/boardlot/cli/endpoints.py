@@ -1,0 +1,289 @@
+"""The commands that ask the service: each is a method of `boardlot.Client`, told in its words.
+
+Arguments, options, their allowed values and their help texts come from the method's signature and
+docstring; what stands here is what those do not say.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from boardlot._api import Client
+from boardlot.cli.settings import Argument, DataCommand, Settings
+
+__all__ = ["ENDPOINTS", "command", "summary"]
+
+TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
+DAY = "Written yyyy-MM-dd."
+# What a docstring says of Python and not of the service, by the beginning of the sentence or by
+# what is in it.
+OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
+
+
+class Endpoint(NamedTuple):
+    """A command: the method it calls, examples, and the columns for a narrow terminal."""
+
+    method: str
+    examples: Sequence[str]
+    favourites: Sequence[str] = ()
+
+
+ENDPOINTS = {
+    "time": Endpoint("server_time", ["boardlot --base-url https://api.example.com time"]),
+    "trading-days": Endpoint(
+        "trading_days",
+        [
+            "boardlot --profile live trading-days HK 2026-01-01 2026-01-31",
+            "boardlot --profile live trading-days US 2026-01-01 2026-12-31 --out days.csv",
+        ],
+    ),
+    "futures": Endpoint(
+        "reference_futures",
+        ["boardlot --profile live futures HK.HSImain"],
+        ["code", "stock_name", "lot_size", "future_main_contract", "future_last_trade_time"],
+    ),
+    "ipos": Endpoint(
+        "ipo_list",
+        [
+            "boardlot --profile live ipos hk",
+            "boardlot --profile live ipos cn --request-type ballot-announced",
+            "boardlot --profile live ipos us --format json --columns code,name,list_time",
+        ],
+        [
+            "code",
+            "name",
+            "list_time",
+            "ipo_price",
+            "offer_price_display",
+            "ipo_price_min",
+            "ipo_price_max",
+            "currency",
+            "winning_ratio",
+            "stock_status",
+            "apply_timestamp",
+            "apply_end_timestamp",
+        ],
+    ),
+    "dividends": Endpoint(
+        "dividends",
+        [
+            "boardlot --profile live dividends HK.00700",
+            "boardlot --profile live dividends US.AAPL --out apple.parquet",
+        ],
+        ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"],
+    ),
+    "plate": Endpoint(
+        "plate_stocks",
+        [
+            "boardlot --profile live plate HK.BK1001 --format jsonl | head",
+            "boardlot --profile live plate HK.BK1001 --header 'X-Service-Client-Nnid: 123'",
+        ],
+        ["code", "stock_name", "sc_name", "stock_type", "lot_size"],
+    ),
+    "crypto-orders": Endpoint(
+        "crypto_orders",
+        ["boardlot --profile live crypto-orders 1001001 --format jsonl"],
+        ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"],
+    ),
+    "sim-orders": Endpoint(
+        "sim_orders",
+        ["boardlot --profile live sim-orders 5001"],
+        ["symbol", "side", "order_type", "status", "qty", "cum_qty", "price", "create_time"],
+    ),
+    "sim-positions": Endpoint(
+        "sim_positions",
+        ["boardlot --profile live sim-positions 5001 --columns symbol,qty,cost_price,profit"],
+        ["symbol", "stock_name", "qty", "cost_price", "cur_price", "mv", "profit_ratio"],
+    ),
+    "fills": Endpoint(
+        "fills_history",
+        [
+            "boardlot --profile live fills 281756 HK | head",
+            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
+            "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
+            "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
+        ],
+        ["create_time", "code", "trd_side", "qty", "price", "status", "counter_broker_name"],
+    ),
+}
+
+
+def summary(name: str) -> str:
+    """The line of a command in the list of commands."""
+    return _Text.of(ENDPOINTS[name].method).summary
+
+
+def command(name: str) -> click.Command:
+    """The command of that name."""
+    endpoint = ENDPOINTS[name]
+    text = _Text.of(endpoint.method)
+    signature = inspect.signature(getattr(Client, endpoint.method))
+    parameters = [
+        _parameter(parameter, text)
+        for parameter in list(signature.parameters.values())[1:]
+        if parameter.name != "resume"
+    ]
+    if name == "fills":
+        parameters.append(RESUME)
+    return DataCommand(
+        name,
+        params=parameters,
+        help="\n\n".join([text.summary, *text.body]),
+        examples=endpoint.examples,
+        callback=click.pass_obj(_caller(endpoint)),
+    )
+
+
+RESUME = click.Option(
+    ["--resume", "checkpoint"],
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep in FILE how far it came, and go on from there when the same command is run again: "
+    "with --out, as csv or jsonl. No row is lost or written twice.",
+)
+
+GO_ON = "With --resume FILE it can go on where it is broken off: as csv or jsonl, with --out."
+
+
+def _caller(endpoint: Endpoint) -> Callable[..., None]:
+    def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
+        from boardlot.cli.output import check_out, emit, emit_bytes
+        from boardlot.cli.resume import resumed
+
+        if checkpoint is not None:
+            line = _line(endpoint.method, arguments)
+            resumed(settings, checkpoint, endpoint.method, arguments, line)
+            return
+        check_out(settings)
+        if arguments.get("request_type") is not None:
+            arguments["request_type"] = _request_type(**arguments)
+        with settings.client() as client:
+            found = getattr(client, endpoint.method)(**arguments)
+            if not isinstance(found, datetime):
+                if endpoint is ENDPOINTS["fills"]:
+                    settings.go_on = GO_ON
+                emit(settings, found, endpoint.favourites)
+                return
+            moment = found.isoformat(timespec="milliseconds")
+            if settings.data_format == "table":
+                emit_bytes(settings, f"{moment}\n".encode())
+            else:
+                emit(settings, [{endpoint.method: moment}])
+
+    return call
+
+
+def _line(method: str, arguments: dict[str, Any]) -> str:
+    """The arguments as they are typed."""
+    words = []
+    for name, parameter in inspect.signature(getattr(Client, method)).parameters.items():
+        value = arguments.get(name)
+        if value is not None:
+            option = [] if parameter.default is parameter.empty else [f"--{name.replace('_', '-')}"]
+            words += [*option, str(value)]
+    return shlex.join(words)
+
+
+def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
+    """The argument or option of a method's parameter."""
+    told = text.parameters.get(parameter.name, "")
+    kind: Any = None
+    annotation = str(parameter.annotation)
+    if annotation.startswith("Literal["):
+        kind = click.Choice(ast.literal_eval(annotation.removeprefix("Literal")), False)
+        told = told if "`" in told.partition("such as")[0] else f"{told} {_one_of(kind.choices)}"
+    elif annotation.startswith("Time"):
+        kind, told = _time, f"{told} {TIME}"
+    elif annotation.startswith("Day"):
+        told = f"{told} {DAY}"
+    elif parameter.name == "request_type":
+        names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
+        told = f"What to list, by name or number: {names}."
+    elif "int" in annotation and "str" not in annotation:
+        kind = click.INT
+    told = _plain(told[:1].upper() + told[1:])
+    if parameter.default is parameter.empty:
+        name = parameter.name
+        return Argument(name, told, type=kind, metavar=name.upper())
+    # The name of the value, not of its type: --start TIME, --limit N.
+    metavar = "TIME" if kind is _time else "N" if kind is click.INT else "NAME"
+    return click.Option(
+        [f"--{parameter.name.replace('_', '-')}"], type=kind, help=told, metavar=metavar
+    )
+
+
+def _one_of(values: Sequence[str]) -> str:
+    return f"One of {', '.join(values)}."
+
+
+def _time(text: str) -> str | int:
+    """A point in time as the client takes it: whole numbers are a count since 1970."""
+    return int(text) if text.isdecimal() else text
+
+
+def _request_type(market: str, request_type: str) -> int:
+    """What an IPO list is asked for: a number, or the name of it in the market's enum."""
+    if request_type.isdecimal():
+        return int(request_type)
+    for member in _request_enum(market):
+        if request_type == _option_value(member.name):
+            return int(member)
+    raise click.UsageError(
+        f"--request-type is {request_type!r}; for {market} it is one of {_request_names(market)}"
+    )
+
+
+def _request_names(market: str) -> str:
+    kind = _request_enum(market)
+    return ", ".join(f"{_option_value(member.name)} ({int(member)})" for member in kind)
+
+
+def _request_enum(market: str) -> Any:
+    from boardlot._records import CnIpoRequest, IpoRequest
+
+    return CnIpoRequest if market == "cn" else IpoRequest
+
+
+def _option_value(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+class _Text(NamedTuple):
+    """A method's docstring, as far as it is about the service."""
+
+    summary: str
+    body: list[str]
+    parameters: dict[str, str]
+
+    @classmethod
+    def of(cls, method: str) -> _Text:
+        first, *others = (inspect.getdoc(getattr(Client, method)) or "").split("\n\n")
+        body: list[str] = []
+        parameters: dict[str, str] = {}
+        for paragraph in others:
+            if paragraph.startswith("- `"):
+                for name, text in re.findall(r"- `(\w+)`: (.*?)(?=\n- |\Z)", paragraph, re.DOTALL):
+                    parameters[name] = _of_the_service(text)
+            elif re.match(r"Returns|A pager|Raises|Service document, section|>>>", paragraph):
+                break
+            elif kept := _plain(_of_the_service(paragraph)):
+                body.append(kept)
+        return cls(_plain(first), body, parameters)
+
+
+def _of_the_service(text: str) -> str:
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z`])", " ".join(text.split()))
+    return " ".join(x for x in sentences if not OF_PYTHON.search(x))
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")

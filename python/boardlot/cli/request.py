@@ -1,0 +1,100 @@
+"""`boardlot request`: any request, signed or bearing like the others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from boardlot.cli.output import check_out, emit_bytes
+from boardlot.cli.settings import Argument, DataCommand, Settings
+
+__all__ = ["command"]
+
+
+def call(
+    settings: Settings, method: str, path: str, query: tuple[str, ...], body: str | None
+) -> int:
+    """Send any request, and print the answer as it came.
+
+    It is signed or bears the login's token like the others. The body of the answer goes to stdout,
+    on a terminal with JSON set out in lines; the HTTP status goes to stderr. The exit status is 1
+    from HTTP 400 on: a refusal by the service's own code may come with 200.
+    """
+    if settings.format is not None or settings.columns is not None:
+        raise click.UsageError("the answer is printed as it came: leave out --format and --columns")
+    check_out(settings)
+    pairs = [_pair(text) for text in query]
+    content = None if body is None else _body(body)
+    with settings.client() as client:
+        response = client.request(method.upper(), path, query=pairs or None, body=content)
+    click.echo(f"HTTP {response.status}", err=True)
+    shown = settings.out is None and sys.stdout.isatty()
+    emit_bytes(settings, _readable(response.content) if shown else response.content)
+    return 1 if response.status >= 400 else 0
+
+
+command = DataCommand(
+    "request",
+    params=[
+        Argument("method", "GET, POST, ...", metavar="METHOD"),
+        Argument(
+            "path", "From the service's base URL on, such as /api/v1.0/server-time.", metavar="PATH"
+        ),
+        click.Option(
+            ["--query"],
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A parameter of the query; may be given again, and is sent in this order.",
+        ),
+        click.Option(
+            ["--body"],
+            metavar="JSON|@FILE",
+            help="The body, sent unchanged: JSON, or what is in FILE (@- is stdin).",
+        ),
+    ],
+    help=call.__doc__,
+    examples=[
+        "boardlot --profile live request GET /api/v1.0/server-time",
+        "boardlot --profile live request GET /api/v1.0/quote/ipo-list/hk --query request_type=9",
+        "boardlot --profile live request POST /api/v1.0/quote/plate/HK.BK1001/stock "
+        """--body '{"next_key":"","limit":20}'""",
+    ],
+    callback=click.pass_obj(call),
+)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--query {text!r} is not written NAME=VALUE")
+    return name, value
+
+
+def _body(text: str) -> bytes:
+    if text == "@-":
+        return sys.stdin.buffer.read()
+    if text.startswith("@"):
+        return Path(text[1:]).read_bytes()
+    try:
+        json.loads(text)
+    except ValueError as wrong:
+        raise click.UsageError(f"--body is no JSON: {wrong}; a file is written @FILE") from None
+    return text.encode()
+
+
+def _readable(content: bytes) -> bytes:
+    """The body for a terminal: JSON in lines, and nothing in it that a terminal would obey."""
+    text = content.decode("utf-8", "backslashreplace")
+    try:
+        text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        text = text.removesuffix("\n")
+    kept = (
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    encoding = sys.stdout.encoding or "utf-8"
+    return ("".join(kept) + "\n").encode(encoding, "backslashreplace")

@@ -1,0 +1,223 @@
+"""`--resume`: a download that goes on after a crash, with no row lost or written twice.
+
+Two files belong together. Beside the output lies what is written so far, `OUT.boardlot-part`, and
+the checkpoint file says where the iteration stands and how long that part was then. The part is
+written and on disk before the checkpoint file is replaced, and whatever stands in it beyond that
+length is cut off before going on. So both may be broken off anywhere, even by kill -9.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from boardlot.cli.formats import WRITERS, Fields, counted
+from boardlot.cli.output import PART, Progress, check_out, naming, put_in_place
+from boardlot.cli.settings import Settings
+from boardlot.errors import ConfigError
+
+__all__ = ["resumed"]
+
+FORMATS = ["csv", "jsonl"]
+VERSION = 1
+
+
+@dataclass
+class State:
+    """What the checkpoint file holds."""
+
+    version: int
+    base_url: str
+    line: str
+    format: str
+    out: str
+    checkpoint: str
+    asked: str | None = None
+    columns: list[str] | None = None
+    rows: int = 0
+    length: int = 0
+    done: bool = False
+
+    @classmethod
+    def load(cls, file: Path) -> State | None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            state = cls(**json.loads(text))
+        except (ValueError, TypeError):
+            raise click.UsageError(
+                f"--resume {file} is no file of `boardlot fills --resume`"
+            ) from None
+        if state.version != VERSION:
+            raise click.UsageError(f"--resume {file} was written by another version of boardlot")
+        return state
+
+    def save(self, file: Path) -> None:
+        beside = file.with_name(f".{file.name}{PART}")
+        with naming(file):
+            beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+            put_in_place(beside, file, force=True)
+
+
+def resumed(
+    settings: Settings, file: Path, method: str, arguments: dict[str, Any], line: str
+) -> None:
+    """Write all rows of a pager method to `--out`, going on where the checkpoint file says.
+
+    `line` is how the arguments were typed, for the one who asks what a file belongs to.
+    """
+    out = _checked(settings, file)
+    with settings.client() as client:
+        call = getattr(client, method)
+        # Without a checkpoint first: what is wrong with the arguments is not its fault.
+        checkpoint = call(**arguments).checkpoint()
+        begun = State(
+            VERSION,
+            base_url=client.base_url,
+            line=line,
+            format=settings.data_format,
+            asked=settings.columns,
+            out=out.name,
+            checkpoint=checkpoint,
+        )
+        state = _compared(State.load(file), begun, file)
+        if not state.done:
+            check_out(settings)
+        try:
+            call(**arguments, resume=state.checkpoint)
+        except ConfigError:
+            raise _other(file, f"other arguments, {state.line}") from None
+        if not state.done or _part_of(out).exists():
+            with _part(out) as part:
+                # Once more: another process may have gone on until now.
+                state = _compared(State.load(file), begun, file)
+                if not state.done:
+                    pager = call(**arguments, resume=state.checkpoint)
+                    with naming(out):
+                        _write(settings, state, file, pager, part)
+    _finish(settings, state, file, out)
+
+
+def _checked(settings: Settings, file: Path) -> Path:
+    out = settings.out
+    if out is None:
+        raise click.UsageError("--resume needs --out FILE: what a pipe took cannot be taken back")
+    if settings.data_format not in FORMATS:
+        raise click.UsageError(
+            f"--resume works with {' and '.join(FORMATS)}, not {settings.data_format}: "
+            "add --format, or end --out with .csv or .jsonl"
+        )
+    if out.exists() and not out.is_file():
+        raise click.UsageError(f"--resume needs a file for --out, which {out} is not")
+    for place in (out, file):
+        if not place.parent.is_dir():
+            raise click.UsageError(f"{place}: there is no folder {place.parent}")
+    return Path(os.path.realpath(out))
+
+
+def _other(file: Path, what: str) -> click.UsageError:
+    return click.UsageError(
+        f"--resume {file} belongs to {what}: run that command again, or name another file"
+    )
+
+
+def _compared(state: State | None, begun: State, file: Path) -> State:
+    """What the file holds, or the beginning; two downloads are not mixed."""
+    if state is None:
+        return begun
+    for option, was, wanted in (
+        ("--base-url", state.base_url, begun.base_url),
+        ("--out", state.out, begun.out),
+        ("--format", state.format, begun.format),
+        ("--columns", state.asked, begun.asked),
+    ):
+        if was != wanted:
+            raise _other(file, f"{option} {was}" if was else f"a download without {option}")
+    return state
+
+
+def _write(settings: Settings, state: State, file: Path, pager: Any, part: BinaryIO) -> None:
+    size = part.seek(0, os.SEEK_END)
+    if size < state.length:
+        raise click.UsageError(
+            f"{state.out}.boardlot-part has {size:,} bytes and not the {state.length:,} that "
+            f"--resume {file} tells of: delete both to begin anew"
+        )
+    part.truncate(state.length)
+    part.seek(state.length)
+    # The range of the rows is fixed from here on.
+    state.save(file)
+    settings.go_on = _way_on(state)
+    fields = Fields(settings.columns, state.columns)
+    writer = WRITERS[state.format](part, fields)
+    with Progress(settings, pager, state.rows) as progress:
+        for page in pager.pages():
+            writer.write(page)
+            progress.add(len(page))
+            _keep(state, file, part, pager, fields, progress.rows)
+            settings.go_on = _way_on(state)
+    state.done = True
+    _keep(state, file, part, pager, fields, progress.rows)
+
+
+def _keep(state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int) -> None:
+    """First the rows to disk, then how many of them count."""
+    part.flush()
+    os.fsync(part.fileno())
+    state.rows, state.length = rows, part.tell()
+    state.columns, state.checkpoint = fields.names, pager.checkpoint()
+    state.save(file)
+
+
+def _way_on(state: State) -> str:
+    return f"Run the same command again: it goes on after row {state.rows:,}."
+
+
+def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
+    part = _part_of(out)
+    if part.exists() and part.stat().st_size == state.length:
+        put_in_place(part, out, settings.force)
+        click.echo(f"wrote {counted(state.rows)} to {settings.out}", err=True)
+    elif out.exists() and out.stat().st_size == state.length:
+        part.unlink(missing_ok=True)
+        click.echo(f"{settings.out} is whole: {counted(state.rows)}; nothing to do", err=True)
+    else:
+        raise click.UsageError(
+            f"{settings.out} is not the file that --resume {file} tells was written: "
+            f"delete {file} to begin anew"
+        )
+    settings.go_on = ""
+
+
+def _part_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.boardlot-part")
+
+
+@contextmanager
+def _part(out: Path) -> Iterator[BinaryIO]:
+    """The part of that output, opened for one process alone."""
+    path = _part_of(out)
+    path.touch()
+    with path.open("r+b") as file:
+        _lock(file, out)
+        yield file
+
+
+def _lock(file: BinaryIO, out: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: there a file that is open cannot be replaced anyway.
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise click.UsageError(f"another process is writing {out}") from None

@@ -1,0 +1,22 @@
+"""Many calls as a dask DataFrame: a part of the keys or of the time range is a partition.
+
+Nothing is fetched before the frame is computed, and then by the workers. They get a reference to
+the credentials (the path of a key file, a profile, a token store), never a secret, and share the
+rate limit: each process has one client, with `rate_limit` divided by the number of the cluster's
+workers at the time a partition begins, or by that of the partitions where these are fewer.
+"""
+
+from __future__ import annotations
+
+try:
+    import dask.dataframe as _dask  # noqa: F401
+except ImportError as missing:
+    raise ImportError(
+        "boardlot.dask needs dask: pip install 'boardlot[dask]'", name=missing.name
+    ) from missing
+
+from boardlot.dask.keys import from_keys
+from boardlot.dask.ranges import from_range
+from boardlot.dask.writing import write_missing
+
+__all__ = ["from_keys", "from_range", "write_missing"]

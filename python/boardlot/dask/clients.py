@@ -1,0 +1,110 @@
+"""Clients of workers: made from a reference, one a process, with a share of the rate limit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import threading
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from boardlot import AsyncClient, Client
+from boardlot.errors import ConfigError
+
+__all__ = ["Reference", "refer"]
+
+
+class Reference(NamedTuple):
+    """What a worker makes its client from: no secret, only where each lies."""
+
+    base_url: str
+    arguments: bytes
+    rate_limit: float | None
+    workers: int | None
+
+    def open(self) -> Client:
+        """A client with the whole rate limit, for the one who makes the frame."""
+        return Client(**pickle.loads(self.arguments), rate_limit=self.rate_limit)
+
+    def client(self, partitions: int) -> Client:
+        """This process's client, with its share of the rate limit.
+
+        Args:
+            partitions: How many partitions the frame has: no more fetch at once.
+        """
+        share = worker = None
+        if self.rate_limit is not None:
+            worker, workers = _place() if self.workers is None else (None, self.workers)
+            share = self.rate_limit / max(1, min(workers, partitions))
+        with _MAKING:
+            return _client(self.arguments, share, worker)
+
+
+def refer(
+    client_or_profile: Client | AsyncClient | str, rate_limit: float | None, workers: int | None
+) -> Reference:
+    """The reference to a client or a profile.
+
+    Raises:
+        ConfigError: The client has credentials that are no reference, such as a key made from
+            text or a bearer token; or there is no such profile; or the limit is none.
+    """
+    if workers is not None and (type(workers) is not int or workers < 1):
+        raise ConfigError(f"workers is {workers!r}; allowed is a whole number above 0")
+    if isinstance(client_or_profile, str):
+        given: dict[str, Any] = {"profile": client_or_profile}
+    elif isinstance(client_or_profile, (Client, AsyncClient)):
+        # What the client was made with, as its pickle has it.
+        made_anew: Any = client_or_profile.__reduce__()
+        given = dict(made_anew[1][1])
+    else:
+        kind = type(client_or_profile).__name__
+        raise ConfigError(f"a client or the name of a profile is needed, not {kind}")
+    own = given.pop("rate_limit", None)
+    rate_limit = own if rate_limit is None else rate_limit
+    try:
+        arguments = pickle.dumps(given)
+    except ConfigError:
+        raise
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise ConfigError(
+            f"the client cannot travel to workers: {error}; a passphrase is asked for by a "
+            "function at the top level of a module that the workers have too"
+        ) from error
+    # Made here once, so that what no worker could use is refused at once.
+    with Client(**given, rate_limit=rate_limit) as made:
+        return Reference(made.base_url, arguments, rate_limit, workers)
+
+
+_MAKING = threading.Lock()
+
+
+# More than one only where a process works for several frames, or its share has changed.
+@lru_cache(maxsize=8)
+def _client(arguments: bytes, rate_limit: float | None, _worker: str | None) -> Client:
+    return Client(**pickle.loads(arguments), rate_limit=rate_limit)
+
+
+def _place() -> tuple[str | None, int]:
+    """The address of the worker that this runs in, and how many workers its cluster has."""
+    address = _worker_address()
+    if address is not None:
+        from distributed import get_client
+
+        return address, len(get_client().nthreads())
+    # The local scheduler: its threads share this process and its one client.
+    if multiprocessing.parent_process() is not None:
+        raise ConfigError(
+            "the rate limit cannot be shared out in a pool of processes, which does not tell "
+            "their number: say workers=..., or use a dask.distributed cluster"
+        )
+    return None, 1
+
+
+def _worker_address() -> str | None:
+    try:
+        from distributed import get_worker
+
+        return str(get_worker().address)
+    except (ImportError, ValueError):
+        return None

@@ -1,0 +1,15 @@
+"""Charts of records, drawn with matplotlib.
+
+Each takes `Records`, any sequence of the service's dicts, or a frame of them (pandas, polars or
+pyarrow), draws into `ax` or a new figure, and returns the Axes. The axes tell units and time
+zone; the colours stay apart for every kind of colour vision.
+"""
+
+from __future__ import annotations
+
+from boardlot.plots.dividends import dividends
+from boardlot.plots.fills import fills
+from boardlot.plots.ipos import ipos
+from boardlot.plots.positions import positions
+
+__all__ = ["dividends", "fills", "ipos", "positions"]

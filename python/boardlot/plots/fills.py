@@ -1,0 +1,104 @@
+"""Prices of fills against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from boardlot.plots import looks
+from boardlot.plots.rows import moment, number, rows, text, units
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["fills"]
+
+# On paper the sides stay apart by their markers.
+SIDES = {"BUY": (looks.BLUE, "^"), "SELL": (looks.ORANGE, "v")}
+OTHER_SIDES = (looks.GREY, "o")
+# Codes beyond these share the chart without a label of their own.
+LABELLED_CODES = 12
+
+
+def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
+    """Prices of fills against time: a line for each code, a marker for each fill by its side.
+
+    Args:
+        records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
+            pandas, polars or pyarrow frame of them, with the columns `code`, `trd_side`, `price`
+            and `create_time`. Fills without a time or a price are left out.
+        ax: Where to draw; `None` makes a new figure.
+
+    Returns:
+        The Axes. Its time axis is in UTC; its price axis is in each code's trading currency,
+        which the service does not tell, and is logarithmic where prices lie far apart.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ConfigError: There is no such column.
+
+    Example:
+        >>> from boardlot import plots
+        >>> pager = client.fills_history(sandbox.accounts["trade"][0], "HK", code="HK.00700")
+        >>> plots.fills(pager.all()).get_xlabel()
+        'Time of the fill (UTC)'
+    """
+    ax = looks.axes(ax, "fills")
+    points = _points(records_or_frame)
+    codes = _by_code(points)
+    for _, part in codes:
+        _draw(ax.plot, part, color="#999999", linewidth=0.7, alpha=0.8, zorder=1, label="_line")
+    size = 26 if len(points) < 300 else 12
+    for side in sorted({point.side for point in points}):
+        chosen = [point for point in points if point.side == side]
+        colour, marker = SIDES.get(side, OTHER_SIDES)
+        label = f"{side} ({len(chosen):,})"
+        look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
+        _draw(ax.scatter, chosen, label=label, zorder=2, **look)
+
+    looks.spread_values(ax, (point.price for point in points))
+    looks.utc_axis(ax)
+    ax.set_xlabel("Time of the fill (UTC)")
+    unit = units(records_or_frame).get("price") or "trading currency of each code"
+    ax.set_ylabel(f"Price ({unit})")
+    title = f"{len(points):,} fills of {len(codes)} code{'' if len(codes) == 1 else 's'}"
+    looks.finish(ax, title, empty=not points)
+    if points:
+        ax.legend(frameon=False, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
+        # Room for the legend above, and for labels beside the lowest and highest price.
+        ax.margins(x=0.02, y=0.12)
+        ends = [(code, part[-1].price, "black") for code, part in codes[:LABELLED_CODES]]
+        looks.label_ends(ax, ends)
+    return ax
+
+
+class _Point(NamedTuple):
+    code: str
+    side: str
+    time: datetime
+    price: float
+
+
+def _points(source: Any) -> list[_Point]:
+    unit = units(source).get("create_time") or "us"
+    points = []
+    for code, side, time, price in rows(source, ("code", "trd_side", "create_time", "price")):
+        when, value = moment(time, unit), number(price)
+        if when is not None and value is not None:
+            points.append(_Point(text(code), text(side), when, value))
+    return points
+
+
+def _draw(how: Any, points: Sequence[_Point], **look: Any) -> None:
+    how([point.time for point in points], [point.price for point in points], **look)
+
+
+def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
+    """The fills of each code by their time, the code with the most of them first."""
+    codes: dict[str, list[_Point]] = {}
+    for point in points:
+        codes.setdefault(point.code, []).append(point)
+    for part in codes.values():
+        part.sort(key=lambda point: point.time)
+    return sorted(codes.items(), key=lambda item: (-len(item[1]), item[0]))

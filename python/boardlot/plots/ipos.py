@@ -1,0 +1,142 @@
+"""IPOs as a timeline."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from boardlot.plots import looks
+from boardlot.plots.rows import day, rows, text, units
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ipos"]
+
+# Colour, marker and what the legend calls it; on paper they stay apart by their markers.
+MARKERS = {
+    "draw": (looks.PALETTE[3], "P", "Retail ballot"),
+    "ballot": (looks.ORANGE, "D", "Ballot announced"),
+    "grey_market": (looks.GREY, "s", "Grey market"),
+    "listing": (looks.PALETTE[2], "*", "Listing"),
+}
+SUBSCRIPTION = looks.PALETTE[4]
+DAY = timedelta(days=1)
+NAME_WIDTH = 26
+
+
+def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
+    """A line for each IPO, by market and date: a bar for its subscription, markers for the rest.
+
+    Args:
+        records_or_frame: An `IpoCalendar`, or a pandas, polars or pyarrow frame of it, with the
+            columns `code`, `event` and `date`, and `market` and `name` where they are there; or
+            the `Records` of one market's `ipo_list`.
+        ax: Where to draw; `None` makes a new figure, as high as the lines need.
+
+    Returns:
+        The Axes, with days along its x axis: each market's own days. A subscription of which only
+        one end is known is as long as that day.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ConfigError: There is no such column.
+
+    Example:
+        >>> from boardlot import plots
+        >>> plots.ipos(client.ipo_list("hk")).get_xlabel()
+        "Date (each market's own time zone)"
+    """
+    lines = _lines(_calendar(records_or_frame))
+    ax = looks.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
+    from matplotlib import dates
+
+    for place, line in enumerate(lines):
+        _draw(ax, place, line)
+    ax.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(lines) - 0.4, -0.6)
+    for place in range(1, len(lines)):
+        if lines[place].market != lines[place - 1].market:
+            ax.axhline(place - 0.5, color=looks.GREY, linewidth=0.6, alpha=0.5)
+    if lines:
+        locator = dates.AutoDateLocator(minticks=5)  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        # Bars would end at the edge of the chart else.
+        ax.use_sticky_edges = False
+        ax.margins(x=0.02)
+        _legend(ax, {event for line in lines for event in line.days})
+    ax.set_xlabel("Date (each market's own time zone)")
+    markets = len({line.market for line in lines})
+    title = f"{len(lines):,} IPO{'' if len(lines) == 1 else 's'} of {markets} market"
+    looks.finish(ax, title + ("" if markets == 1 else "s"), empty=not lines, grid="x", pad=26)
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+class _Line(NamedTuple):
+    market: str
+    label: str
+    days: dict[str, date]
+
+
+def _calendar(source: Any) -> Any:
+    if "list_timestamp" not in units(source):
+        return source
+    from boardlot.calendar import IpoCalendar
+
+    prefix = source[0]["code"].split(".")[0].lower() if source else "hk"
+    # A-shares have the prefixes of their exchanges.
+    return IpoCalendar.of(prefix if prefix in ("hk", "us", "sg", "my") else "cn", source)
+
+
+def _lines(source: Any) -> list[_Line]:
+    found: dict[str, _Line] = {}
+    for code, event, when, market, name in rows(
+        source, ("code", "event", "date"), optional=("market", "name")
+    ):
+        held = day(when)
+        if held is None:
+            continue
+        label = f"{looks.drawable(text(name))[:NAME_WIDTH]}  {text(code)}".strip()
+        line = found.setdefault(text(code), _Line(text(market), label, {}))
+        line.days[text(event)] = held
+    return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
+
+
+def _draw(ax: Axes, place: int, line: _Line) -> None:
+    ends = [line.days[event] for event in ("opening", "closing") if event in line.days]
+    if ends:
+        first, last = _midnight(min(ends)), _midnight(max(ends)) + DAY
+        ax.barh(place, last - first, left=first, height=0.5, color=SUBSCRIPTION)  # type: ignore[arg-type]
+    for event, (colour, marker, _) in MARKERS.items():
+        if event in line.days:
+            when = line.days[event]
+            # Side by side within the day that they share.
+            shared = [other for other in MARKERS if line.days.get(other) == when]
+            part = (shared.index(event) + 1) / (len(shared) + 1)
+            at: Any = _midnight(when) + DAY * part
+            size = 70 if marker == "*" else 28
+            ax.scatter(at, place, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
+
+
+def _midnight(value: date) -> datetime:
+    return datetime.combine(value, time())
+
+
+def _legend(ax: Axes, events: set[str]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    if events & {"opening", "closing"}:
+        handles.append(Patch(color=SUBSCRIPTION, label="Subscription"))
+    for event, (colour, marker, label) in MARKERS.items():
+        if event in events:
+            size = 9 if marker == "*" else 5.5
+            look: dict[str, Any] = {"marker": marker, "markersize": size, "linestyle": "none"}
+            handles.append(Line2D([], [], color=colour, label=label, **look))
+    # Between title and axes, where no line can be.
+    where: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize=9, **where)

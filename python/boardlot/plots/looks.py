@@ -1,0 +1,131 @@
+"""What the charts have in common: colours, a new figure, axes, and labels that keep apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timezone
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "BLUE", "GREY", "ORANGE", "PALETTE", "axes", "drawable", "finish", "label_ends",
+    "spread_values", "utc_axis",
+]  # fmt: skip
+
+# The palette of Okabe and Ito without its yellow, which is too pale for lines.
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+BLUE, ORANGE = PALETTE[:2]
+GREY = "#7f7f7f"
+# Values further apart than this are unreadable on a linear axis.
+LINEAR_RATIO = 8.0
+
+
+def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> Axes:
+    """The axes to draw into: those given, or those of a new figure of this size in inches."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as missing:
+        raise ImportError(
+            f"plots.{name}() needs matplotlib: pip install 'boardlot[notebook]'", name=missing.name
+        ) from missing
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def finish(
+    ax: Axes,
+    title: str,
+    *,
+    empty: bool,
+    grid: Literal["both", "x", "y"] = "both",
+    pad: float = 6,
+) -> None:
+    """Title, so many points above the axes, a faint grid along these, and no box around them."""
+    ax.set_title(title, pad=pad)
+    if empty:
+        ax.set(xticks=[], yticks=[])
+        look = {"ha": "center", "va": "center", "color": GREY}
+        ax.text(0.5, 0.5, "nothing to show", transform=ax.transAxes, **look)  # type: ignore[arg-type]
+    ax.grid(axis=grid, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def utc_axis(ax: Axes) -> None:
+    """Dates along the x axis, in UTC, as short as they can be."""
+    from matplotlib import dates
+
+    locator = dates.AutoDateLocator(tz=timezone.utc)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    formatter = dates.ConciseDateFormatter(locator, tz=timezone.utc)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(formatter)
+
+
+def spread_values(ax: Axes, values: Iterable[float]) -> None:
+    """A logarithmic y axis with plain numbers where the values lie far apart."""
+    from matplotlib import ticker
+
+    above = [value for value in values if value > 0]
+    if not above or max(above) / min(above) <= LINEAR_RATIO:
+        return
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
+    """Write labels at the right edge, beside their values on the y axis, no two over each other.
+
+    Args:
+        ax: Axes with all data drawn: later changes of their limits move the values away.
+        ends: Label, value and colour of each.
+    """
+    # The scale of the axes is only known once they are laid out; no canvas is needed for that.
+    ax.figure.canvas.figure.draw_without_rendering()
+    low, high = ax.get_ylim()
+    to_axes = ax.transData + ax.transAxes.inverted()
+    wanted = sorted(
+        (float(to_axes.transform((0, value))[1]), label, colour) for label, value, colour in ends
+    )
+    line = 12 * ax.figure.get_dpi() / 72 / ax.get_window_extent().height
+    # Upwards from the lowest; then down again where the topmost would leave the chart.
+    places = [place for place, *_ in wanted]
+    for number in range(1, len(places)):
+        places[number] = max(places[number], places[number - 1] + line)
+    ceiling = 1.0
+    for number in reversed(range(len(places))):
+        places[number] = min(places[number], ceiling)
+        ceiling = places[number] - line
+    for place, (_, label, colour) in zip(places, wanted, strict=True):
+        ax.annotate(
+            label,
+            (1.0, place),
+            xycoords="axes fraction",
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            color=colour,
+            annotation_clip=False,
+        )
+    ax.set_ylim(low, high)
+
+
+def drawable(label: str) -> str:
+    """The label, or `""` where matplotlib's font lacks one of its characters."""
+    return label if all(map(_has_glyph, set(label))) else ""
+
+
+@lru_cache(maxsize=4096)
+def _has_glyph(char: str) -> bool:
+    from matplotlib import font_manager
+
+    file = font_manager.findfont(font_manager.FontProperties())
+    return bool(font_manager.get_font(file).get_char_index(ord(char)))

@@ -1,0 +1,96 @@
+"""What the charts read: columns of records or of a frame, as plain Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+from boardlot.errors import ConfigError
+
+__all__ = ["day", "moment", "number", "rows", "text", "units"]
+
+MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+def rows(
+    source: Any, names: Sequence[str], *, optional: Sequence[str] = ()
+) -> Iterable[tuple[Any, ...]]:
+    """The values of these columns and then of the optional ones, which may be absent: `None`.
+
+    Raises:
+        ConfigError: A column that is not optional is missing.
+    """
+    columns = _columns(source)
+    if columns is None:
+        return (_fields(row, names, optional) for row in source)
+    if absent := [name for name in names if name not in columns]:
+        raise ConfigError(f"the frame has no column {', '.join(absent)}")
+    values = [_values(source, name) if name in columns else None for name in (*names, *optional)]
+    # Only an optional column may be None, and a chart always needs one that is not.
+    count = len(next(column for column in values if column is not None))
+    return zip(*(column or [None] * count for column in values), strict=True)
+
+
+def units(source: Any) -> dict[str, str]:
+    """The declared units of records; frames have none, though polars' have a `schema` as well."""
+    schema = () if _columns(source) is not None else getattr(source, "schema", None) or ()
+    return {field.name: field.unit for field in schema}
+
+
+def moment(value: Any, unit: str = "us") -> datetime | None:
+    """The point in time that a frame holds, or that the service sent as a count since 1970."""
+    if isinstance(value, datetime):
+        # NaT is a datetime too, the only one that differs from itself.
+        return value if value == value else None
+    if value in (None, "", 0, "0") or value != value:
+        return None
+    past = timedelta(microseconds=int(value) * MICROS[unit])
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + past
+
+
+def day(value: Any) -> date | None:
+    """The date that a frame holds, or that the service sent as `YYYY-MM-DD` or `YYYY/MM/DD`."""
+    if isinstance(value, datetime):
+        return value.date() if value == value else None
+    if isinstance(value, date):
+        return value
+    if value in (None, "", "--") or value != value:
+        return None
+    try:
+        return date.fromisoformat(str(value).replace("/", "-"))
+    except ValueError:
+        raise ConfigError(f"{value!r} is no date; a date is such as '2026-01-31'") from None
+
+
+def number(value: Any) -> float | None:
+    """The number that a frame holds, or that the service sent as text."""
+    return None if value in (None, "") or value != value else float(value)
+
+
+def text(value: Any) -> str:
+    """The text, or `""` where there is none."""
+    return "" if value is None or value != value else str(value)
+
+
+def _columns(source: Any) -> Sequence[str] | None:
+    """The names of a frame's columns; `None` for records."""
+    # A pyarrow Table calls the data `columns`.
+    names = getattr(source, "column_names", None)
+    if names is None and hasattr(source, "columns"):
+        names = list(source.columns)
+    return names
+
+
+def _values(frame: Any, name: str) -> list[Any]:
+    column = frame[name]
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
+def _fields(
+    row: Mapping[str, Any], names: Sequence[str], optional: Sequence[str]
+) -> tuple[Any, ...]:
+    for name in names:
+        if name not in row:
+            raise ConfigError(f"a row has no field {name}: {', '.join(row)}")
+    return tuple(row.get(name) for name in (*names, *optional))

@@ -1,0 +1,31 @@
+//! The one service that credentials are for.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+use crate::error::{Error, Result};
+
+/// The service's address: unknown until the first client uses the credentials, and then fixed. A
+/// signature covers neither host nor nonce, so what one service was sent, it could send on to
+/// another that knows the same key.
+#[derive(Debug, Default)]
+pub struct Origin(ArcSwapOption<String>);
+
+impl Origin {
+    pub fn get(&self) -> Option<Arc<String>> {
+        self.0.load_full()
+    }
+
+    /// Makes it this service; another one is refused.
+    pub fn bind(&self, origin: &str) -> Result<()> {
+        self.0.rcu(|known| known.clone().or_else(|| Some(Arc::new(origin.to_owned()))));
+        match self.get() {
+            Some(known) if *known != origin => Err(Error::config(format!(
+                "auth: these credentials are in use for {known} and are not sent to {origin}; make \
+                 others for that"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the sender tells about its work: the facts that logs and hooks are made of, no secret among
+//! them.
+
+use std::{fmt, future::Future, pin::Pin, time::Duration};
+
+use tokio::time::Instant;
+
+use super::Received;
+use crate::error::Result;
+
+/// Is told of each event of a sender before that goes on.
+pub trait Observer: fmt::Debug + Send + Sync {
+    /// Whether anybody listens just now; nothing is made of an event where nobody does.
+    fn listens(&self) -> bool;
+
+    fn observe(&self, event: Event) -> Observed<'_>;
+}
+
+pub type Observed<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// What happened to a request.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub method: String,
+    /// The path without the query, which may hold what is nobody's business.
+    pub path: String,
+    /// 1 for the first time that a call is sent.
+    pub attempt: u32,
+    pub what: What,
+}
+
+#[derive(Debug, Clone)]
+pub enum What {
+    Sending,
+    /// The whole answer came.
+    Answered {
+        status: u16,
+        duration: Duration,
+    },
+    /// No answer came.
+    Failed {
+        error: String,
+        duration: Duration,
+    },
+    Retrying {
+        wait: Duration,
+        reason: String,
+    },
+    /// It would be tried again, had not too many retries failed before it.
+    QuotaUsedUp {
+        reason: String,
+    },
+    /// The service asks for fewer requests on this path: so many a second from now on.
+    Slowed {
+        per_second: f64,
+    },
+    /// The service's clock is ahead of this machine's by so much.
+    ClockCorrected {
+        offset_ms: i64,
+    },
+    TokenRefreshed,
+    TokenNotRefreshed {
+        reason: String,
+    },
+}
+
+/// A request on its way, for those who watch.
+#[derive(Debug)]
+pub struct Watched<'a> {
+    observer: &'a dyn Observer,
+    method: &'a str,
+    path: &'a str,
+    attempt: u32,
+    started: Instant,
+}
+
+impl<'a> Watched<'a> {
+    /// Nothing where nobody watches.
+    pub fn new(
+        observer: Option<&'a dyn Observer>,
+        method: &'a str,
+        path: &'a str,
+        attempt: u32,
+    ) -> Option<Self> {
+        let observer = observer.filter(|observer| observer.listens())?;
+        Some(Watched { observer, method, path, attempt, started: Instant::now() })
+    }
+
+    pub async fn tell(&self, what: What) {
+        let event = Event {
+            method: self.method.to_owned(),
+            path: self.path.to_owned(),
+            attempt: self.attempt,
+            what,
+        };
+        self.observer.observe(event).await;
+    }
+
+    /// How the request ended that began when this was made.
+    pub async fn tell_end(&self, outcome: &Result<Received>) {
+        let duration = self.started.elapsed();
+        let what = match outcome {
+            Ok(received) => What::Answered { status: received.status().as_u16(), duration },
+            Err(error) => What::Failed { error: error.to_string(), duration },
+        };
+        self.tell(what).await;
+    }
+}

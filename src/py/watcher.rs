@@ -1,0 +1,287 @@
+//! What happens to requests, told to Python: its `logging`, and a client's `on_request` and
+//! `on_response`.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyDict};
+
+use super::{bridge::attach, errors::raise};
+use crate::{
+    error::Error,
+    http::{Event, Observed, Observer, What},
+};
+
+/// The observer of a client: its two hooks, besides the loggers of the process.
+#[derive(Default)]
+pub struct Watcher(Arc<Hooks>);
+
+#[derive(Default)]
+struct Hooks {
+    on_request: Option<Py<PyAny>>,
+    on_response: Option<Py<PyAny>>,
+}
+
+impl Watcher {
+    pub fn new(
+        on_request: Option<Bound<'_, PyAny>>,
+        on_response: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let callable = |name: &str, hook: Option<Bound<'_, PyAny>>| match hook {
+            Some(hook) if !hook.is_callable() => {
+                let shown = hook.get_type().to_string();
+                Err(raise(hook.py(), Error::argument(name, &shown, "a function of one argument")))
+            }
+            hook => Ok(hook.map(Bound::unbind)),
+        };
+        Ok(Watcher(Arc::new(Hooks {
+            on_request: callable("on_request", on_request)?,
+            on_response: callable("on_response", on_response)?,
+        })))
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Watcher(..)")
+    }
+}
+
+impl Observer for Watcher {
+    fn listens(&self) -> bool {
+        self.0.on_request.is_some()
+            || self.0.on_response.is_some()
+            || LISTENING.load(Ordering::Relaxed) != 0
+    }
+
+    /// The request waits until Python has been told: what a hook or a log line says has then
+    /// happened in that order.
+    fn observe(&self, event: Event) -> Observed<'_> {
+        let hooks = self.0.clone();
+        Box::pin(async move {
+            // Hooks may take their time, and the runtime's own threads never touch the interpreter.
+            let told = tokio::task::spawn_blocking(move || {
+                attach(|py| {
+                    if let Err(error) = hooks.call(py, &event).and_then(|()| log(py, &event)) {
+                        // A hook that fails is reported, and the request goes on.
+                        error.write_unraisable(py, None);
+                    }
+                    Ok(())
+                })
+            });
+            // At the end of the program nobody is told any more.
+            drop(told.await);
+        })
+    }
+}
+
+impl Hooks {
+    fn call(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
+        let (status, duration, error) = match &event.what {
+            What::Sending => {
+                if let Some(hook) = &self.on_request {
+                    hook.call1(py, (RequestEvent::of(event),))?;
+                }
+                return Ok(());
+            }
+            What::Answered { status, duration } => (Some(*status), duration, None),
+            What::Failed { error, duration } => (None, duration, Some(error.clone())),
+            _ => return Ok(()),
+        };
+        if let Some(hook) = &self.on_response {
+            let RequestEvent { method, path, attempt } = RequestEvent::of(event);
+            let duration = duration.as_secs_f64();
+            hook.call1(py, (ResponseEvent { method, path, attempt, status, duration, error },))?;
+        }
+        Ok(())
+    }
+}
+
+/// A request that is about to be sent: what `Client(on_request=...)` is called with.
+#[pyclass(frozen, get_all, module = "boardlot._core")]
+pub struct RequestEvent {
+    /// The HTTP method.
+    method: String,
+    /// The path, without the query.
+    path: String,
+    /// 1 for the first time that a call is sent, and one more each time that it is sent again.
+    attempt: u32,
+}
+
+/// A request that has ended: what `Client(on_response=...)` is called with.
+#[pyclass(frozen, get_all, module = "boardlot._core")]
+pub struct ResponseEvent {
+    /// The HTTP method.
+    method: String,
+    /// The path, without the query.
+    path: String,
+    /// 1 for the first time that a call is sent, and one more each time that it is sent again.
+    attempt: u32,
+    /// The HTTP status; None where no answer came.
+    status: Option<u16>,
+    /// Seconds from the first byte sent to the last of the answer.
+    duration: f64,
+    /// Why no answer came; None where one did, whatever it said.
+    error: Option<String>,
+}
+
+impl RequestEvent {
+    fn of(event: &Event) -> Self {
+        let Event { method, path, attempt, .. } = event.clone();
+        RequestEvent { method, path, attempt }
+    }
+}
+
+#[pymethods]
+impl RequestEvent {
+    fn __repr__(&self) -> String {
+        format!("RequestEvent({} {}, attempt {})", self.method, self.path, self.attempt)
+    }
+}
+
+#[pymethods]
+impl ResponseEvent {
+    fn __repr__(&self) -> String {
+        let end = match (&self.status, &self.error) {
+            (Some(status), _) => status.to_string(),
+            (None, Some(error)) => error.clone(),
+            (None, None) => String::new(),
+        };
+        let Self { method, path, attempt, duration, .. } = self;
+        format!("ResponseEvent({method} {path} -> {end}, {duration:.3} s, attempt {attempt})")
+    }
+}
+
+/// The loggers, each with its level in Python's numbers.
+#[derive(Clone, Copy)]
+enum Logger {
+    Http,
+    Retry,
+    Auth,
+}
+
+const DEBUG: u8 = 10;
+const INFO: u8 = 20;
+
+impl Logger {
+    const ALL: [Logger; 3] = [Logger::Http, Logger::Retry, Logger::Auth];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Logger::Http => "boardlot.http",
+            Logger::Retry => "boardlot.retry",
+            Logger::Auth => "boardlot.auth",
+        }
+    }
+
+    const fn level(self) -> u8 {
+        match self {
+            Logger::Http => DEBUG,
+            Logger::Retry | Logger::Auth => INFO,
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    fn get(self, py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+        static HTTP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static RETRY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static AUTH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let place = match self {
+            Logger::Http => &HTTP,
+            Logger::Retry => &RETRY,
+            Logger::Auth => &AUTH,
+        };
+        place
+            .get_or_try_init(py, || {
+                let logging = py.import("logging")?;
+                Ok(logging.call_method1("getLogger", (self.name(),))?.unbind())
+            })
+            .map(|logger| logger.bind(py))
+    }
+}
+
+/// Which loggers want what they are told, a bit each: asked when a call begins, since the
+/// runtime's threads cannot ask.
+static LISTENING: AtomicU8 = AtomicU8::new(0);
+
+/// Looks whether anybody wants log lines. A program that never imported `logging` does not, and
+/// importing it for this would take longer than importing boardlot.
+pub fn look_at_logging(py: Python<'_>) {
+    LISTENING.store(listening(py).unwrap_or_default(), Ordering::Relaxed);
+}
+
+fn listening(py: Python<'_>) -> PyResult<u8> {
+    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let modules: &Bound<'_, PyDict> = MODULES.import(py, "sys", "modules")?;
+    if !modules.contains(intern!(py, "logging"))? {
+        return Ok(0);
+    }
+    let mut bits = 0;
+    for logger in Logger::ALL {
+        let enabled = logger.get(py)?.call_method1(intern!(py, "isEnabledFor"), (logger.level(),));
+        if enabled?.is_truthy()? {
+            bits |= logger.bit();
+        }
+    }
+    Ok(bits)
+}
+
+fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
+    let Event { method, path, attempt, what } = event;
+    let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
+    let facts = PyDict::new(py);
+    let (logger, text) = match what {
+        What::Sending => return Ok(()),
+        What::Answered { status, duration } => {
+            facts.set_item("status", status)?;
+            facts.set_item("duration", duration.as_secs_f64())?;
+            (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
+        }
+        What::Failed { error, duration } => {
+            facts.set_item("status", py.None())?;
+            facts.set_item("duration", duration.as_secs_f64())?;
+            (Logger::Http, format!("{method} {path} -> no answer in {}: {error}", ms(duration)))
+        }
+        What::Retrying { wait, reason } => {
+            (Logger::Retry, format!("{method} {path} is sent again in {}: {reason}", ms(wait)))
+        }
+        What::QuotaUsedUp { reason } => (
+            Logger::Retry,
+            format!("{method} {path} is not sent again, since too many retries failed: {reason}"),
+        ),
+        What::Slowed { per_second } => (
+            Logger::Retry,
+            format!("{method} {path} is refused for frequency: {per_second:.1} a second from now"),
+        ),
+        What::ClockCorrected { offset_ms } => (
+            Logger::Auth,
+            format!("the service's clock is {offset_ms} ms ahead of this one: signing by that"),
+        ),
+        What::TokenRefreshed => (Logger::Auth, "the access token was refreshed".to_owned()),
+        What::TokenNotRefreshed { reason } => {
+            (Logger::Auth, format!("the access token was not refreshed: {reason}"))
+        }
+    };
+    if LISTENING.load(Ordering::Relaxed) & logger.bit() == 0 {
+        return Ok(());
+    }
+    facts.set_item("method", method)?;
+    facts.set_item("path", path)?;
+    facts.set_item("attempt", attempt)?;
+    let named = PyDict::new(py);
+    named.set_item("extra", facts)?;
+    let text =
+        if matches!(logger, Logger::Http) { format!("{text}, attempt {attempt}") } else { text };
+    // As an argument, so that no percent sign in it is read as a place for one.
+    logger.get(py)?.call_method("log", (logger.level(), "%s", text), Some(&named))?;
+    Ok(())
+}

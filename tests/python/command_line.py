@@ -1,0 +1,97 @@
+"""The command as users run it: a process of its own, before a sandbox, in a pipe or a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import boardlot as bl
+
+COMMAND = [sys.executable, "-m", "boardlot"]
+ACCOUNT = "281756"
+
+
+class Screen(NamedTuple):
+    """What a terminal got, and how the command ended."""
+
+    text: str
+    status: int
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+
+class Service:
+    """A sandbox, and the profile `live` that leads to it."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.sandbox = bl.Sandbox(**{"seed": 7, **options})
+        key = bl.generate_key()
+        self.key_id = self.sandbox.upload_key(key.public_pem)
+        self.key_file = folder / "key.pem"
+        self.key_file.write_text(key.private_pem)
+        self.key_file.chmod(0o600)
+        (folder / "boardlot").mkdir()
+        (folder / "boardlot" / "config.toml").write_text(
+            f'[profiles.live]\nbase_url = "{self.sandbox.base_url}"\n'
+            f'auth = {{ kind = "api_key", key_id = "{self.key_id}", '
+            f'private_key = "{self.key_file}" }}\n'
+        )
+        self.environment = {
+            **os.environ,
+            "XDG_CONFIG_HOME": str(folder),
+            "PYTHONIOENCODING": "utf-8",
+            "TERM": "xterm-256color",
+        }
+        self.environment.pop("NO_COLOR", None)
+
+    def start(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+        """The command with the profile, its stdout and stderr in pipes."""
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        env = {**self.environment, **how.pop("env", {})}
+        return subprocess.Popen([*COMMAND, "--profile", "live", *arguments], env=env, **how)
+
+    def run(self, *arguments: str, **how: Any) -> subprocess.CompletedProcess[bytes]:
+        with self.start(*arguments, **how) as process:
+            out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def rows(self, *arguments: str) -> bytes:
+        done = self.run(*arguments)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    def terminal(self, *arguments: str, columns: int = 80, **environment: str) -> Screen:
+        """The command in a terminal of its own, of so many columns."""
+        ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        streams = {"stdin": its, "stdout": its, "stderr": its}
+        with self.start(*arguments, env=environment, **streams) as process:
+            os.close(its)
+            text = _read_all(ours)
+        os.close(ours)
+        return Screen(text.replace("\r\n", "\n"), process.returncode)
+
+    def close(self) -> None:
+        self.sandbox.close()
+
+
+def _read_all(terminal: int) -> str:
+    parts = []
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # Linux says so when the other end is closed.
+            break
+        if not part:
+            break
+        parts.append(part)
+    return b"".join(parts).decode()

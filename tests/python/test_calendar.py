@@ -1,0 +1,242 @@
+"""The calendar of IPOs: which fields are events, their order, frames, and iCalendar."""
+
+import asyncio
+import sys
+from datetime import date, datetime, timezone
+from typing import Any
+
+import boardlot as bl
+import pytest
+from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
+
+MARKETS = ("hk", "us", "cn", "sg", "my")
+STAMP = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=timezone.utc)  # type: ignore[misc,arg-type]
+
+
+class Listed(list):  # type: ignore[type-arg]
+    """Records of a market's list, already typed."""
+
+    def to_dicts(self, *, typed: bool) -> list[dict[str, Any]]:
+        assert typed
+        return list(self)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+def found(market: str, **fields: Any) -> list[tuple[Any, ...]]:
+    ipo = {"code": "HK.02799", "name": "ROBOTICS", **fields}
+    rows = IpoCalendar.of(market, Listed([ipo]))
+    return [(row["event"], row["date"], row["time"], row["field"]) for row in rows]
+
+
+def test_hong_kong_has_five_events_with_the_services_own_dates() -> None:
+    noon = utc(2026, 11, 23, 4)
+    assert found(
+        "hk",
+        apply_start_timestamp=utc(2026, 11, 19, 1),
+        apply_end_time=date(2026, 11, 23),
+        apply_end_timestamp=noon,
+        lucky_time=date(2026, 11, 25),
+        lucky_timestamp=None,
+        dark_trade_date=date(2026, 11, 26),
+        dark_trade_start_timestamp=utc(2026, 11, 26, 8, 15),
+        list_time=date(2026, 11, 27),
+        list_timestamp=utc(2026, 11, 26, 16),
+    ) == [
+        ("opening", date(2026, 11, 19), utc(2026, 11, 19, 1), "apply_start_timestamp"),
+        ("closing", date(2026, 11, 23), noon, "apply_end_time"),
+        ("ballot", date(2026, 11, 25), None, "lucky_time"),
+        ("grey_market", date(2026, 11, 26), utc(2026, 11, 26, 8, 15), "dark_trade_date"),
+        ("listing", date(2026, 11, 27), utc(2026, 11, 26, 16), "list_time"),
+    ]
+
+
+def test_a_date_is_that_of_the_markets_own_clock() -> None:
+    # Half past eleven in the evening of New York's summer, and the next morning in Shanghai.
+    late = utc(2026, 7, 2, 3, 30)
+    assert found("us", apply_end_timestamp=late)[0][:2] == ("closing", date(2026, 7, 1))
+    late = utc(2026, 7, 1, 16, 30)
+    assert found("cn", apply_timestamp=late)[0][:2] == ("opening", date(2026, 7, 2))
+
+
+def test_what_a_market_does_not_list_is_no_event() -> None:
+    everything = {
+        name: utc(2026, 11, 19, 1)
+        for name in (
+            "apply_timestamp", "apply_start_timestamp", "apply_end_timestamp", "draw_timestamp",
+            "lucky_timestamp", "winning_timestamp", "dark_trade_start_timestamp", "list_timestamp",
+        )
+    }  # fmt: skip
+    events = {
+        market: sorted(event for event, *_ in found(market, **everything)) for market in MARKETS
+    }
+    assert events == {
+        "hk": ["ballot", "closing", "grey_market", "listing", "opening"],
+        "us": ["ballot", "closing", "listing", "opening"],
+        "cn": ["ballot", "listing", "opening"],
+        "sg": ["closing", "listing", "opening"],
+        "my": ["ballot", "closing", "draw", "listing", "opening"],
+    }
+    assert all(found(market) == [] for market in MARKETS)
+
+
+def test_prices_are_a_range_or_one_and_never_zero() -> None:
+    def prices(market: str, **fields: Any) -> tuple[Any, ...]:
+        ipo = {"code": "X.1", "name": "X", "list_time": date(2026, 1, 1), **fields}
+        row = IpoCalendar.of(market, Listed([ipo]))[0]
+        return row["currency"], row["price_min"], row["price_max"], row["price"]
+
+    assert prices("hk", ipo_price_min=15.2, ipo_price_max=15.6, list_price=0.0) == (
+        "HKD", 15.2, 15.6, None,
+    )  # fmt: skip
+    assert prices("hk", ipo_price_min=1.0, ipo_price_max=2.0, list_price=1.5)[-1] == 1.5
+    assert prices("cn", ipo_price=35.24) == ("CNY", None, None, 35.24)
+    assert prices("my", ipo_price=0.795, currency="MYR") == ("MYR", None, None, 0.795)
+    assert prices("sg", ipo_price_min=0.7) == ("SGD", 0.7, None, None)
+    assert prices("us") == ("USD", None, None, None)
+
+
+def test_the_calendar_holds_every_ipo_of_every_market_by_date(sandbox: bl.Sandbox) -> None:
+    client = sandbox.client()
+    calendar = ipo_calendar(client)
+    assert [row["date"] for row in calendar] == sorted(row["date"] for row in calendar)
+    for market in MARKETS:
+        kind = bl.CnIpoRequest.ALL if market == "cn" else None
+        listed = {ipo["code"] for ipo in client.ipo_list(market, request_type=kind)}
+        assert {row["code"] for row in calendar if row["market"] == market} == listed
+
+
+def test_it_reads_like_records(sandbox: bl.Sandbox) -> None:
+    calendar = ipo_calendar(sandbox.client(), "hk")
+    assert calendar == list(calendar) == calendar.to_dicts()
+    assert calendar[1:3] == [calendar[1], calendar[2]] and calendar[-1] in calendar
+    assert isinstance(calendar[:2], IpoCalendar)
+    calendar[0]["code"] = "changed"
+    assert calendar[0]["code"] != "changed"
+    assert f"{len(calendar)} rows × 11 columns" in repr(calendar)
+    assert "<table" in calendar._repr_html_() and "timestamp (ms)" in calendar._repr_html_()
+
+
+def test_frames_have_the_types_of_records(sandbox: bl.Sandbox) -> None:
+    pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    pa = pytest.importorskip("pyarrow")
+    calendar = ipo_calendar(sandbox.client(), ["us", "cn"])
+    for rows in (calendar, calendar[:0]):
+        frame = rows.to_pandas()
+        assert frame.columns.tolist() == [field.name for field in rows.schema]
+        assert str(frame["date"].dtype) == "datetime64[ms]"
+        assert str(frame["time"].dtype) == "datetime64[ms, UTC]"
+        assert str(frame["price"].dtype) == "float64"
+        assert len(frame) == len(rows)
+        assert rows.to_polars().schema["time"] == pl.Datetime("ms", "UTC")
+        assert rows.to_polars().to_dicts() == rows.to_arrow().to_pylist() == rows.to_dicts()
+        assert pa.table(rows).schema.field("date").type == pa.date32()
+
+
+def test_polars_needs_no_pyarrow(sandbox: bl.Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("polars")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert ipo_calendar(sandbox.client(), "sg").to_polars().height
+
+
+def test_async_gives_the_same(sandbox: bl.Sandbox) -> None:
+    async def fetched() -> IpoCalendar:
+        async with sandbox.async_client() as client:
+            return await ipo_calendar_async(client)
+
+    assert asyncio.run(fetched()) == ipo_calendar(sandbox.client())
+
+
+def test_an_unknown_market_is_refused_before_anything_is_sent() -> None:
+    client = bl.Client("http://127.0.0.1:9")
+    with pytest.raises(bl.ConfigError, match="a market is 'jp'; allowed is one of hk, us, cn"):
+        ipo_calendar(client, ["hk", "jp"])
+    with pytest.raises(bl.ConfigError, match="on_error is 'skip'"):
+        ipo_calendar(client, on_error="skip")  # type: ignore[arg-type]
+
+
+class HalfDown:
+    """A client whose market `us` is down."""
+
+    def __init__(self, client: bl.Client) -> None:
+        self.client = client
+
+    def ipo_list(self, market: Any, *, request_type: Any) -> Any:
+        if market == "us":
+            raise bl.ServiceError("down")
+        return self.client.ipo_list(market, request_type=request_type)
+
+
+class HalfDownAsync(HalfDown):
+    async def ipo_list(self, market: Any, *, request_type: Any) -> Any:
+        return super().ipo_list(market, request_type=request_type)
+
+
+def test_the_markets_that_failed_are_collected_or_the_first_is_raised(sandbox: bl.Sandbox) -> None:
+    client: Any = HalfDown(sandbox.client())
+    later: Any = HalfDownAsync(sandbox.client())
+    for calendar in (
+        ipo_calendar(client, on_error="collect"),
+        asyncio.run(ipo_calendar_async(later, on_error="collect")),
+    ):
+        assert {row["market"] for row in calendar} == {"hk", "cn", "sg", "my"}
+        assert isinstance(calendar.errors["us"], bl.ServiceError) and len(calendar.errors) == 1
+    with pytest.raises(bl.ServiceError, match="down"):
+        ipo_calendar(client)
+    with pytest.raises(bl.ServiceError, match="down"):
+        asyncio.run(ipo_calendar_async(later))
+
+
+def test_icalendar_has_times_in_utc_and_whole_days_where_only_the_day_is_known() -> None:
+    icalendar = pytest.importorskip("icalendar")
+    ipo = {
+        "code": "SG.BLU",
+        "name": "Blue; Logistics, Ltd\n" + "海峡蓝物流" * 12,
+        "apply_end_timestamp": utc(2026, 11, 23, 4),
+        "list_time": date(2026, 11, 26),
+        "list_timestamp": utc(2026, 11, 25, 16),
+        "ipo_price_min": 0.68,
+        "ipo_price_max": 0.73,
+    }
+    text = IpoCalendar.of("sg", Listed([ipo])).to_ical(STAMP)
+    assert all(len(line) <= 75 for line in text.split(b"\r\n")) and text.endswith(b"\r\n")
+    closing, listing = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    assert closing["dtstart"].dt == utc(2026, 11, 23, 4)
+    assert listing["dtstart"].dt == date(2026, 11, 26)
+    assert (
+        closing["summary"] == f"SG.BLU Blue; Logistics, Ltd{'海峡蓝物流' * 12}: subscription closes"
+    )
+    assert closing["description"] == "Price range: SGD 0.68 to 0.73"
+    assert closing["dtstamp"].dt == STAMP
+    assert (closing["uid"], listing["uid"]) == (
+        "SG.BLU-closing@ipos.boardlot",
+        "SG.BLU-listing@ipos.boardlot",
+    )
+
+
+def test_icalendar_ids_stay_and_differ(sandbox: bl.Sandbox) -> None:
+    icalendar = pytest.importorskip("icalendar")
+    texts = [ipo_calendar(sandbox.client()).to_ical(STAMP) for _ in range(2)]
+    assert texts[0] == texts[1]
+    ids = [event["uid"] for event in icalendar.Calendar.from_ical(texts[0]).walk("VEVENT")]
+    assert len(ids) == len(set(ids)) == len(ipo_calendar(sandbox.client()))
+
+
+def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("icalendar")
+    with pytest.raises(bl.ConfigError, match="stamp is naive"):
+        IpoCalendar([]).to_ical(datetime(2026, 1, 1))
+    monkeypatch.setitem(sys.modules, "icalendar", None)
+    with pytest.raises(ImportError, match=r"needs icalendar: pip install 'boardlot\[calendar\]'"):
+        IpoCalendar([]).to_ical(STAMP)

@@ -1,0 +1,176 @@
+"""Dask frames as Parquet: whole files only, and a rerun that fetches what is missing."""
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boardlot as bl
+import pytest
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+
+from boardlot.dask import from_keys, from_range, write_missing  # noqa: E402
+
+SYMBOLS = ["HK.00700", "US.AAPL", "SG.D05", "HK.00005"]
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def client(sandbox, tmp_path):
+    made = bl.generate_key()
+    key_file = tmp_path / "key.pem"
+    key_file.touch(mode=0o600)
+    key_file.write_text(made.private_pem)
+    auth = bl.ApiKey(sandbox.upload_key(made.public_pem), key_file)
+    return bl.Client(sandbox.base_url, auth=auth)
+
+
+@pytest.fixture
+def one_by_one():
+    """Partitions one after another in this process, where a test can make them fail."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def dividends(client: Any, **options: Any) -> Any:
+    return from_keys(client, "dividends", SYMBOLS, npartitions=4, **options)
+
+
+def fetched(sandbox: bl.Sandbox, since: int) -> int:
+    return sum("dividends" in request.path for request in sandbox.requests[since:])
+
+
+def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, tmp_path) -> None:
+    import duckdb
+    import pandas
+    import polars
+    from distributed import Client, LocalCluster
+
+    now = client.server_time()
+    span = {"start": now - timedelta(days=60), "end": now, "npartitions": 5}
+    frame = from_range(client, "fills_history", acc_id="281756", trd_market="HK", **span)
+    folder = tmp_path / "fills"
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster):
+        written = write_missing(frame, folder)
+        assert write_missing(frame, folder) == []
+    assert written == sorted(folder.iterdir()) and len(written) == 5
+    local = client.fills_history("281756", "HK", start=span["start"], end=span["end"]).to_pandas()
+    for read in (
+        pandas.read_parquet(folder),
+        polars.read_parquet(folder).to_pandas(),
+        duckdb.sql(f"select * from '{folder}/*.parquet'").df(),
+        dask.dataframe.read_parquet(folder).compute(),
+    ):
+        assert sorted(read["deal_id"]) == sorted(local["deal_id"])
+        assert read.columns.tolist() == local.columns.tolist()
+    times = polars.read_parquet(folder)["updated_time"]
+    assert times.dtype == polars.Datetime("us", "UTC")
+
+
+MAKE_PARTS = """
+import sys, tempfile, boardlot as bl
+from boardlot.dask import from_keys, from_range, write_missing
+client = bl.Client(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]), rate_limit=900, timeout=7)
+keys = from_keys(client, "dividends", ["HK.00700"], npartitions=1, concurrency=2)
+now = int(sys.argv[4])
+span = {"start": now - 10**12, "end": now, "npartitions": 3, "page_size": 20}
+fills = from_range(client, "fills_history", acc_id=281756, trd_market="HK", **span)
+for frame in (keys, fills, fills[fills["qty"] > 500]):
+    with tempfile.TemporaryDirectory() as folder:
+        print(*(path.name for path in write_missing(frame, folder)))
+"""
+
+
+def test_a_rerun_in_another_process_and_at_another_pace_is_the_same(client, tmp_path) -> None:
+    """The names of the parts are the same, wherever and however they are fetched."""
+    auth = client.__reduce__()[1][1]["auth"]
+    now = int(client.server_time().timestamp()) * 10**6
+    keys = from_keys(client, "dividends", ["HK.00700"], npartitions=1)
+    span = {"start": now - 10**12, "end": now, "npartitions": 3}
+    fills = from_range(client, "fills_history", acc_id="281756", trd_market="HK", **span)
+    frames = [keys, fills, fills[fills["qty"] > 500]]
+    mine = [
+        [path.name for path in write_missing(frame, tmp_path / str(place))]
+        for place, frame in enumerate(frames)
+    ]
+    script = [MAKE_PARTS, client.base_url, auth.key_id, str(tmp_path / "key.pem"), str(now)]
+    ran = subprocess.run(
+        [sys.executable, "-c", *script], capture_output=True, check=True, text=True
+    )
+    assert [line.split() for line in ran.stdout.splitlines()] == mine
+    assert len({names[0] for names in mine}) == 3
+
+
+def test_a_rerun_fetches_only_what_is_missing(sandbox, client, tmp_path, one_by_one) -> None:
+    written = write_missing(dividends(client), tmp_path / "parts")
+    assert [path.name[:10] for path in written] == [f"part-0000{place}" for place in range(4)]
+    before = written[0].stat().st_mtime_ns
+    written[1].unlink()
+    written[3].unlink()
+    since = len(sandbox.requests)
+    again = bl.Client(client.base_url, auth=client.__reduce__()[1][1]["auth"], rate_limit=100)
+    assert write_missing(dividends(again, concurrency=2), tmp_path / "parts") == written[1::2]
+    assert fetched(sandbox, since) == 2
+    assert written[0].stat().st_mtime_ns == before
+
+
+def test_a_partition_that_breaks_off_leaves_no_file(
+    sandbox, client, tmp_path, one_by_one, monkeypatch
+) -> None:
+    import pandas as pd
+
+    whole = pd.DataFrame.to_parquet
+    calls: list[Any] = []
+
+    def full_disk(frame: Any, path: Any, **options: Any) -> Any:
+        calls.append(path)
+        whole(frame, path, **options)
+        if len(calls) == 2:
+            Path(path).write_bytes(Path(path).read_bytes()[:100])
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full_disk)
+    folder = tmp_path / "parts"
+    with pytest.raises(OSError, match="No space left"):
+        write_missing(dividends(client), folder)
+    (kept,) = folder.iterdir()
+    assert kept.name.startswith("part-") and kept.suffix == ".parquet"
+    since = len(sandbox.requests)
+    assert len(write_missing(dividends(client), folder)) == 3
+    assert fetched(sandbox, since) == 3
+    assert len(pd.read_parquet(folder)) == len(client.fetch_many("dividends", SYMBOLS))
+
+
+def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one_by_one) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / ".part-00001-abc.writing").write_bytes(b"half")
+    assert len(write_missing(dividends(client), folder)) == 4
+    assert all(path.suffix == ".parquet" for path in folder.iterdir())
+
+
+def test_a_folder_of_another_frame_is_refused(sandbox, client, tmp_path, one_by_one) -> None:
+    write_missing(dividends(client), tmp_path)
+    since = len(sandbox.requests)
+    with pytest.raises(bl.ConfigError, match="holds parts of another frame, such as part-00000-"):
+        write_missing(from_keys(client, "dividends", SYMBOLS, npartitions=3), tmp_path)
+    assert fetched(sandbox, since) == 0
+
+
+def test_a_frame_made_from_another_can_be_written(client, tmp_path, one_by_one) -> None:
+    import pandas as pd
+
+    frame = dividends(client)
+    large = frame[frame["dividend_per_share"] > 1.0][["symbol", "dividend_per_share"]]
+    assert len(write_missing(large, tmp_path / "large")) == 4
+    assert write_missing(large, tmp_path / "large") == []
+    assert pd.read_parquet(tmp_path / "large")["dividend_per_share"].min() > 1.0

@@ -1,0 +1,79 @@
+"""The chart of dividends: years, units, plans, and several securities in one chart."""
+
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from boardlot import errors, plots
+
+figure = pytest.importorskip("matplotlib.figure")
+
+
+def paid(ex_date: Any, amount: Any = 1.5, **fields: Any) -> dict[str, Any]:
+    return {"dividend_per_share": amount, "ex_date": ex_date, **fields}
+
+
+def drawn(source: Any) -> Any:
+    return plots.dividends(source, figure.Figure(figsize=(8, 5)).add_subplot())
+
+
+def bars(axes: Any) -> dict[int, float]:
+    return {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches}
+
+
+def test_the_dividends_of_a_year_are_summed() -> None:
+    axes = drawn([paid("2026/09/29"), paid("2026/01/05", 0.25), paid("2024/01/05", 2)])
+    assert bars(axes) == {2024: 2.0, 2026: 1.75}
+    assert axes.get_title() == "3 dividends"
+
+
+def test_axes_tell_unit_and_time_zone() -> None:
+    axes = drawn([paid("2026/09/29", currency="HKD")])
+    assert axes.get_xlabel() == "Year of the ex-dividend date (market's own time zone)"
+    assert axes.get_ylabel() == "Cash dividend per share (HKD)"
+    assert (
+        drawn([paid("2026/09/29")]).get_ylabel() == "Cash dividend per share (reporting currency)"
+    )
+
+
+def test_plans_stand_hatched_on_top_of_what_is_settled() -> None:
+    rows = [paid("2026/09/29", process="Plan"), paid("2026/01/05", 1, process="Implementation")]
+    settled, planned = drawn(rows).patches
+    assert (settled.get_hatch(), planned.get_hatch()) == (None, "////")
+    assert (planned.get_y(), planned.get_height()) == (1.0, 1.5)
+
+
+def test_several_securities_get_a_line_each_and_labels_that_do_not_overlap() -> None:
+    rows = [
+        paid(f"{year}/05/05", 1 + place / 1e4, symbol=f"HK.{place}", currency="HKD")
+        for place in range(4)
+        for year in (2024, 2025)
+    ]
+    rows.append(paid("2025/05/05", 40, symbol="SH.600519"))
+    axes = drawn(rows)
+    assert len(axes.lines) == 5
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "Cash dividend per share (reporting currency of each)"
+    assert {text.get_text() for text in axes.texts} >= {"HK.0 (HKD)", "SH.600519"}
+    line = 12 / 72 * 100 / axes.get_window_extent().height
+    places = sorted(text.xy[1] for text in axes.texts)
+    assert all(high - low > 0.9 * line for low, high in pairwise(places))
+    assert places[-1] <= 1.0
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_records_draw_the_same(library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = [paid(date(2026, 9, 29)), paid(date(2025, 9, 29), 2.0), paid(None)]
+    frame = module.Table.from_pylist(rows) if library == "pyarrow" else module.DataFrame(rows)
+    assert bars(drawn(frame)) == {2026: 1.5, 2025: 2.0}
+
+
+def test_dividends_without_a_date_or_an_amount_are_left_out() -> None:
+    assert drawn([paid(""), paid("--"), paid("2026/01/05", None)]).get_title() == "0 dividends"
+
+
+def test_what_is_no_date_is_named() -> None:
+    with pytest.raises(errors.ConfigError, match="'soon' is no date"):
+        drawn([paid("soon")])

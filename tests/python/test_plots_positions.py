@@ -1,0 +1,74 @@
+"""The chart of positions: bars, hatches, units, and how many of them."""
+
+from typing import Any
+
+import pytest
+from boardlot import errors, plots
+
+figure = pytest.importorskip("matplotlib.figure")
+
+POSITIONS = [
+    {"symbol": "AAPL", "stock_name": "Apple", "pstn_type": 0, "profit_ratio": "10.03", "mv": "5"},
+    {"symbol": "NVDA", "stock_name": "NVIDIA", "pstn_type": 1, "profit_ratio": "-2.5", "mv": "-7"},
+    {"symbol": "00700", "stock_name": "TENCENT", "pstn_type": 0, "profit_ratio": "", "mv": "9"},
+]
+
+
+def drawn(source: Any, **options: Any) -> Any:
+    return plots.positions(source, figure.Figure(figsize=(8, 5)).add_subplot(), **options)
+
+
+def labels(axes: Any) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]
+
+
+def numbers(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_bars_stand_in_the_order_of_their_values_and_tell_them() -> None:
+    axes = drawn(POSITIONS)
+    assert labels(axes) == ["NVIDIA  NVDA", "Apple  AAPL"]
+    assert numbers(axes) == ["-2.50 %", "+10.03 %"]
+    assert axes.get_xlabel() == "P&L ratio (%)"
+    assert axes.get_title() == "2 positions, short ones hatched"
+
+
+def test_short_positions_are_hatched_and_losses_have_a_colour_of_their_own() -> None:
+    short, long = drawn(POSITIONS).patches
+    assert (short.get_hatch(), long.get_hatch()) == ("////", None)
+    assert short.get_facecolor() != long.get_facecolor()
+
+
+def test_another_value_is_shown_with_its_unit() -> None:
+    axes = drawn(POSITIONS, value="mv")
+    assert numbers(axes) == ["-7.00", "5.00", "9.00"]
+    assert axes.get_xlabel() == "Market value (trading currency of each position)"
+    with pytest.raises(errors.ConfigError, match="value is 'qty'; allowed is one of profit_ratio"):
+        drawn(POSITIONS, value="qty")
+
+
+def test_of_many_positions_those_of_the_largest_values_are_shown() -> None:
+    many = [{"symbol": str(place), "profit_ratio": str(place - 50)} for place in range(90)]
+    axes = drawn(many)
+    assert axes.get_title() == "40 of 90 positions"
+    assert labels(axes)[0] == "0" and labels(axes)[-1] == "89"
+
+
+def test_a_name_that_the_font_cannot_draw_is_left_out() -> None:
+    rows = [{"symbol": "00700", "stock_name": "\ue123腾讯", "profit_ratio": "1"}]
+    assert labels(drawn(rows)) == ["00700"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_records_draw_the_same(library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = [{**row, "mv": float(row["mv"])} for row in POSITIONS]
+    frame = module.Table.from_pylist(rows) if library == "pyarrow" else module.DataFrame(rows)
+    assert labels(drawn(frame, value="mv")) == labels(drawn(POSITIONS, value="mv"))
+
+
+def test_no_positions_say_so() -> None:
+    axes = drawn([])
+    assert axes.get_title() == "0 positions"
+    assert numbers(axes) == ["nothing to show"]

@@ -1,0 +1,60 @@
+"""Runs the notebooks from top to bottom and keeps what they show.
+
+Each runs in an empty folder, against the sandbox that it starts. Times of runs and versions of
+Python are not kept, so that nothing changes but what is shown; charts are kept small.
+"""
+
+import os
+from base64 import b64decode, b64encode
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from nbclient import NotebookClient
+from PIL import Image
+
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def run(path: Path) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a new run.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell has failed.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    with TemporaryDirectory() as sockets, TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        options = {"timeout": 300, "startup_timeout": 120, "record_timing": False}
+        client = NotebookClient(notebook, kernel_name="python3", resources=resources, **options)
+        manager = client.create_kernel_manager()
+        if os.name == "posix":
+            # The ports of a kernel are found free and bound later: another process may be first.
+            manager.transport, manager.ip = "ipc", str(Path(sockets) / "kernel")
+        client.execute()
+    notebook.metadata = METADATA
+    return notebook
+
+
+def shrink(notebook: nbformat.NotebookNode) -> None:
+    """Give its charts a palette of 64 colours, which a chart does not exceed to the eye."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                chart = Image.open(BytesIO(b64decode(output.data["image/png"]))).convert("RGB")
+                small = BytesIO()
+                chart.quantize(64, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+                output.data["image/png"] = b64encode(small.getvalue()).decode()
+
+
+if __name__ == "__main__":
+    for path in NOTEBOOKS:
+        print(path.name)
+        notebook = run(path)
+        shrink(notebook)
+        nbformat.write(notebook, path)
