@@ -27,8 +27,6 @@ use crate::{
 
 /// How many blocking calls of one client have a lane at once: each costs four file descriptors.
 const MOST: usize = 32;
-/// After such a rest, connections may have been closed by the other end.
-const REST: Duration = Duration::from_millis(250);
 /// A lane that nobody needed for so long is closed, with its connections.
 const IDLE_MAX: Duration = Duration::from_secs(90);
 
@@ -100,7 +98,8 @@ impl Engine {
         Ok(Engine { runtime, client, used: Instant::now() })
     }
 
-    /// Takes notice of what happened to its connections meanwhile: first the runtime, then they.
+    /// Takes notice of what happened meanwhile, lest a request goes into a connection that the other
+    /// end has closed: first the runtime does, then the connections.
     fn catch_up(&self) {
         self.runtime.block_on(async {
             yield_now().await;
@@ -133,9 +132,7 @@ impl Lanes {
                 engine
             }
         };
-        if engine.used.elapsed() > REST {
-            engine.catch_up();
-        }
+        engine.catch_up();
         Ok(Lane::Own(engine, self.clone()))
     }
 
@@ -169,5 +166,66 @@ impl Drop for Lanes {
         for engine in idle {
             self.close(engine);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn borrow(lanes: &Arc<Lanes>) -> Lane {
+        lanes.borrow(|| Ok(reqwest::Client::new())).expect("a lane")
+    }
+
+    fn count(lanes: &Lanes) -> usize {
+        lanes.count.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn calls_one_after_another_share_a_lane_with_its_client() {
+        let lanes = Lanes::new();
+        for _ in 0..3 {
+            let lane = borrow(&lanes);
+            assert!(lane.block_on(async { own_client().is_some() }));
+            lane.leave(true);
+        }
+        assert_eq!(count(&lanes), 1);
+    }
+
+    #[test]
+    fn a_lane_with_something_still_under_way_is_closed() {
+        let lanes = Lanes::new();
+        borrow(&lanes).leave(false);
+        assert_eq!(count(&lanes), 0);
+    }
+
+    #[test]
+    fn calls_beyond_the_most_lanes_use_the_shared_runtime() {
+        let lanes = Lanes::new();
+        let taken: Vec<Lane> = (0..MOST).map(|_| borrow(&lanes)).collect();
+        let beyond = borrow(&lanes);
+        assert!(matches!(beyond, Lane::Shared(_)));
+        assert!(beyond.block_on(async { own_client().is_none() }));
+        taken.into_iter().for_each(|lane| lane.leave(true));
+        assert!(matches!(borrow(&lanes), Lane::Own(..)));
+    }
+
+    #[test]
+    fn what_a_lane_started_beside_the_call_ends_with_it() {
+        let lanes = Lanes::new();
+        let lane = borrow(&lanes);
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        lane.block_on(async {
+            drop(tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(3600)).await;
+                drop(sender);
+            }));
+        });
+        lane.leave(false);
+        assert!(
+            receiver
+                .recv_timeout(Duration::from_secs(10))
+                .is_err_and(|error| { error == std::sync::mpsc::RecvTimeoutError::Disconnected })
+        );
     }
 }

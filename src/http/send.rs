@@ -335,7 +335,7 @@ impl Sender {
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
         for (name, value) in self.authorize(prepared, token)? {
-            let mut value = HeaderValue::from_str(&value)
+            let mut value = HeaderValue::try_from(value)
                 .map_err(|_| Error::config("the credentials are no usable header value"))?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
