@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         SimPosition,
         Fill,
     )
+    from .calendar import IpoCalendar
 
     Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]
     Day = str | date
@@ -423,6 +424,27 @@ class Client(_core.ClientBase):
         'HK.00700'
         """
         return self._fetch_many(method, keys, concurrency, on_error, progress)
+
+    def ipo_calendar(
+        self,
+        markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        *,
+        on_error: Literal["raise", "collect"] = "raise",
+    ) -> IpoCalendar:
+        """The subscribable and upcoming IPOs of several markets as one calendar.
+
+        One row for each event (opening, closing, ballot, listing and what else a market
+        tells) with its date, currency and the columns that the markets have in common; see
+        `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One
+        `ipo_list` a market. With `on_error="collect"` the markets that fail go into
+        `.errors`.
+
+        Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.
+
+        >>> client.ipo_calendar(["sg"])[0]["market"]
+        'sg'
+        """
+        return self._ipo_calendar(markets, on_error)
 
     def request(
         self,
@@ -861,6 +883,27 @@ class AsyncClient(_core.ClientBase):
         'HK.00700'
         """
         return await self._fetch_many(method, keys, concurrency, on_error, progress)
+
+    async def ipo_calendar(
+        self,
+        markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        *,
+        on_error: Literal["raise", "collect"] = "raise",
+    ) -> IpoCalendar:
+        """The subscribable and upcoming IPOs of several markets as one calendar.
+
+        One row for each event (opening, closing, ballot, listing and what else a market
+        tells) with its date, currency and the columns that the markets have in common; see
+        `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One
+        `ipo_list` a market. With `on_error="collect"` the markets that fail go into
+        `.errors`.
+
+        Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.
+
+        >>> (await client.ipo_calendar(["sg"]))[0]["market"]
+        'sg'
+        """
+        return await self._ipo_calendar(markets, on_error)
 
     async def request(
         self,

@@ -500,6 +500,7 @@ class ClientBase:
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None,
         body: dict[str, Any] | list[Any] | bytes | None,
     ) -> Any: ...
+    def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
     def _fetch_many(
         self,
         name: str,

@@ -46,6 +46,23 @@ pub enum ErrorKind {
     Store(String),
 }
 
+impl ErrorKind {
+    /// What it is, without a word of what the service said.
+    pub const fn in_short(&self) -> &'static str {
+        match self {
+            ErrorKind::Config(_) => "refused before it was sent",
+            ErrorKind::Transport { .. } => "no answer",
+            ErrorKind::Timeout(_) => "no answer in time",
+            ErrorKind::Protocol { .. } => "an answer of no documented form",
+            ErrorKind::Pagination(_) => "a cursor that comes again",
+            ErrorKind::Api(_) => "refused by the service",
+            ErrorKind::OAuth { .. } => "refused by the authorization server",
+            ErrorKind::LoginRequired { .. } => "a new login is needed",
+            ErrorKind::Store(_) => "the token store",
+        }
+    }
+}
+
 /// The service said no.
 #[derive(Debug, Clone)]
 pub struct Refusal {

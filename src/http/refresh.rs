@@ -26,9 +26,7 @@ impl TokenEndpoint for Sender {
             {
                 let what = match &outcome {
                     Ok(_) => What::TokenRefreshed,
-                    Err(error) => What::TokenNotRefreshed {
-                        reason: error.clone().without(&grant.refresh_token).to_string(),
-                    },
+                    Err(error) => What::TokenNotRefreshed { reason: prepared.told(error) },
                 };
                 watched.tell(what).await;
             }

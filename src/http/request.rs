@@ -59,6 +59,15 @@ pub struct Prepared {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub repeatable: bool,
+    /// Whether the body holds secrets, which an answer may repeat.
+    pub confidential: bool,
+}
+
+impl Prepared {
+    /// An error of this request in words for a log.
+    pub fn told(&self, error: &Error) -> String {
+        if self.confidential { error.kind.in_short().to_owned() } else { error.to_string() }
+    }
 }
 
 impl Draft {
@@ -218,6 +227,7 @@ impl Draft {
             headers,
             body,
             repeatable: self.repeatable,
+            confidential: matches!(self.body, Body::Form(_)),
         })
     }
 }

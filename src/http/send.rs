@@ -244,9 +244,9 @@ impl Sender {
                 return Err(error);
             }
             let told = if wire.quota.pay() {
-                What::Retrying { wait, reason: error.to_string() }
+                What::Retrying { wait, reason: prepared.told(&error) }
             } else {
-                What::QuotaUsedUp { reason: error.to_string() }
+                What::QuotaUsedUp { reason: prepared.told(&error) }
             };
             let paid = matches!(told, What::Retrying { .. });
             if let Some(watched) = &watched {
@@ -507,7 +507,8 @@ async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
 
 fn transport(error: reqwest::Error, answering: bool) -> Error {
     let error = error.without_url();
-    if error.is_decode() {
+    // A connection that breaks in the middle counts as this, too, but for its cause.
+    if error.is_decode() && error.source().is_some_and(|cause| cause.is::<std::io::Error>()) {
         return Error::protocol(
             format!("the answer's compression is broken: {}", chain(&error)),
             b"",

@@ -273,6 +273,21 @@ impl ClientBase {
         progress.run(py, self.face, future, Box::new(finish))
     }
 
+    fn _ipo_calendar<'py>(
+        this: &Bound<'py, Self>,
+        markets: &Bound<'py, PyAny>,
+        on_error: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = match this.get().face {
+            Face::Sync => "ipo_calendar",
+            Face::Async => "ipo_calendar_async",
+        };
+        let named = PyDict::new(this.py());
+        named.set_item("on_error", on_error)?;
+        let calendar = this.py().import("boardlot.calendar")?;
+        calendar.call_method(name, (this, markets), Some(&named))
+    }
+
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
         Ok(format!("{name}('{}')", this.get().base_url()))

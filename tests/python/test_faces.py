@@ -61,6 +61,8 @@ def test_the_constructor_shows_its_defaults():
         "headers": None,
         "ws_quote_url": None,
         "ws_trade_url": None,
+        "on_request": None,
+        "on_response": None,
     }
 
 

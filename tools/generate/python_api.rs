@@ -69,6 +69,24 @@ const COMMON: &[Common] = &[
         passed: "method, keys, concurrency, on_error, progress",
     },
     Common {
+        name: "ipo_calendar",
+        parameters: &[
+            "markets: Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
+            "*",
+            "on_error: Literal[\"raise\", \"collect\"] = \"raise\"",
+        ],
+        returns: Returns::Value("IpoCalendar"),
+        doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
+              One row for each event (opening, closing, ballot, listing and what else a market\n\
+              tells) with its date, currency and the columns that the markets have in common; see\n\
+              `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One\n\
+              `ipo_list` a market. With `on_error=\"collect\"` the markets that fail go into\n\
+              `.errors`.\n\n\
+              Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.",
+        example: example("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
+        passed: "markets, on_error",
+    },
+    Common {
         name: "request",
         parameters: &[
             "method: str",
@@ -154,7 +172,8 @@ pub fn text() -> String {
              from ._core import (\n        ApiKey,\n        AsyncPager,\n        BearerToken,\n        \
              DateRange,\n        Explanation,\n        OAuth,\n        Pager,\n        Records,\n        RequestEvent,\n        Response,\n        \
              ResponseEvent,\n    )\n    \
-             from ._records import (\n        {},\n    )\n\n    \
+             from ._records import (\n        {},\n    )\n    \
+             from .calendar import IpoCalendar\n\n    \
              Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]\n    \
              Day = str | date\n    \
              Time = str | int | date | datetime\n",
