@@ -138,14 +138,16 @@ enum Bell {
     Notifier(Arc<Notifier>, Py<PyAny>),
 }
 
-/// The queues of the event loops of this process.
-static QUEUES: PerProcess<Mutex<Vec<(Py<PyAny>, Arc<Queue>)>>> = PerProcess::new();
+/// The event loops of this process, each with its queue.
+static QUEUES: PerProcess<Mutex<Vec<Served>>> = PerProcess::new();
+
+type Served = (Py<PyAny>, Arc<Queue>);
 
 impl Queue {
     fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
         let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
-        let known = |queues: &[(Py<PyAny>, Arc<Queue>)]| {
+        let known = |queues: &[Served]| {
             let found = queues.iter().find(|(known, _)| known.is(event_loop));
             found.map(|(_, queue)| queue.clone())
         };
