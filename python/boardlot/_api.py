@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         Explanation,
         OAuth,
         Pager,
+        Recorder,
         Records,
+        Replay,
         RequestEvent,
         Response,
         ResponseEvent,
@@ -77,6 +79,7 @@ class Client(_core.ClientBase):
     - `on_request`: called before each request is sent, with its method, path and
       attempt
     - `on_response`: called after each request, with its status and duration besides
+    - `tape`: writes the traffic to a file, or plays a file back with no network
     """
 
     __slots__ = ("_sandbox",)
@@ -101,6 +104,7 @@ class Client(_core.ClientBase):
         ws_trade_url: str | None = None,
         on_request: Callable[[RequestEvent], object] | None = None,
         on_response: Callable[[ResponseEvent], object] | None = None,
+        tape: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass
@@ -536,6 +540,7 @@ class AsyncClient(_core.ClientBase):
     - `on_request`: called before each request is sent, with its method, path and
       attempt
     - `on_response`: called after each request, with its status and duration besides
+    - `tape`: writes the traffic to a file, or plays a file back with no network
     """
 
     __slots__ = ("_sandbox",)
@@ -560,6 +565,7 @@ class AsyncClient(_core.ClientBase):
         ws_trade_url: str | None = None,
         on_request: Callable[[RequestEvent], object] | None = None,
         on_response: Callable[[ResponseEvent], object] | None = None,
+        tape: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass

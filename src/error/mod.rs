@@ -130,14 +130,7 @@ impl Error {
     /// The same error with a secret struck out, should the service have repeated it.
     #[must_use]
     pub fn without(mut self, secret: &str) -> Self {
-        let strike = |text: &mut String| {
-            // JSON may write a slash with a backslash before it.
-            for form in [secret, &secret.replace('/', "\\/")] {
-                if text.contains(form) {
-                    *text = text.replace(form, "***");
-                }
-            }
-        };
+        let strike = |text: &mut String| strike(text, secret);
         match self.kind.as_mut() {
             ErrorKind::Api(refusal) => {
                 strike(&mut refusal.message);
@@ -270,6 +263,16 @@ impl fmt::Display for Refusal {
             write!(out, "{error_code}, ")?;
         }
         write!(out, "HTTP {})", self.http_status)
+    }
+}
+
+/// Puts stars in the place of a secret.
+pub fn strike(text: &mut String, secret: &str) {
+    // JSON may write a slash with a backslash before it.
+    for form in [secret, &secret.replace('/', "\\/")] {
+        if text.contains(form) {
+            *text = text.replace(form, "***");
+        }
     }
 }
 

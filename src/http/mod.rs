@@ -9,12 +9,14 @@ mod quota;
 mod refresh;
 mod request;
 mod send;
+mod tape;
 
 pub use clock::Clock;
 pub use lanes::Lane;
 pub use observe::{Event, Observed, Observer, What};
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};
+pub use tape::{Recorder, Replay, Tape};
 
 /// An answer as it came, its body read whole.
 pub type Received = ::http::Response<bytes::Bytes>;

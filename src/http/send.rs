@@ -18,11 +18,12 @@ use super::{
     observe::{Observer, Watched, What},
     pace::Paces,
     quota::RetryQuota,
+    tape::Tape,
 };
 use crate::{
     api::SERVER_TIME,
     auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenAnswer, TokenSet},
-    error::{Error, ErrorKind, FailureClass, Result},
+    error::{Error, ErrorKind, FailureClass, Result, strike},
     process::PerProcess,
 };
 
@@ -50,6 +51,8 @@ pub struct SenderOptions {
     pub headers: HeaderMap,
     /// Who is told of each request.
     pub observer: Option<Arc<dyn Observer>>,
+    /// What is written down, or played back in place of the network.
+    pub tape: Option<Arc<Tape>>,
 }
 
 impl Default for SenderOptions {
@@ -65,6 +68,7 @@ impl Default for SenderOptions {
             extra_certificates: None,
             headers: HeaderMap::new(),
             observer: None,
+            tape: None,
         }
     }
 }
@@ -109,6 +113,9 @@ impl Sender {
         options: SenderOptions,
         readers: Readers,
     ) -> Result<Self> {
+        // Nobody asks a tape who it is.
+        let played = matches!(options.tape.as_deref(), Some(Tape::Replay(_)));
+        let credentials = credentials.filter(|_| !played);
         if let Some(credentials) = &credentials {
             credentials.bind(base.as_str())?;
         }
@@ -205,12 +212,11 @@ impl Sender {
             attempts += 1;
             self.turn(&wire, prepared).await;
             let departed = Instant::now();
-            let outcome = match self.attempt(&wire, prepared, token.as_deref(), attempts).await {
-                Ok(received) => judge(&received),
-                Err(error) => Err(error),
-            };
+            let received = self.attempt(&wire, prepared, token.as_deref(), attempts).await;
+            let outcome = received.as_ref().map_err(Clone::clone).and_then(&judge);
             let error = match outcome {
                 Ok(value) => {
+                    self.keep(prepared, &received, token.as_deref())?;
                     wire.paces.accepted(&prepared.label);
                     wire.quota.succeeded(retries > 0);
                     return Ok(value);
@@ -236,6 +242,7 @@ impl Sender {
                 }
                 return Err(error);
             }
+            self.keep(prepared, &received, token.as_deref())?;
             if retries >= self.options.max_retries || !may_repeat(prepared, &error) {
                 return Err(error);
             }
@@ -328,6 +335,9 @@ impl Sender {
         token: Option<&TokenSet>,
         attempt: u32,
     ) -> Result<Received> {
+        if let Some(answer) = self.options.tape.as_ref().and_then(|tape| tape.answer(prepared)) {
+            return answer;
+        }
         let _permit =
             wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
         let turn = wire.limit.turn();
@@ -372,6 +382,39 @@ impl Sender {
                 self.options.timeout.as_secs_f64()
             ))
             .into()),
+        }
+    }
+
+    /// Puts an exchange on the tape, if there is one. Not those that a fresh token or signature
+    /// made good: played back there is neither.
+    fn keep(
+        &self,
+        prepared: &Prepared,
+        received: &Result<Received>,
+        used: Option<&TokenSet>,
+    ) -> Result<()> {
+        let Some(tape) = &self.options.tape else { return Ok(()) };
+        tape.keep(self.base.as_str(), prepared, received, |mut text| {
+            match &self.credentials {
+                Some(Credentials::Bearer { token, .. }) => strike(&mut text, token),
+                Some(Credentials::OAuth(_)) => {
+                    for secret in used.into_iter().flat_map(TokenSet::secrets) {
+                        strike(&mut text, secret);
+                    }
+                }
+                Some(Credentials::ApiKey { .. }) | None => {}
+            }
+            text
+        })
+        .map_err(|error| error.at(&prepared.label))
+    }
+
+    /// The service's time as far as it is known, in milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        let now_ms = self.clock.now_ms();
+        match &self.options.tape {
+            Some(tape) => tape.now_ms(self.base.as_str(), now_ms),
+            None => now_ms,
         }
     }
 

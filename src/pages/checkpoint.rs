@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Listing;
+use super::{Listing, seen::Seen};
 use crate::error::{Error, Result};
 
 /// A place in a list, to the record.
@@ -20,9 +20,9 @@ pub struct Position {
     /// How many records of that page were handed out.
     pub row: usize,
     pub done: bool,
-    /// Digests of cursors that came a second time.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repeated: Vec<[u8; 32]>,
+    /// The cursors up to that page, as `Seen` writes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seen: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,6 +71,7 @@ impl Position {
         if checkpoint.at.range.is_some() != listing.span.is_some() {
             return Err(Error::config("resume is a checkpoint with another time range"));
         }
+        Seen::read(&checkpoint.at.seen)?;
         Ok(checkpoint.at)
     }
 }

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod listing;
+mod seen;
 mod walk;
 mod window;
 
@@ -170,10 +171,7 @@ impl Pages {
             }
         };
         outcome.map_err(|error| {
-            let mut at = start;
-            let failed = self.walks.front().filter(|_| self.window == at.window);
-            at.repeated = failed.map(|walk| walk.repeated().to_vec()).unwrap_or_default();
-            error.at(&self.listing.draft.label).with_checkpoint(at.to_json(&self.listing))
+            error.at(&self.listing.draft.label).with_checkpoint(start.to_json(&self.listing))
         })
     }
 
@@ -307,7 +305,6 @@ impl Pages {
         let mut position =
             Position { range: self.range, window: self.window, ..Position::default() };
         let Some(walk) = self.walks.front() else { return position };
-        position.repeated = walk.repeated().to_vec();
         let current = self.current.as_ref().filter(|_| self.unread() > 0);
         match (current.map(|current| &current.arrived), walk.upcoming()) {
             (Some(arrived), _) => {
@@ -321,6 +318,9 @@ impl Pages {
             // The first page of the next window.
             (None, None) if self.walks.len() > 1 => position.window += 1,
             (None, None) => position.done = true,
+        }
+        if let Some(cursor) = &position.cursor {
+            position.seen = walk.seen().up_to(cursor);
         }
         position
     }

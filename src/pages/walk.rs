@@ -1,7 +1,6 @@
 //! One chain of cursors: each page tells the next, and one page is under way ahead.
 
 use std::{
-    collections::HashSet,
     future::Future,
     pin::Pin,
     sync::{
@@ -10,10 +9,9 @@ use std::{
     },
 };
 
-use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use super::{Listing, Position, Sink, Window};
+use super::{Listing, Position, Sink, Window, seen::Seen};
 use crate::{
     decode::{Page, Piece, open},
     error::{Error, Result},
@@ -50,7 +48,7 @@ impl Source for Sender {
     }
 
     fn now_ms(&self) -> i64 {
-        self.clock().now_ms()
+        Sender::now_ms(self)
     }
 
     fn corrections(&self) -> u64 {
@@ -70,10 +68,7 @@ pub struct Walk {
     /// Records of the upcoming page that were handed out before: only after a resume.
     skip: usize,
     ahead: Option<Ahead>,
-    /// Digests of the cursors so far: one that comes again would go round for ever.
-    seen: HashSet<[u8; 32]>,
-    /// Those that did come again: a resume would otherwise walk the same circle once more.
-    repeated: Vec<[u8; 32]>,
+    seen: Seen,
     requests: Arc<AtomicU64>,
 }
 
@@ -124,15 +119,15 @@ impl Walk {
             upcoming: Upcoming::At(None),
             skip: 0,
             ahead: None,
-            seen: HashSet::new(),
-            repeated: Vec::new(),
+            seen: Seen::default(),
             requests,
         }
     }
 
     /// Goes to a place within this walk.
     pub fn go_to(&mut self, position: &Position) {
-        self.seen = position.repeated.iter().copied().collect();
+        // A checkpoint was read before it became a position.
+        self.seen = Seen::read(&position.seen).unwrap_or_default();
         self.skip = position.row;
         self.upcoming =
             if position.done { Upcoming::End } else { Upcoming::At(position.cursor.clone()) };
@@ -146,8 +141,8 @@ impl Walk {
         }
     }
 
-    pub fn repeated(&self) -> &[[u8; 32]] {
-        &self.repeated
+    pub fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Asks for the upcoming page, unless that is under way.
@@ -193,14 +188,13 @@ impl Walk {
             )));
         }
         if let Some(cursor) = &cursor {
-            self.seen.insert(digest(cursor));
+            self.seen.insert(cursor);
         }
         self.upcoming = match self.listing.next_cursor(&page)? {
             None => Upcoming::End,
             Some(next) => {
                 // The first page of these styles is asked for by an empty cursor.
-                if next.is_empty() || self.seen.contains(&digest(&next)) {
-                    self.repeated = vec![digest(&next)];
+                if next.is_empty() || self.seen.contains(&next) {
                     return Err(Error::pagination(format!(
                         "the service handed out the cursor '{}' for the second time",
                         next.chars().take(64).collect::<String>().escape_debug()
@@ -224,8 +218,4 @@ impl Walk {
         }
         Ok(())
     }
-}
-
-fn digest(cursor: &str) -> [u8; 32] {
-    Sha256::digest(cursor.as_bytes()).into()
 }

@@ -23,6 +23,7 @@ mod response;
 mod sandbox;
 mod shapes;
 mod stores;
+mod tape;
 mod watcher;
 
 use pyo3::prelude::*;
@@ -46,6 +47,7 @@ mod _core {
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        tape::{Recorder, Replay},
         watcher::{RequestEvent, ResponseEvent},
     };
 

@@ -8,6 +8,7 @@ use super::{
     arguments,
     credentials::{ApiKey, credentials},
     errors::raise,
+    tape::tape,
     watcher::Watcher,
 };
 use crate::{
@@ -70,7 +71,15 @@ pub fn open(
         Some(name) => Some(Profile::load(&text("profile", &name)?).map_err(refused)?),
         None => None,
     };
+    let (tape, recorded_at) = match get("tape")? {
+        Some(value) => {
+            let (tape, base_url) = tape(&value)?;
+            (Some(tape), base_url)
+        }
+        None => (None, None),
+    };
     let base_url = base_url
+        .or(recorded_at)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
         .ok_or_else(|| raise(py, Error::config("base_url is missing; give it or a profile")))?;
     let auth = match (get("auth")?, profile.map(|profile| profile.auth)) {
@@ -116,6 +125,7 @@ pub fn open(
             None => defaults.headers,
         },
         observer: Some(Arc::new(Watcher::new(get("on_request")?, get("on_response")?)?)),
+        tape,
     };
     let base = BaseUrl::parse(&base_url).map_err(refused)?;
     Core::new(base, auth, options).map_err(refused)

@@ -63,6 +63,7 @@ def test_the_constructor_shows_its_defaults():
         "ws_trade_url": None,
         "on_request": None,
         "on_response": None,
+        "tape": None,
     }
 
 

@@ -170,7 +170,7 @@ pub fn text() -> String {
              from typing import Any, Literal\n\n    \
              from typing_extensions import Self\n\n    \
              from ._core import (\n        ApiKey,\n        AsyncPager,\n        BearerToken,\n        \
-             DateRange,\n        Explanation,\n        OAuth,\n        Pager,\n        Records,\n        RequestEvent,\n        Response,\n        \
+             DateRange,\n        Explanation,\n        OAuth,\n        Pager,\n        Recorder,\n        Records,\n        Replay,\n        RequestEvent,\n        Response,\n        \
              ResponseEvent,\n    )\n    \
              from ._records import (\n        {},\n    )\n    \
              from .calendar import IpoCalendar\n\n    \
@@ -281,6 +281,12 @@ fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
             "Callable[[ResponseEvent], object] | None",
             none(),
             "called after each request, with its status and duration besides",
+        ),
+        (
+            "tape",
+            "Recorder | Replay | None",
+            none(),
+            "writes the traffic to a file, or plays a file back with no network",
         ),
     ]
 }

@@ -1,0 +1,108 @@
+//! `Recorder` and `Replay`, as Python sees them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use pyo3::{prelude::*, types::PyTuple};
+
+use super::errors::raise;
+use crate::{
+    error::Error,
+    http::{Recorder as CoreRecorder, Replay as CoreReplay, Tape},
+};
+
+/// Writes the traffic of clients to a new file, for tests and bug reports.
+///
+/// `Recorder(path)`, then `Client(..., tape=recorder)`; any number of clients of one service may
+/// share it. The file is readable text, a JSON object a line, written as each request ends; only its
+/// owner can read it. It holds no key, no signature, no token and no client secret; account ids,
+/// symbols and answers are in it. Use it in a `with` block, or `close()` it. Raises `ConfigError`
+/// where the file exists or cannot be written.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Recorder {
+    tape: Arc<Tape>,
+    path: PathBuf,
+}
+
+#[pymethods]
+impl Recorder {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
+        Ok(Recorder { tape: Arc::new(Tape::Recorder(recorder)), path })
+    }
+
+    /// Ends the recording: the clients that still use it are refused.
+    fn close(&self) {
+        if let Tape::Recorder(recorder) = self.tape.as_ref() {
+            recorder.close();
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Recorder('{}')", self.path.display())
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        let text = "a Recorder is not pickled: two processes would write to one file";
+        Err(raise(py, Error::config(text)))
+    }
+}
+
+/// Plays the traffic of a file back, with no network and no credentials.
+///
+/// `Replay(path)`, then `Client(tape=replay)`. A request is answered as the same request was: by
+/// method, path, query and body; what was recorded several times comes in its order, and then the
+/// last answer again and again. Any other request raises `ConfigError`. Raises `ConfigError` too for
+/// a file that is no tape.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Replay {
+    tape: Arc<Tape>,
+    path: PathBuf,
+    base_url: String,
+}
+
+#[pymethods]
+impl Replay {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
+        let base_url = replay.base_url().to_owned();
+        Ok(Replay { tape: Arc::new(Tape::Replay(replay)), path, base_url })
+    }
+
+    /// The service whose traffic was recorded.
+    #[getter]
+    fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Replay('{}')", self.path.display())
+    }
+
+    /// A pickle carries the path: played again, it begins again.
+    fn __getnewargs__(&self) -> (PathBuf,) {
+        (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),)
+    }
+}
+
+/// The tape that an argument stands for, and the service that it is of, where that is known.
+pub fn tape(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Tape>, Option<String>)> {
+    if let Ok(recorder) = value.cast::<Recorder>() {
+        return Ok((recorder.get().tape.clone(), None));
+    }
+    if let Ok(replay) = value.cast::<Replay>() {
+        return Ok((replay.get().tape.clone(), Some(replay.get().base_url.clone())));
+    }
+    let shown = format!("of the type {}", value.get_type().name()?);
+    Err(raise(value.py(), Error::argument("tape", &shown, "a Recorder or a Replay")))
+}
