@@ -166,9 +166,14 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
 
         return lambda: run(work())
 
+    def ours(run: Callable, *, lazy: bool = False) -> Callable[[], int]:
+        return boardlot_tasks(base, key_id, pem, run, SIDE_BY_SIDE, seconds, lazy=lazy)
+
     contenders = {
-        "boardlot": boardlot_tasks(base, key_id, pem, asyncio.run, SIDE_BY_SIDE, seconds),
-        "boardlot, uvloop": boardlot_tasks(base, key_id, pem, uvloop.run, SIDE_BY_SIDE, seconds),
+        "boardlot": ours(asyncio.run),
+        "boardlot, uvloop": ours(uvloop.run),
+        LAZY: ours(asyncio.run, lazy=True),
+        f"{LAZY}, uvloop": ours(uvloop.run, lazy=True),
         "httpx": peer_of(peers.AsyncHttpx, asyncio.run),
         "aiohttp": peer_of(peers.Aiohttp, asyncio.run),
         "aiohttp, uvloop": peer_of(peers.Aiohttp, uvloop.run),
@@ -184,6 +189,8 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         [
             Target("boardlot", ("aiohttp", "aiohttp, uvloop"), 4.0),
             Target("boardlot", tuple(NATIVE_ASYNC), 2.0),
+            Target(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.0),
+            Target(LAZY, tuple(NATIVE_ASYNC), 2.0),
         ],
     )
 
@@ -193,12 +200,20 @@ async def decoded(body) -> list[dict]:
 
 
 def boardlot_tasks(
-    base: str, key_id: str, pem: str, run: Callable, count: int, seconds: float
+    base: str,
+    key_id: str,
+    pem: str,
+    run: Callable,
+    count: int,
+    seconds: float,
+    *,
+    lazy: bool = False,
 ) -> Callable[[], int]:
     import boardlot as bl
 
-    async def orders(client: bl.AsyncClient) -> list[dict]:
-        return (await client.sim_orders("1")).to_dicts()
+    async def orders(client: bl.AsyncClient) -> bl.Records | list[dict]:
+        records = await client.sim_orders("1")
+        return records if lazy else records.to_dicts()
 
     async def work() -> int:
         options = {"max_connections": max(64, count)}

@@ -17,6 +17,8 @@ use super::{
 
 /// More members than this beside a list are left to the general path: each is compared with all.
 const MOST_MEMBERS: usize = 64;
+/// Room for more records than this is made when they come.
+const MOST_EXPECTED: usize = 1024;
 
 /// An answer's bytes, known to be UTF-8.
 #[derive(Debug, Clone)]
@@ -186,12 +188,18 @@ impl<'a> Scan<'a> {
     fn list(&mut self, depth: usize) -> Option<Found<'a>> {
         let start = self.cursor.at();
         let mut rows = Vec::new();
-        let mut keys = Vec::new();
+        let mut keys = Vec::with_capacity(16);
         let mut more = self.cursor.open(b'[', b']')?;
         while more {
             let start = self.cursor.at();
             self.row(&mut keys, depth + 1)?;
-            rows.push(start..self.cursor.at());
+            let row = start..self.cursor.at();
+            if rows.is_empty() {
+                // As many as this as fill the answer; a small one tells nothing of the others.
+                let like_this = (self.cursor.text().len() - start) / row.len().max(1);
+                rows.reserve(like_this.min(MOST_EXPECTED));
+            }
+            rows.push(row);
             more = self.cursor.more(b']')?;
         }
         Some(Found { rows, list: start..self.cursor.at(), beside: None })

@@ -1,6 +1,7 @@
 //! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
 
 mod clock;
+mod lanes;
 mod limit;
 mod observe;
 mod pace;
@@ -11,6 +12,7 @@ mod send;
 mod tape;
 
 pub use clock::Clock;
+pub use lanes::Lane;
 pub use observe::{Event, Observed, Observer, What};
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};

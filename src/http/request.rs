@@ -318,8 +318,10 @@ impl BaseUrl {
     pub fn join(&self, path: &str) -> Result<Url> {
         check_path(path)?;
         let mut url = self.0.clone();
-        let full = format!("{}{path}", url.path().trim_end_matches('/'));
-        url.set_path(&full);
+        match self.0.path().trim_end_matches('/') {
+            "" => url.set_path(path),
+            prefix => url.set_path(&format!("{prefix}{path}")),
+        }
         Ok(url)
     }
 }
@@ -352,9 +354,13 @@ fn check_path(path: &str) -> Result<()> {
 
 /// Also where dots or the strokes around them are written as a URL parser may read them.
 fn has_dot_segments(path: &str) -> bool {
+    let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
+    if !path.contains('%') {
+        return has_dots(path);
+    }
     let plain =
         path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
-    plain.split('/').any(|segment| segment == "." || segment == "..")
+    has_dots(&plain)
 }
 
 /// A header of the caller's own: visible ASCII, and none that the client itself sets.

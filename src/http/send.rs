@@ -13,6 +13,7 @@ use tokio::{
 use super::{
     BaseUrl, Prepared, Received,
     clock::{Clock, local_ms},
+    lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
     observe::{Observer, Watched, What},
     pace::Paces,
@@ -94,7 +95,9 @@ pub struct Sender {
 /// What cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
 struct Wire {
+    /// Its connections live on the shared runtime.
     client: reqwest::Client,
+    lanes: Arc<Lanes>,
     permits: Semaphore,
     limit: RateLimit,
     paces: Paces,
@@ -160,6 +163,11 @@ impl Sender {
 
     pub fn options(&self) -> &SenderOptions {
         &self.options
+    }
+
+    /// Where a call that blocks waits best.
+    pub fn lane(&self) -> Result<Lane> {
+        self.wire()?.lanes.borrow(|| build_client(&self.base, &self.options))
     }
 
     /// Sends until `judge` accepts the answer, the error is final, or patience runs out.
@@ -337,7 +345,7 @@ impl Sender {
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
         for (name, value) in self.authorize(prepared, token)? {
-            let mut value = HeaderValue::from_str(&value)
+            let mut value = HeaderValue::try_from(value)
                 .map_err(|_| Error::config("the credentials are no usable header value"))?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
@@ -362,8 +370,9 @@ impl Sender {
     }
 
     async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
+        let client = own_client().unwrap_or_else(|| wire.client.clone());
         let whole = async {
-            let answer = wire.client.execute(request).await.map_err(|e| transport(e, false))?;
+            let answer = client.execute(request).await.map_err(|e| transport(e, false))?;
             read(answer, self.options.max_body_bytes).await
         };
         match timeout(self.options.timeout, whole).await {
@@ -462,6 +471,7 @@ impl Sender {
         self.wire.get_or_make(|| {
             Ok(Wire {
                 client: build_client(&self.base, &self.options)?,
+                lanes: Lanes::new(),
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
                 paces: Paces::default(),

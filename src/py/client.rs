@@ -19,11 +19,12 @@ use super::{
     pager::PagerBase,
     paging::style,
     progress::Progress,
-    records::{Records, records},
+    records::Records,
     response::{Explanation, Response},
+    shapes::Shapes,
 };
 use crate::{
-    api::{Argument, Endpoint, Envelope, endpoint},
+    api::{Argument, ENDPOINTS, Endpoint, Envelope, endpoint},
     client::{Client as Core, Many},
     decode::RowsAt,
     error::Error,
@@ -39,6 +40,8 @@ pub struct ClientBase {
     closed: AtomicBool,
     /// The arguments as they were given, for pickling.
     given: Py<PyDict>,
+    /// What the records of each endpoint looked like before, in the order of the table.
+    shapes: Vec<Shapes>,
 }
 
 impl ClientBase {
@@ -47,6 +50,11 @@ impl ClientBase {
             return Err(raise(py, Error::config("this client is closed; make a new one")));
         }
         Ok(self.core.clone())
+    }
+
+    fn shapes_of(&self, endpoint: &Endpoint) -> Shapes {
+        let place = ENDPOINTS.iter().position(|row| row.name == endpoint.name);
+        place.and_then(|place| self.shapes.get(place)).cloned().unwrap_or_default()
     }
 }
 
@@ -73,7 +81,13 @@ impl ClientBase {
         };
         given.set_item("base_url", &base_url)?;
         let core = open(py, base_url, options)?;
-        Ok(ClientBase { core, face, closed: AtomicBool::new(false), given: given.unbind() })
+        Ok(ClientBase {
+            core,
+            face,
+            closed: AtomicBool::new(false),
+            given: given.unbind(),
+            shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
+        })
     }
 
     /// The service's address.
@@ -104,7 +118,8 @@ impl ClientBase {
             let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000))?;
             Ok(time.unbind())
         };
-        self.face.run(py, async move { core.server_time().await }, Box::new(finish))
+        let future = async move { core.server_time().await };
+        self.face.call(py, self.core.sender(), future, Box::new(finish))
     }
 
     /// The records of an endpoint of the table.
@@ -121,7 +136,8 @@ impl ClientBase {
                 arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             core.call(endpoint, &arguments).await
         };
-        self.face.run(py, future, Box::new(records))
+        let records = self.shapes_of(endpoint).records();
+        self.face.call(py, self.core.sender(), future, records)
     }
 
     /// The pages of an endpoint of the table.
@@ -156,7 +172,8 @@ impl ClientBase {
         draft.headers = arguments::headers(headers)?;
         let finish =
             |py: Python<'_>, received: Received| Ok(Py::new(py, Response(received))?.into_any());
-        self.face.run(py, async move { core.request(&draft).await }, Box::new(finish))
+        let future = async move { core.request(&draft).await };
+        self.face.call(py, self.core.sender(), future, Box::new(finish))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
@@ -297,7 +314,7 @@ pub fn checked<'py>(
     arguments: &[(String, Bound<'py, PyAny>)],
 ) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
     let endpoint = endpoint(name).ok_or_else(|| {
-        let methods: Vec<&str> = crate::api::ENDPOINTS.iter().map(|row| row.name).collect();
+        let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
         raise(py, Error::argument("method", &format!("'{name}'"), &methods.join(", ")))
     })?;
     let mut given = Vec::with_capacity(arguments.len());

@@ -1,7 +1,6 @@
 //! Public keys as they are uploaded to the dashboard. The algorithm comes from the key itself.
 //! Signatures are checked by other implementations than the client signs with.
 
-use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
 use rsa::{
     BigUint, RsaPublicKey,
@@ -20,7 +19,7 @@ const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1
 
 #[derive(Debug)]
 pub enum UploadedKey {
-    Ed25519(UnparsedPublicKey<[u8; 32]>),
+    Ed25519(ed25519_dalek::VerifyingKey),
     RsaSha256(VerifyingKey<Sha256>),
 }
 
@@ -38,7 +37,8 @@ impl UploadedKey {
         match info.algorithm.oid {
             ED25519_OID => {
                 let bytes = <[u8; 32]>::try_from(bits).map_err(|error| unreadable(&error))?;
-                Ok(UploadedKey::Ed25519(UnparsedPublicKey::new(&ED25519, bytes)))
+                let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes);
+                key.map(UploadedKey::Ed25519).map_err(|error| unreadable(&error))
             }
             RSA_OID => Self::rsa(bits),
             other => Err(unreadable(&format!("{other} is neither Ed25519 nor RSA"))),
@@ -60,7 +60,8 @@ impl UploadedKey {
 
     pub fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
         match self {
-            UploadedKey::Ed25519(key) => key.verify(payload, signature).is_ok(),
+            UploadedKey::Ed25519(key) => ed25519_dalek::Signature::from_slice(signature)
+                .is_ok_and(|signature| key.verify_strict(payload, &signature).is_ok()),
             UploadedKey::RsaSha256(key) => Signature::try_from(signature)
                 .is_ok_and(|signature| key.verify(payload, &signature).is_ok()),
         }

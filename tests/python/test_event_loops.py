@@ -1,0 +1,111 @@
+"""Awaiting in event loops of all kinds: each is woken, none is held on to."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+OPEN_FILES = Path("/dev/fd")
+
+
+class WatchesNothing(asyncio.SelectorEventLoop):
+    """A loop that watches no sockets for others, as the proactor of Windows."""
+
+    def add_reader(self, *_):
+        raise NotImplementedError
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+def run_in(event_loop, work):
+    try:
+        return event_loop.run_until_complete(work)
+    finally:
+        event_loop.close()
+
+
+async def many_times(client):
+    return await asyncio.gather(*(client.server_time() for _ in range(50)))
+
+
+@pytest.mark.parametrize("kind", [asyncio.SelectorEventLoop, WatchesNothing])
+def test_fifty_calls_at_once_are_all_answered(sandbox, kind):
+    assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
+
+
+def test_a_loop_that_stops_and_goes_on_gets_what_finished_meanwhile(sandbox):
+    client, event_loop = sandbox.async_client(), asyncio.new_event_loop()
+
+    async def begin():
+        return asyncio.ensure_future(client.server_time())
+
+    async def end(task):
+        return await task
+
+    task = event_loop.run_until_complete(begin())
+    assert run_in(event_loop, end(task))
+
+
+def test_loops_of_several_threads_share_a_client(sandbox):
+    client, counts = sandbox.async_client(), []
+    threads = [
+        threading.Thread(target=lambda: counts.append(len(asyncio.run(many_times(client)))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [50] * 4
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
+def test_loops_that_come_and_go_leave_no_files_open(sandbox):
+    client = sandbox.async_client()
+    asyncio.run(client.server_time())
+    before = len(list(OPEN_FILES.iterdir()))
+    for _ in range(20):
+        asyncio.run(client.server_time())
+    assert len(list(OPEN_FILES.iterdir())) <= before + 2
+
+
+def test_a_page_can_be_awaited_with_a_time_limit_and_as_a_task(sandbox):
+    async def main():
+        pager = sandbox.async_client().plate_stocks("HK.BK1001")
+        first = await asyncio.wait_for(pager.__anext__(), 10)
+        second = await asyncio.ensure_future(pager.__anext__())
+        return first, second
+
+    first, second = asyncio.run(main())
+    assert first["code"] != second["code"]
+
+
+def test_what_is_never_awaited_does_no_harm(sandbox):
+    async def main():
+        pages = sandbox.async_client().plate_stocks("HK.BK1001").pages()
+        for _ in range(10):
+            pages.__anext__()
+        return len(await pages.__anext__())
+
+    assert asyncio.run(main()) > 0
+
+
+def test_an_error_comes_with_its_own_type(sandbox):
+    async def main():
+        with pytest.raises(bl.ConfigError):
+            await sandbox.async_client().dividends("no code")
+        with pytest.raises(bl.ApiError):
+            await sandbox.async_client().sim_orders("1")
+
+    asyncio.run(main())
+
+
+def test_uvloop_is_a_loop_like_others(sandbox):
+    uvloop = pytest.importorskip("uvloop")
+    assert len(run_in(uvloop.new_event_loop(), many_times(sandbox.async_client()))) == 50
