@@ -347,16 +347,74 @@ def test_login_status_and_logout_against_the_sandbox(
         assert "quote:read" in facts["scopes"]
         assert abs(facts["clock_offset"]) < 60
 
-        monkeypatch.setattr(bl, "login", None)
-        assert main([*base, "--profile", "paper", "login", "--store", str(store)]) == 2
-        assert "there is a profile paper already" in capsys.readouterr().err
+        # The profile alone says all of it, and its login is renewed.
+        monkeypatch.setattr("boardlot._core._add_profile", None)
+        before = (tmp_path / "boardlot" / "config.toml").read_bytes()
+        for line in (["login"], ["login", "--store", str(store)], [*base, "login"]):
+            assert main(["--profile", "paper", *line]) == 0
+            seen = capsys.readouterr().err
+            assert f"client {client_id}" in seen
+            assert "renewed the login of the profile paper" in seen
+        assert (tmp_path / "boardlot" / "config.toml").read_bytes() == before
+        assert main(["--profile", "paper", "status"]) == 0
+        seen = capsys.readouterr()
+        assert client_id in seen.out and str(store) in seen.out
 
-        assert main([*base, "logout", client_id, "--store", str(store)]) == 0
-        capsys.readouterr()
+        assert main(["--profile", "paper", "logout"]) == 0
+        assert f"forgot the tokens of {client_id}" in capsys.readouterr().err
         assert main([*base, "status", client_id, "--store", str(store)]) == 1
         assert "log in" in capsys.readouterr().err.lower()
+
+        # The logout has forgotten the registration, so that the new one has an id of its own.
+        assert main(["--profile", "paper", "login"]) == 1
+        assert f"still has the client_id '{client_id}'" in capsys.readouterr().err
     assert asked
     assert store.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of profiles: `key`, whose key file is missing, and `live`, a login."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(bl, "login", None)
+    file = tmp_path / "boardlot" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(
+        '[profiles.key]\nbase_url = "https://api.example.com"\n'
+        'auth = { kind = "api_key", key_id = "k", private_key = "missing.pem" }\n'
+        '[profiles.live]\nbase_url = "https://api.example.com"\n'
+        'auth = { kind = "oauth", client_id = "c", store = "tokens" }\n'
+    )
+    return file
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--profile key login", "the profile key is none of a login"),
+        ("--profile live login --store other", "the profile live lie in"),
+        ("--profile live login --base-url https://b.example.com", "is for https://api.example.com"),
+        ("--profile new login", "which service? Add --base-url URL"),
+        ("--profile key logout", "which login? Add its CLIENT_ID"),
+    ],
+)
+def test_a_login_is_not_renewed_as_another(
+    line: str, said: str, profiles: Path, capsys: Any
+) -> None:
+    before = profiles.read_bytes()
+    assert main(line.split()) == 2
+    assert said in capsys.readouterr().err
+    assert profiles.read_bytes() == before
+
+
+def test_a_broken_file_of_profiles_is_told_before_the_login(profiles: Path, capsys: Any) -> None:
+    profiles.write_text("[profiles")
+    assert main(["--base-url", "https://api.example.com", "--profile", "new", "login"]) == 2
+    assert str(profiles) in capsys.readouterr().err
+
+
+def test_the_service_of_a_profile_is_known_without_its_key(profiles: Path) -> None:
+    assert settings.Settings(profile="key").service == "https://api.example.com"
 
 
 @pytest.mark.parametrize("command", [["login"], ["status"], ["logout", "id"]])

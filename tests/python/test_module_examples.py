@@ -10,6 +10,7 @@ import pytest
 MODULES = {
     "boardlot.calendar": "icalendar",
     "boardlot.dask": "distributed",
+    "boardlot.doctor": "ssl",
     "boardlot.plots": "matplotlib",
 }
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "login": ("login", "Log in with the browser and keep the tokens."),
     "logout": ("logout", "Forget the tokens."),
     "status": ("status", "Show the login and the clock offset."),
+    "doctor": ("doctor", "Find out what works, what fails, and what to do."),
     "keygen": ("keygen", "Make a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with made-up data."),
     "request": ("request", "Send any request, and print the answer as it came."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from boardlot.cli.settings import Command, Settings, store_option
@@ -16,6 +18,7 @@ __all__ = ["command"]
     params=[store_option()],
     examples=[
         "boardlot --base-url https://api.example.com --profile live login",
+        "boardlot --profile live login",
         "boardlot --base-url https://api.example.com login --no-browser --store tokens",
     ],
 )
@@ -32,42 +35,77 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     callback.
 
     With --profile, the login becomes a profile of that name in the configuration file, which holds
-    no secret: `boardlot.Client(profile=NAME)` uses it.
+    no secret: `boardlot.Client(profile=NAME)` uses it. Where there is a login of that name already,
+    it is renewed.
     """
     import boardlot as bl
-    from boardlot import _core
 
-    base_url = settings.base_url
+    known = None if settings.profile is None else _profile(settings.profile)
+    if known is not None:
+        _check_same(settings, known)
+    base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
         raise click.UsageError("which service? Add --base-url URL")
-    if settings.profile is not None and _is_profile(settings.profile):
-        raise click.UsageError(
-            f"there is a profile {settings.profile} already: to renew its login, leave out "
-            "--profile; for another one, choose another name"
-        )
     oauth = bl.login(
         base_url,
-        store=open_store(settings.store_file),
+        store=open_store(known["store"] if known else settings.store_file),
         redirect_port=port,
         open_browser=not no_browser,
         timeout=timeout,
+        proxy=settings.proxy,
+        ca_file=settings.ca_file,
     )
     click.echo(f"logged in as client {oauth.client_id}", err=True)
     click.echo(f"scopes: {' '.join(sorted(oauth.scopes))}", err=True)
     if settings.profile is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return
-    file = None if settings.store_file is None else settings.store_file.absolute()
-    path = _core._add_profile(settings.profile, base_url, oauth.client_id, file)
-    click.echo(f"added the profile to {path}", err=True)
+    _keep(settings, known, base_url, oauth.client_id)
     click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
 
 
-def _is_profile(name: str) -> bool:
-    import boardlot as bl
+def _profile(name: str) -> dict[str, Any] | None:
+    """The profile of that name, where there is one; a broken file of profiles is an error."""
+    from boardlot import ConfigError, _core
 
     try:
-        bl.Client(profile=name).close()
-    except bl.ConfigError:
-        return False
-    return True
+        return _core._profile(name)
+    except ConfigError as error:
+        # There is no such profile, or no file (or folder) of profiles yet.
+        if any(text in str(error) for text in ("no profile", "(os error 2)", "(os error 3)")):
+            return None
+        raise
+
+
+def _check_same(settings: Settings, known: dict[str, Any]) -> None:
+    """Refuse to renew the profile's login where the options are about another one."""
+    name = settings.profile
+    other = "for another login, choose another name"
+    if known["kind"] != "oauth":
+        raise click.UsageError(f"the profile {name} is none of a login: choose another name")
+    base_url, store = settings.base_url, settings.store_file
+    if base_url is not None and base_url.rstrip("/") != known["base_url"].rstrip("/"):
+        raise click.UsageError(f"the profile {name} is for {known['base_url']}: {other}")
+    if store is not None and store.absolute() != known["store"]:
+        place = known["store"] or "the keychain"
+        raise click.UsageError(f"the tokens of the profile {name} lie in {place}: {other}")
+
+
+def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str) -> None:
+    """Make the login a profile, or see to it that the profile is still right."""
+    from boardlot import _core
+
+    name = settings.profile
+    assert name is not None
+    if known is None:
+        file = None if settings.store_file is None else settings.store_file.absolute()
+        path = _core._add_profile(name, base_url, client_id, file)
+        click.echo(f"added the profile to {path}", err=True)
+    elif known["client_id"] == client_id:
+        click.echo(f"renewed the login of the profile {name}", err=True)
+    else:
+        # The registration was forgotten, as by a logout: the service gave another id.
+        raise click.ClickException(
+            f"the profile {name} still has the client_id {known['client_id']!r}: write "
+            f"{client_id!r} in its place in config.toml"
+        )

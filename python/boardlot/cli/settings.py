@@ -39,6 +39,8 @@ class Settings:
     client_id: str | None = None
     store_file: Path | None = None
     header: tuple[str, ...] = ()
+    proxy: str | None = None
+    ca_file: Path | None = None
     format: str | None = None
     out: Path | None = None
     force: bool = False
@@ -62,36 +64,56 @@ class Settings:
     @property
     def service(self) -> str:
         """The base URL that was given, or that of the profile."""
+        self.check_service()
+        return str(self.base_url or self.named["base_url"])
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The profile as `config.toml` has it; nothing where none was given."""
+        from boardlot import _core
+
+        return {} if self.profile is None else _core._profile(self.profile)
+
+    @property
+    def connection(self) -> dict[str, Any]:
+        """How requests travel, as arguments of `boardlot.Client`."""
+        headers = dict(map(_header, self.header))
+        return {"headers": headers, "proxy": self.proxy, "ca_file": self.ca_file}
+
+    def login_of(self, client_id: str | None) -> tuple[str | None, Path | None]:
+        """The id of the login that is meant, if any, and the file of its tokens, if any.
+
+        It is that id, else that of `--client-id`, else that of the profile.
+        """
+        named = self.named
+        client_id = client_id or self.client_id or named.get("client_id")
+        is_named = client_id is not None and client_id == named.get("client_id")
+        return client_id, self.store_file or (named["store"] if is_named else None)
+
+    def login(self, client_id: str, file: Path | None) -> Any:
+        """The `boardlot.OAuth` of that id, whose tokens lie in the file, else in the keychain."""
         import boardlot
 
-        self._check_service()
-        return self.base_url or boardlot.Client(profile=self.profile).base_url
-
-    def login(self, client_id: str) -> Any:
-        """The `boardlot.OAuth` of that id, whose tokens lie where `--store` says."""
-        import boardlot
-
-        store = open_store(self.store_file)
-        return boardlot.OAuth(client_id, store=store, base_url=self.service)
+        return boardlot.OAuth(client_id, store=open_store(file), base_url=self.service)
 
     def client(self) -> Any:
         """A `boardlot.Client` of the service and the credentials that were asked for."""
         import boardlot
 
-        self._check_service()
-        headers = dict(map(_header, self.header))
-        auth = self._auth()
-        return boardlot.Client(self.base_url, profile=self.profile, auth=auth, headers=headers)
+        self.check()
+        auth = self.auth()
+        return boardlot.Client(self.base_url, profile=self.profile, auth=auth, **self.connection)
 
-    def _check_service(self) -> None:
+    def check_service(self) -> None:
+        """Refuse options that do not say which service."""
         if self.base_url is None and self.profile is None:
             raise click.UsageError(
                 "which service? Add --base-url URL, or --profile NAME of a login that was kept"
             )
 
-    def _auth(self) -> Any:
-        import boardlot
-
+    def check(self) -> None:
+        """Refuse options that do not say which service, or not as whom."""
+        self.check_service()
         given = [
             name
             for name, value in (
@@ -107,9 +129,16 @@ class Settings:
             raise click.UsageError("a key needs both --key-id ID and --key-file FILE")
         if self.store_file is not None and self.client_id is None:
             raise click.UsageError("--store FILE needs --client-id ID, which `boardlot login` told")
+
+    def auth(self) -> Any:
+        """The credentials of the options; `None` where there are none but the profile's."""
+        import boardlot
+
         if self.key_id is not None and self.key_file is not None:
             return boardlot.ApiKey(self.key_id, self.key_file, password=_password(self.key_file))
-        return None if self.client_id is None else self.login(self.client_id)
+        if self.client_id is None:
+            return None
+        return self.login(self.client_id, self.store_file)
 
 
 def _password(key_file: Path) -> str | None:
@@ -156,6 +185,8 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Encrypted file of the login's tokens; else the keychain.",
         ),
         option("--header", metavar="'NAME: VALUE'", multiple=True, help="Send this header too."),
+        option("--proxy", metavar="URL", help="Use this proxy; those of the environment are not."),
+        option("--ca-file", metavar="FILE", type=file, help="Trust these certificates (PEM) too."),
         option(
             "--format",
             type=click.Choice(FORMATS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import Command, Settings, store_option
+from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
 
 __all__ = ["command"]
 
@@ -26,29 +26,28 @@ __all__ = ["command"]
 @click.argument("client_id", required=False)
 @click.pass_obj
 def command(settings: Settings, client_id: str | None) -> None:
-    """Show the login of CLIENT_ID at the service and the clock offset of this machine.
+    """Show a login at the service and the clock offset of this machine.
 
-    Nothing secret is shown. Without CLIENT_ID only the clocks are compared. With --format or --out
-    it is a row of data, the clock offset in seconds.
+    The login is that of CLIENT_ID, else that of the profile; without either only the clocks are
+    compared. Nothing secret is shown. With --format or --out it is a row of data, the clock offset
+    in seconds.
     """
     import boardlot as bl
 
     check_out(settings)
     base_url = settings.service
-    client_id = client_id or settings.client_id
+    client_id, file = settings.login_of(client_id)
     facts: dict[str, Any] = {"service": base_url}
     if client_id is not None:
-        oauth = settings.login(client_id)
+        oauth = settings.login(client_id, file)
         facts |= {
             "client_id": client_id,
-            "tokens": str(settings.store_file or "the keychain"),
+            "tokens": str(file or "the keychain"),
             "scopes": sorted(oauth.scopes),
             "expires_at": oauth.expires_at.isoformat(timespec="seconds"),
         }
-    with bl.Client(base_url) as client:
-        before = time.time()
-        service = client.server_time().timestamp()
-        facts["clock_offset"] = round(service - (before + time.time()) / 2, 3)
+    with bl.Client(base_url, **settings.connection) as client:
+        facts["clock_offset"] = clock_offset(client)
     if settings.format is not None or settings.out is not None:
         emit(settings, [facts])
     else:
@@ -69,4 +68,5 @@ def _tell(
         click.echo(f"tokens lie in {tokens}")
         click.echo(f"scopes        {' '.join(scopes)}")
         click.echo(f"expires       {expires_at}")
-    click.echo(f"clock offset  {clock_offset:+.3f} s (the service refuses signatures beyond 5 s)")
+    window = f"the service refuses signatures beyond {CLOCK_WINDOW:g} s"
+    click.echo(f"clock offset  {clock_offset:+.3f} s ({window})")

@@ -1,0 +1,78 @@
+"""`boardlot doctor`: what works between here and the service, and what to do where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from boardlot.cells import clean
+from boardlot.cli.output import check_out, emit
+from boardlot.cli.settings import DataCommand, Settings, coloured
+from boardlot.doctor import Finding, examine
+
+__all__ = ["command"]
+
+COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
+
+
+def call(settings: Settings, timeout: float) -> int:
+    """Go the way of a request step by step, and tell what works, what fails, and what to do.
+
+    The steps are the settings, the proxy, the name, the connection, TLS, the service, the clock,
+    and then the key or the login with its scopes. What an earlier step made impossible is skipped.
+    Nothing secret is shown. With --format or --out each step is a row of data.
+
+    The exit status is 1 where a step failed.
+    """
+    check_out(settings)
+    settings.check()
+    findings = examine(
+        settings.base_url,
+        auth=settings.auth if settings.key_id or settings.client_id else None,
+        profile=settings.profile,
+        timeout=timeout,
+        **settings.connection,
+    )
+    if settings.format is None and settings.out is None:
+        found = list(_told(findings))
+    else:
+        found = list(findings)
+        emit(settings, [finding._asdict() for finding in found])
+    failed = [finding.step for finding in found if finding.state == "failed"]
+    if failed:
+        click.echo(f"failed: {', '.join(failed)}", err=True)
+    return 1 if failed else 0
+
+
+command = DataCommand(
+    "doctor",
+    params=[
+        click.Option(
+            ["--timeout"],
+            type=click.FloatRange(0, min_open=True),
+            default=10.0,
+            show_default=True,
+            help="Seconds that a step may wait for an answer.",
+        )
+    ],
+    help=call.__doc__,
+    examples=[
+        "boardlot --profile live doctor",
+        "boardlot --base-url https://api.example.com doctor --format json",
+    ],
+    callback=click.pass_obj(call),
+)
+
+
+def _told(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Print each finding as it comes."""
+    for finding in findings:
+        state = f"{finding.state:<8}"
+        if coloured():
+            state = click.style(state, fg=COLOURS[finding.state])
+        # What the service and its certificate say of themselves must not move the cursor.
+        click.echo(f"{state} {finding.step:<12} {clean(finding.fact)}")
+        if finding.advice:
+            click.echo(f"{'':<22}{clean(finding.advice)}")
+        yield finding
