@@ -2,12 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use etcetera::BaseStrategy;
 use serde::Deserialize;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TomlError};
 
 use crate::error::{Error, Result};
 
@@ -52,46 +53,71 @@ impl Profile {
         Self::load_from(&folder()?, name)
     }
 
-    /// Adds a profile of a login to the user's `config.toml`; gives the file's path.
-    pub fn add_login(
-        name: &str,
-        base_url: &str,
-        client_id: &str,
-        store: Option<&Path>,
-    ) -> Result<PathBuf> {
-        Self::add_login_in(&folder()?, name, base_url, client_id, store)
+    /// The same; none where there is no such profile, or no file yet.
+    pub fn find(name: &str) -> Result<Option<Self>> {
+        check_name(name)?;
+        let folder = folder()?;
+        if !folder.join("config.toml").exists() {
+            return Ok(None);
+        }
+        Ok(ConfigFile::read(&folder)?
+            .profiles
+            .remove(name)
+            .map(|profile| profile.in_folder(&folder)))
     }
 
-    /// What is there stays as it is, comments and all: the profile goes to the end.
-    fn add_login_in(
-        folder: &Path,
+    /// Puts a profile of a login into the user's `config.toml`; gives the file's path. One that is
+    /// there is refused, or with `replace` takes these values.
+    pub fn keep_login(
         name: &str,
         base_url: &str,
         client_id: &str,
         store: Option<&Path>,
+        replace: bool,
     ) -> Result<PathBuf> {
+        Self::keep_login_in(&folder()?, name, (base_url, client_id, store), replace)
+    }
+
+    /// What else is there stays as it is, comments and all.
+    fn keep_login_in(
+        folder: &Path,
+        name: &str,
+        (base_url, client_id, store): (&str, &str, Option<&Path>),
+        replace: bool,
+    ) -> Result<PathBuf> {
+        check_name(name)?;
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-        if name.is_empty() || !name.chars().all(plain) {
-            let shown = format!("'{}'", name.escape_debug());
-            return Err(Error::argument("profile", &shown, "letters, digits, _ and -"));
-        }
-        // A JSON string is a TOML string too.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let mut auth = format!("kind = \"oauth\", client_id = {}", quoted(client_id));
-        if let Some(store) = store {
-            auth += &format!(", store = {}", quoted(&store.to_string_lossy()));
-        }
         let before = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(at(error.to_string())),
         };
-        let base_url = quoted(base_url);
-        let text =
-            format!("{before}\n[profiles.{name}]\nbase_url = {base_url}\nauth = {{ {auth} }}\n");
-        // A profile of that name, or a file that was broken before, is found out here.
+        // A file that was broken before is found out here.
+        let mut document: DocumentMut =
+            before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
+        let mut profiles = Table::new();
+        profiles.set_implicit(true);
+        let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
+        let profiles = profiles
+            .as_table_like_mut()
+            .ok_or_else(|| at("'profiles' is no table of profiles".to_owned()))?;
+        if profiles.contains_key(name) && !replace {
+            return Err(at(format!("there is a profile '{name}' already")));
+        }
+        let mut auth = InlineTable::new();
+        auth.insert("kind", "oauth".into());
+        auth.insert("client_id", client_id.into());
+        if let Some(store) = store {
+            auth.insert("store", store.to_string_lossy().as_ref().into());
+        }
+        let profile = profiles.entry(name).or_insert(Item::Table(Table::new()));
+        let profile = profile
+            .as_table_like_mut()
+            .ok_or_else(|| at(format!("the profile '{name}' is no table")))?;
+        profile.insert("base_url", Item::Value(base_url.into()));
+        profile.insert("auth", Item::Value(auth.into()));
+        let text = document.to_string();
         toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
         fs::create_dir_all(folder).map_err(|error| at(error.to_string()))?;
         let beside = path.with_extension(format!("toml.{}", std::process::id()));
@@ -102,26 +128,45 @@ impl Profile {
     }
 
     fn load_from(folder: &Path, name: &str) -> Result<Self> {
-        let path = folder.join("config.toml");
-        let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        let text = fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
-        let file: ConfigFile =
-            toml::from_str(&text).map_err(|error| at(error.message().to_owned()))?;
-        let known: Vec<&str> = file.profiles.keys().map(String::as_str).collect();
-        let mut profile = file.profiles.get(name).cloned().ok_or_else(|| {
-            at(format!(
-                "there is no profile '{}'; there are {}",
+        let mut profiles = ConfigFile::read(folder)?.profiles;
+        let profile = profiles.remove(name).ok_or_else(|| {
+            let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
+            Error::config(format!(
+                "profile: {}: there is no profile '{}'; there are {}",
+                folder.join("config.toml").display(),
                 name.escape_debug(),
                 known.join(", ")
             ))
         })?;
-        match &mut profile.auth {
+        Ok(profile.in_folder(folder))
+    }
+
+    fn in_folder(mut self, folder: &Path) -> Self {
+        match &mut self.auth {
             ProfileAuth::ApiKey { private_key: file, .. }
             | ProfileAuth::OAuth { store: Some(file), .. } => *file = folder.join(&file),
             ProfileAuth::OAuth { store: None, .. } | ProfileAuth::None => {}
         }
-        Ok(profile)
+        self
     }
+}
+
+impl ConfigFile {
+    fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("config.toml");
+        let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
+        let text = fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| at(error.message().to_owned()))
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    if name.is_empty() || !name.chars().all(plain) {
+        let shown = format!("'{}'", name.escape_debug());
+        return Err(Error::argument("profile", &shown, "letters, digits, _ and -"));
+    }
+    Ok(())
 }
 
 fn folder() -> Result<PathBuf> {
@@ -150,7 +195,10 @@ mod tests {
 
         let client_id = "a \"quoted\" id";
         let url = "https://api.example.com";
-        Profile::add_login_in(&folder, "live", url, client_id, None).expect("added");
+        let keep = |name, client_id, replace| {
+            Profile::keep_login_in(&folder, name, (url, client_id, None), replace)
+        };
+        keep("live", client_id, false).expect("added");
         let ProfileAuth::OAuth { client_id: read, store } =
             Profile::load_from(&folder, "live").expect("a profile").auth
         else {
@@ -159,8 +207,11 @@ mod tests {
         assert_eq!((read.as_str(), store), (client_id, None));
         Profile::load_from(&folder, "paper").expect("the other one is still there");
         for name in ["live", "", "a b", "x]\n[y"] {
-            Profile::add_login_in(&folder, name, url, client_id, None).expect_err(name);
+            keep(name, client_id, false).expect_err(name);
         }
+        keep("live", "another", true).expect("replaced");
+        let again = Profile::load_from(&folder, "live").expect("a profile").auth;
+        assert!(matches!(again, ProfileAuth::OAuth { client_id, .. } if client_id == "another"));
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

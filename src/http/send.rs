@@ -3,6 +3,7 @@
 use std::{error::Error as _, sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderValue, Method};
+use arc_swap::ArcSwap;
 use bytes::BytesMut;
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use tokio::{
@@ -96,7 +97,7 @@ pub struct Sender {
 #[derive(Debug)]
 struct Wire {
     /// Its connections live on the shared runtime.
-    client: reqwest::Client,
+    client: ArcSwap<reqwest::Client>,
     lanes: Arc<Lanes>,
     permits: Semaphore,
     limit: RateLimit,
@@ -370,18 +371,30 @@ impl Sender {
     }
 
     async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
-        let client = own_client().unwrap_or_else(|| wire.client.clone());
+        let (own, shared) = (own_client(), wire.client.load_full());
         let whole = async {
+            let client = own.as_ref().unwrap_or(&shared);
             let answer = client.execute(request).await.map_err(|e| transport(e, false))?;
             read(answer, self.options.max_body_bytes).await
         };
         match timeout(self.options.timeout, whole).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(ErrorKind::Timeout(format!(
-                "no whole answer within {} s",
-                self.options.timeout.as_secs_f64()
-            ))
-            .into()),
+            Err(_) => {
+                if own.is_none() {
+                    self.connect_anew(wire, &shared);
+                }
+                let seconds = self.options.timeout.as_secs_f64();
+                Err(ErrorKind::Timeout(format!("no whole answer within {seconds} s")).into())
+            }
+        }
+    }
+
+    /// Uses none of the connections any more that are idle now: after a sleep, or where the network
+    /// forgot them, nobody answers on any of them, and each retry would wait for another one. A lane
+    /// has only the one, which was given up.
+    fn connect_anew(&self, wire: &Wire, used: &Arc<reqwest::Client>) {
+        if let Ok(client) = build_client(&self.base, &self.options) {
+            wire.client.compare_and_swap(used, Arc::new(client));
         }
     }
 
@@ -470,7 +483,7 @@ impl Sender {
     fn wire(&self) -> Result<Arc<Wire>> {
         self.wire.get_or_make(|| {
             Ok(Wire {
-                client: build_client(&self.base, &self.options)?,
+                client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),
                 lanes: Lanes::new(),
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),

@@ -169,7 +169,7 @@ mod tests {
             "http://evil.example:4000/callback?code=a&state=b",
             "http://127.0.0.1:4000/other?code=a&state=b",
         ] {
-            let error = Callback::of_url(text, 4000).err().expect(text);
+            let error = Callback::of_url(text, 4000).expect_err(text);
             assert!(matches!(error.kind.as_ref(), ErrorKind::OAuth { .. }), "{text}");
         }
     }

@@ -2,21 +2,15 @@
 //!
 //! The runtime's threads never touch the interpreter: nothing attaches to one that is going away.
 
-use std::{
-    future::Future,
-    pin::pin,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{future::Future, pin::pin, time::Duration};
 
 use pyo3::{exceptions::PyStopIteration, prelude::*};
 use tokio::time::timeout;
 
-use super::{errors::raise, event_loop::spawn, notifier, watcher};
+use super::{door, errors::raise, event_loop::spawn, notifier, watcher};
 use crate::{
     error::{ErrorKind, Result},
     http::{Lane, Sender},
-    process::PerProcess,
 };
 
 /// How often a blocking call looks for Ctrl-C.
@@ -86,7 +80,7 @@ fn block_in<T: Send>(
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
     watcher::look_at_logging(py);
-    let outcome = py.detach(|| {
+    let outcome = door::detach(py, || {
         let outcome = waited(&lane, future, tick);
         lane.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
         outcome
@@ -107,7 +101,7 @@ fn waited<T>(
         // A signal's handler may make a call of its own, so it runs outside the runtime.
         match lane.block_on(async { timeout(SIGNAL_POLL, &mut future).await }) {
             Ok(outcome) => return Ok(outcome),
-            Err(_) => Python::attach(|py| py.check_signals().and_then(|()| tick(py)))?,
+            Err(_) => door::come_in(|py| py.check_signals().and_then(|()| tick(py)))?,
         }
     }
 }
@@ -149,66 +143,10 @@ impl Ready {
     }
 }
 
-/// The door through which other threads reach the interpreter: for what only Python can do, such as
-/// asking a store of the user's own. Once it is closed, nobody gets in any more.
-static DOOR: PerProcess<Door> = PerProcess::new();
-
-#[derive(Default)]
-struct Door {
-    inside: Mutex<Inside>,
-    left: Condvar,
-}
-
-#[derive(Default)]
-struct Inside {
-    count: usize,
-    closed: bool,
-}
-
-/// How long the end of the program waits for those inside; one may sit before a prompt for good.
-const DOOR_PATIENCE: Duration = Duration::from_secs(3);
-
-/// Attaches to the interpreter, unless that is going away.
-pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
-    let door = DOOR.get_or_make(|| Ok(Door::default()))?;
-    {
-        let mut inside = door.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        if inside.closed {
-            return Err(ErrorKind::Store("the program is ending".into()).into());
-        }
-        inside.count += 1;
-    }
-    let leaving = Leaving(door);
-    let outcome = Python::attach(work);
-    drop(leaving);
-    outcome
-}
-
-struct Leaving(Arc<Door>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        self.0.inside.lock().unwrap_or_else(PoisonError::into_inner).count -= 1;
-        self.0.left.notify_all();
-    }
-}
-
-impl Door {
-    fn close(&self) {
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.closed = true;
-        let emptied =
-            self.left.wait_timeout_while(inside, DOOR_PATIENCE, |inside| inside.count > 0);
-        drop(emptied);
-    }
-}
-
 /// Closes the door and joins the notifier; registered with `atexit`.
 #[pyfunction]
 #[pyo3(name = "_shut_down")]
 pub fn shut_down(py: Python<'_>) {
-    if let Ok(door) = DOOR.get_or_make(|| Ok(Door::default())) {
-        py.detach(|| door.close());
-    }
+    door::close(py);
     notifier::close(py);
 }

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{errors::raise, oauth::OAuth};
+use super::{door::detach, errors::raise, oauth::OAuth};
 use crate::{
     auth::{Algorithm, Credentials, KeyPair, generate, payload},
     error::{Error, Result},
@@ -197,7 +197,7 @@ pub fn signature_payload<'py>(
 pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
     let made = Algorithm::parse(algorithm)
         .and_then(|algorithm| {
-            py.detach(|| generate(algorithm, usize::try_from(bits).unwrap_or_default()))
+            detach(py, || generate(algorithm, usize::try_from(bits).unwrap_or_default()))
         })
         .map_err(|error| raise(py, error))?;
     Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })

@@ -7,6 +7,7 @@ mod arrow;
 mod bridge;
 mod client;
 mod credentials;
+mod door;
 mod errors;
 mod event_loop;
 mod measuring;
@@ -41,7 +42,7 @@ mod _core {
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{page_of, pager_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
-        options::{add_profile, profile},
+        options::{keep_login, profile},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
         records::{Records, RecordsIterator, SchemaField},

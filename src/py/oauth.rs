@@ -15,6 +15,7 @@ use super::{
     arguments::DateClasses,
     bridge::{Face, block},
     credentials::secret_text,
+    door::detach,
     errors::raise,
     options::{read_certificates, seconds},
     stores::store_of,
@@ -253,7 +254,7 @@ pub fn login<'py>(
         proxy,
         ca_file,
     )?;
-    let opened = open_browser && py.detach(|| flow.open_browser());
+    let opened = open_browser && detach(py, || flow.open_browser());
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
     let core = block(py, waiting(flow), |py| prompt.as_ref().map_or(Ok(()), |p| p.look(py)))?;
     Ok(OAuth { core, store })

@@ -18,26 +18,36 @@ use crate::{
     profile::{Profile, ProfileAuth},
 };
 
-/// Adds a profile of a login to `config.toml`; gives the path of the file. It holds no secret.
+/// Puts a profile of a login into `config.toml`; gives the path of the file. It holds no secret. One
+/// that is there is refused, or with `replace` takes these values.
 #[pyfunction]
-#[pyo3(name = "_add_profile", signature = (name, base_url, client_id, store))]
-pub fn add_profile(
+#[pyo3(name = "_keep_login", signature = (name, base_url, client_id, store, *, replace = false))]
+pub fn keep_login(
     py: Python<'_>,
     name: &str,
     base_url: &str,
     client_id: &str,
     store: Option<PathBuf>,
+    replace: bool,
 ) -> PyResult<PathBuf> {
-    Profile::add_login(name, base_url, client_id, store.as_deref())
+    Profile::keep_login(name, base_url, client_id, store.as_deref(), replace)
         .map_err(|error| raise(py, error))
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret lies: `key_id` and
-/// `private_key`, or `client_id` and `store` (None: the keychain).
+/// `private_key`, or `client_id` and `store` (None: the keychain). Where there is no such profile, an
+/// error, or None if it `may_be_missing`.
 #[pyfunction]
-#[pyo3(name = "_profile")]
-pub fn profile<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-    let Profile { base_url, auth } = Profile::load(name).map_err(|error| raise(py, error))?;
+#[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
+pub fn profile<'py>(
+    py: Python<'py>,
+    name: &str,
+    may_be_missing: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
+    let Some(Profile { base_url, auth }) = found.map_err(|error| raise(py, error))? else {
+        return Ok(None);
+    };
     let shown = PyDict::new(py);
     shown.set_item("base_url", base_url)?;
     match auth {
@@ -53,7 +63,7 @@ pub fn profile<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>>
             shown.set_item("store", store)?;
         }
     }
-    Ok(shown)
+    Ok(Some(shown))
 }
 
 /// A client from its Python arguments; those not given have the core's defaults.

@@ -10,7 +10,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
     arrow::{ArrowStream, Frame},
-    bridge::{Face, Finish, Ready, attach, block},
+    bridge::{Face, Finish, Ready, block},
+    door::attach,
     errors::raise,
     progress::Progress,
     shapes::Shapes,

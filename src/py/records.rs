@@ -10,6 +10,7 @@ use pyo3::{
 
 use super::{
     arrow::{ArrowStream, Frame, column_options},
+    door::detach,
     errors::raise,
     objects,
     shapes::Shapes,
@@ -57,7 +58,7 @@ impl Records {
     }
 
     fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        py.detach(|| ArrowStream::of(vec![self.rows.columns(options)?]))
+        detach(py, || ArrowStream::of(vec![self.rows.columns(options)?]))
             .map_err(|error| raise(py, error))
     }
 

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyType},
 };
 
-use super::{credentials::ApiKey, errors::raise};
+use super::{credentials::ApiKey, door::detach, errors::raise};
 use crate::{
     auth::{Algorithm, generate},
     error::Error,
@@ -58,7 +58,7 @@ impl Sandbox {
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
         };
         let runtime = runtime().map_err(refused)?;
-        py.detach(|| sandbox::Sandbox::start(options, runtime.handle()))
+        detach(py, || sandbox::Sandbox::start(options, runtime.handle()))
             .map(Sandbox)
             .map_err(refused)
     }
@@ -106,7 +106,7 @@ impl Sandbox {
     #[pyo3(signature = (algorithm = "Ed25519"))]
     fn api_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
         let (private, public) = Algorithm::parse(algorithm)
-            .and_then(|algorithm| py.detach(|| generate(algorithm, 2048)))
+            .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
             .map_err(|error| raise(py, error))?;
         let key_id = self.upload_key(py, &public)?;
         py.get_type::<ApiKey>().call1((key_id, private.as_str()))
@@ -159,12 +159,12 @@ impl Sandbox {
 
     /// Back to the state of the seed: requests, nonces, clients and logins forgotten, keys kept.
     fn reset(&self, py: Python<'_>) {
-        py.detach(|| self.0.reset());
+        detach(py, || self.0.reset());
     }
 
     /// Stops listening and closes its connections.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.0.stop());
+        detach(py, || self.0.stop());
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {

@@ -14,8 +14,9 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use super::{
-    bridge::{attach, block},
+    bridge::block,
     credentials::secret_text,
+    door::{attach, detach},
     errors::raise,
 };
 use crate::{
@@ -292,7 +293,7 @@ fn failed(py: Python<'_>, what: &str, error: PyErr) -> Error {
 /// A store's work on the caller's own thread, so that what Python raises in it comes out as it is.
 fn direct<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     RAISED.take();
-    py.detach(work).map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
+    detach(py, work).map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
 }
 
 fn direct_load<'py>(

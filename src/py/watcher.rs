@@ -12,7 +12,7 @@ use std::{
 
 use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyDict};
 
-use super::{bridge::attach, errors::raise};
+use super::{door::attach, errors::raise};
 use crate::{
     error::Error,
     http::{Event, Observed, Observer, What},

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from boardlot import DateRange
@@ -49,7 +50,9 @@ def plain(value):
     """What can be compared: rows with what stood beside them, a body, or a time."""
     if hasattr(value, "content"):
         return value.status, value.content
-    return (list(value), value.meta) if hasattr(value, "meta") else value
+    if hasattr(value, "meta"):
+        return list(value), value.meta
+    return list(value) if isinstance(value, Sequence) else value
 
 
 def operations(accounts):
@@ -62,6 +65,7 @@ def operations(accounts):
         Operation("trading_days", ("HK", "2026-01-01", "2026-02-01")),
         Operation("reference_futures", ("HK.HSImain",)),
         *[Operation("ipo_list", (market,)) for market in ("hk", "us", "cn", "sg", "my")],
+        Operation("ipo_calendar", (("hk", "cn"),)),
         Operation("dividends", ("HK.00700",)),
         Operation("sim_orders", (accounts["sim"][0],)),
         Operation("sim_positions", (accounts["sim"][0],)),

