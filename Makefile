@@ -95,7 +95,7 @@ wheel: $(BIN)/.tools
 
 # That wheel in an empty environment for every extra and on every CPython found: minutes.
 wheel-test: wheel $(BIN)/.built
-	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest tests/packaging
+	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
 
 $(BIN)/.tools: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'
