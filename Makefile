@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long faults soak check docs notebooks generate fuzz bench bench-quick wheel clean
+.PHONY: setup demo test test-long faults soak check audit docs notebooks generate fuzz bench bench-quick wheel wheel-test clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -18,7 +18,7 @@ test: $(BIN)/.built
 	cargo test --locked --no-default-features --features sandbox
 	$(BIN)/pytest
 
-check: $(BIN)/.built docs
+check: $(BIN)/.built docs audit
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
@@ -26,6 +26,15 @@ check: $(BIN)/.built docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github/workflows
+
+# Licences, sources and known advisories of all crates and Python packages; see tools/audit.py.
+audit: $(BIN)/.built target/tools/bin/cargo-deny
+	$(BIN)/python tools/audit.py
+
+target/tools/bin/cargo-deny:
+	cargo install --locked --quiet cargo-deny --version 0.20.2 --root target/tools
 
 # The documentation as a site, into site/; a broken link is an error.
 docs: $(BIN)/.built $(BIN)/.docs
@@ -81,7 +90,12 @@ bench-quick: wheel
 
 # The wheel that users install, into dist/.
 wheel: $(BIN)/.tools
+	rm -f dist/*.whl
 	$(BIN)/maturin build --locked --release --out dist
+
+# That wheel in an empty environment for every extra and on every CPython found: minutes.
+wheel-test: wheel $(BIN)/.built
+	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
 
 $(BIN)/.tools: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'

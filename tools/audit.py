@@ -1,0 +1,102 @@
+"""Holds what the package is made of to licences, sources and known advisories: `make audit`.
+
+Licences, bans and sources are judged anywhere. Advisories come from services on the internet:
+where one cannot be reached, this says so and goes on, except on GitHub, where that fails too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from urllib.request import urlopen
+
+CARGO_DENY = Path("target/tools/bin/cargo-deny").absolute()
+ON_GITHUB = os.environ.get("GITHUB_ACTIONS") == "true"
+# Exceptions for Python packages, by the advisory's name; each stands in SECURITY.md with a date.
+ACCEPTED: tuple[str, ...] = ()
+
+
+def main() -> int:
+    """Runs all audits; 0 where none found anything."""
+    problems = [
+        *audit("licences, bans and sources of crates", deny("bans", "licenses", "sources")),
+        *(unreachable("crates", why) if (why := rust_service_fault()) else audit_crates()),
+        *(unreachable("Python packages", why) if (why := python_service_fault()) else audit_pip()),
+    ]
+    for problem in problems:
+        print(f"audit: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def audit(what: str, command: list[str | Path], given: str | None = None) -> list[str]:
+    """Runs a command that prints what it found; the problem in one line, if there is one."""
+    done = subprocess.run(command, input=given, text=True, check=False)
+    if done.returncode:
+        return [f"{what}: see above; an exception needs a line in SECURITY.md"]
+    print(f"audit: {what}: ok", flush=True)
+    return []
+
+
+def unreachable(what: str, why: str) -> list[str]:
+    said = f"advisories on {what} were NOT CHECKED: {why}"
+    if ON_GITHUB:
+        return [said]
+    print(f"audit: {said}", file=sys.stderr, flush=True)
+    return []
+
+
+def deny(*checks: str) -> list[str | Path]:
+    fetching = ["--disable-fetch"] if "advisories" in checks else []
+    return [CARGO_DENY, "--locked", "--log-level", "error", "check", *fetching, *checks]
+
+
+def rust_service_fault() -> str | None:
+    """Fetches the database of advisories; why that failed, if it did."""
+    fetched = subprocess.run(
+        [CARGO_DENY, "fetch", "db"], capture_output=True, text=True, check=False
+    )
+    faults = [line for line in fetched.stderr.splitlines() if line.startswith("fatal:")]
+    if fetched.returncode or "[ERROR]" in fetched.stderr:
+        return (faults or fetched.stderr.splitlines() or ["no reason given"])[0]
+    return None
+
+
+def audit_crates() -> list[str]:
+    return audit("advisories on crates", deny("advisories"))
+
+
+def python_service_fault() -> str | None:
+    """Asks the service that `pip-audit` uses about pip; why there was no answer, if so.
+
+    A mirror of the index may answer for packages and not for advisories, which `pip-audit` would
+    take for packages without any.
+    """
+    url = f"https://pypi.org/pypi/pip/{version('pip')}/json"
+    try:
+        with urlopen(url, timeout=30) as answer:
+            known = "vulnerabilities" in json.load(answer)
+    except (OSError, ValueError) as fault:
+        return f"{url}: {fault}"
+    return None if known else f"{url} tells no vulnerabilities"
+
+
+def audit_pip() -> list[str]:
+    """Audits what this environment has installed: every extra, and the tools."""
+    freeze = [sys.executable, "-m", "pip", "freeze", "--exclude-editable"]
+    installed = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
+    accepted = [part for name in ACCEPTED for part in ("--ignore-vuln", name)]
+    # What cannot be looked up is a failure (--strict): it would pass for safe.
+    command = [sys.executable, "-m", "pip_audit", "--strict", "--no-deps", "--disable-pip"]
+    return audit(
+        "advisories on Python packages",
+        [*command, *accepted, "--requirement", "/dev/stdin"],
+        given=installed,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
