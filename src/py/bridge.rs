@@ -34,6 +34,7 @@ impl Face {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _inside = door::stay(py);
         match self {
             Face::Sync => {
                 let value = block(py, future, |_| Ok(()))?;
@@ -51,6 +52,7 @@ impl Face {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _inside = door::stay(py);
         match self {
             Face::Sync => {
                 let lane = sender.lane().map_err(|error| raise(py, error))?;

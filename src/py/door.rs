@@ -1,10 +1,12 @@
 //! The door to the interpreter, which closes when the program ends.
 //!
 //! A thread that reaches for an interpreter which is going away is ended there and then, in the
-//! middle of Rust code, and that ends the whole program with an abort. So whoever comes back from
-//! waiting goes through here, and stays outside once the door is closed.
+//! middle of Rust code, and that ends the whole program with an abort. It reaches for it when it
+//! comes back from waiting, and at any moment while Rust code calls Python. So whoever does either
+//! is counted as inside; the end of the program waits for those, and nobody comes in after that.
 
 use std::{
+    cell::Cell,
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::{self, ThreadId},
     time::Duration,
@@ -36,12 +38,44 @@ struct State {
 /// How long the end of the program waits for those inside; one may sit before a prompt for good.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+thread_local! {
+    /// What counts this thread as inside, while it stays there.
+    static STAYING: Cell<Option<Inside>> = const { Cell::new(None) };
+}
+
+/// Keeps this thread inside while Rust code calls Python, but for its times in `detach`.
+pub fn stay(py: Python<'_>) -> Stay {
+    let here = STAYING.take();
+    let outermost = here.is_none();
+    STAYING.set(here.or_else(|| match enter() {
+        Ok(inside) => inside,
+        Err(Closed) => py.detach(stay_outside),
+    }));
+    Stay { outermost }
+}
+
+pub struct Stay {
+    outermost: bool,
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        if self.outermost {
+            STAYING.take();
+        }
+    }
+}
+
 /// Does something that needs no interpreter, and comes back to it.
 pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    let (outcome, _inside) = py.detach(|| {
+    let (outcome, inside, staying) = py.detach(|| {
+        let staying = STAYING.take().is_some();
         let outcome = work();
-        (outcome, enter_or_stay_outside())
+        (outcome, enter_or_stay_outside(), staying)
     });
+    if staying {
+        STAYING.set(inside);
+    }
     outcome
 }
 
@@ -71,15 +105,27 @@ pub fn close(py: Python<'_>) {
     }
 }
 
-/// The thread that ends the program may come in to the last; any other waits for that end here.
 fn enter_or_stay_outside() -> Option<Inside> {
-    let door = DOOR.get_or_make(|| Ok(Door::default())).ok()?;
+    enter().unwrap_or_else(|Closed| stay_outside())
+}
+
+/// The door is closed for all but the thread that closed it.
+struct Closed;
+
+/// The thread that ends the program may come in to the last, and is not counted.
+fn enter() -> Result<Option<Inside>, Closed> {
+    let Ok(door) = DOOR.get_or_make(|| Ok(Door::default())) else { return Ok(None) };
     match door.enter() {
-        Ok(inside) => Some(inside),
-        Err(closed_by) if closed_by == thread::current().id() => None,
-        Err(_) => loop {
-            thread::park();
-        },
+        Ok(inside) => Ok(Some(inside)),
+        Err(closed_by) if closed_by == thread::current().id() => Ok(None),
+        Err(_) => Err(Closed),
+    }
+}
+
+/// Waits for the end of the program.
+fn stay_outside() -> ! {
+    loop {
+        thread::park();
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     bridge::Finish,
+    door,
     errors::raise,
     notifier::{self, Notifier},
     watcher,
@@ -247,6 +248,7 @@ struct Drain {
 #[pymethods]
 impl Drain {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let _inside = door::stay(py);
         #[cfg(unix)]
         if let Some(mut socket) = self.heard.as_ref() {
             // Before the queue is taken: who pushes after that rings again.

@@ -15,7 +15,7 @@ use super::{
     arguments::DateClasses,
     bridge::{Face, block},
     credentials::secret_text,
-    door::detach,
+    door::{self, detach},
     errors::raise,
     options::{read_certificates, seconds},
     stores::store_of,
@@ -89,6 +89,7 @@ impl OAuth {
     #[getter]
     fn scopes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let core = self.core.clone();
+        let _inside = door::stay(py);
         let set = block(py, async move { core.peek().await }, |_| Ok(()))?;
         PyFrozenSet::new(py, &set.scopes)
     }
@@ -97,6 +98,7 @@ impl OAuth {
     #[getter]
     fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core.clone();
+        let _inside = door::stay(py);
         let set = block(py, async move { core.peek().await }, |_| Ok(()))?;
         DateClasses::get(py)?.datetime_of(py, set.expires_at_ms.saturating_mul(1000))
     }
@@ -148,12 +150,14 @@ impl LoginFlow {
     /// goes on.
     fn finish<'py>(&self, py: Python<'py>, callback_url: &str) -> PyResult<Bound<'py, OAuth>> {
         let flow = self.flow.clone();
+        let _inside = door::stay(py);
         let core = block(py, async move { flow.finish(callback_url).await }, |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
     }
 
     /// Waits for the browser to come back; gives the `OAuth`. Ctrl-C gives the login up.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, OAuth>> {
+        let _inside = door::stay(py);
         let core = block(py, waiting(self.flow.clone()), |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
     }
@@ -215,6 +219,7 @@ pub fn begin_login<'py>(
             ..SenderOptions::default()
         },
     };
+    let _inside = door::stay(py);
     let flow = block(py, Flow::begin(base, options), |_| Ok(()))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })
 }

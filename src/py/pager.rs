@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use super::{
     arrow::{ArrowStream, Frame},
     bridge::{Face, Finish, Ready, block},
-    door::attach,
+    door::{self, attach},
     errors::raise,
     progress::Progress,
     shapes::Shapes,
@@ -302,6 +302,7 @@ impl Pager {
             Some(taken) => Some(taken),
             None => {
                 base.check_process(py)?;
+                let _inside = door::stay(py);
                 let mut pages = block(py, filled(base.pages.clone()), |_| Ok(()))?;
                 pages.take_row()
             }
@@ -383,6 +384,7 @@ impl PageIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let _inside = door::stay(py);
         page(py, block(py, self.0.clone().filled(), |_| Ok(()))?)
     }
 }

@@ -10,7 +10,10 @@ use std::{
 
 use pyo3::{intern, prelude::*};
 
-use super::bridge::{Face, Finish, block};
+use super::{
+    bridge::{Face, Finish, block},
+    door,
+};
 use crate::error::Result;
 
 /// A bar that may be shown while an operation runs.
@@ -34,6 +37,7 @@ impl Progress<'_> {
         if !self.shown {
             return face.run(py, future, finish);
         }
+        let _inside = door::stay(py);
         let module = py.import("boardlot.progress")?;
         let count = Bound::new(py, Counter(self.count.clone()))?;
         let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
