@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long faults soak check audit docs notebooks generate fuzz bench bench-quick wheel wheel-test clean
+.PHONY: setup demo test test-long faults soak check audit docs notebooks generate fuzz bench bench-quick bench-inner wheel wheel-test clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -87,6 +87,10 @@ bench: wheel
 
 bench-quick: wheel
 	$(PYTHON) -m benches.run --quick
+
+# The core's inner parts, by Criterion.
+bench-inner:
+	cargo bench --manifest-path benches/inner/Cargo.toml --target-dir target
 
 # The wheel that users install, into dist/.
 wheel: $(BIN)/.tools

@@ -12,9 +12,9 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from urllib.request import urlopen
 
 CARGO_DENY = Path("target/tools/bin/cargo-deny").absolute()
+PIP_AUDIT = [sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip"]
 ON_GITHUB = os.environ.get("GITHUB_ACTIONS") == "true"
 # Exceptions for Python packages, by the advisory's name; each stands in SECURITY.md with a date.
 ACCEPTED: tuple[str, ...] = ()
@@ -70,18 +70,20 @@ def audit_crates() -> list[str]:
 
 
 def python_service_fault() -> str | None:
-    """Asks the service that `pip-audit` uses about pip; why there was no answer, if so.
+    """Audits pip alone; why nothing is known of that, if so.
 
     A mirror of the index may answer for packages and not for advisories, which `pip-audit` would
     take for packages without any.
     """
-    url = f"https://pypi.org/pypi/pip/{version('pip')}/json"
+    command = [*PIP_AUDIT, "--format", "json", "--requirement", "/dev/stdin"]
+    probe = subprocess.run(
+        command, input=f"pip=={version('pip')}\n", capture_output=True, text=True, check=False
+    )
     try:
-        with urlopen(url, timeout=30) as answer:
-            known = "vulnerabilities" in json.load(answer)
-    except (OSError, ValueError) as fault:
-        return f"{url}: {fault}"
-    return None if known else f"{url} tells no vulnerabilities"
+        (pip,) = json.loads(probe.stdout)["dependencies"]
+    except (ValueError, KeyError):
+        return (probe.stderr.splitlines() or ["no reason given"])[-1]
+    return pip.get("skip_reason")
 
 
 def audit_pip() -> list[str]:
@@ -90,10 +92,9 @@ def audit_pip() -> list[str]:
     installed = subprocess.run(freeze, capture_output=True, text=True, check=True).stdout
     accepted = [part for name in ACCEPTED for part in ("--ignore-vuln", name)]
     # What cannot be looked up is a failure (--strict): it would pass for safe.
-    command = [sys.executable, "-m", "pip_audit", "--strict", "--no-deps", "--disable-pip"]
     return audit(
         "advisories on Python packages",
-        [*command, *accepted, "--requirement", "/dev/stdin"],
+        [*PIP_AUDIT, "--strict", *accepted, "--requirement", "/dev/stdin"],
         given=installed,
     )
 
