@@ -38,8 +38,8 @@ class BoardlotError(Exception):
         endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` of a request of the
             caller's own; `None` where no endpoint was involved.
         retryable: Whether the same call may well succeed later.
-        hint: What to do about it, a sentence; `""` where nothing is known. A traceback shows it
-            below the message (Python 3.11 and newer).
+        hint: What to do about it, a sentence: the one given, else that of the class. A traceback
+            shows it below the message (Python 3.11 and newer).
         checkpoint: Where a broken iteration can go on: give it as `resume=` to the same call.
             `None` for everything but pagers.
     """
@@ -48,6 +48,8 @@ class BoardlotError(Exception):
     retryable: bool
     hint: str
     checkpoint: str | None
+
+    _usual_hint = "Read the message; if it does not help, report it."
 
     def __init__(
         self,
@@ -62,12 +64,12 @@ class BoardlotError(Exception):
         super().__init__(text)
         self.endpoint = endpoint
         self.retryable = retryable
-        self.hint = hint
+        self.hint = hint or self._usual_hint
         self.checkpoint = checkpoint
         # `add_note` is new in Python 3.11; on 3.10 the hint stays an attribute only.
         add_note = getattr(self, "add_note", None)
-        if hint and add_note is not None:
-            add_note(f"hint: {hint}")
+        if add_note is not None:
+            add_note(f"hint: {self.hint}")
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with its positional arguments alone.
@@ -77,21 +79,33 @@ class BoardlotError(Exception):
 class ConfigError(BoardlotError, ValueError):
     """An argument or a setting that was refused before anything was sent."""
 
+    _usual_hint = "Correct the argument; nothing was sent."
+
 
 class TransportError(BoardlotError, ConnectionError):
     """There was no answer: DNS, TLS, refused or reset connection."""
+
+    _usual_hint = "Check the base URL, the network and the proxy, then call again."
 
 
 class RequestTimeout(TransportError, TimeoutError):
     """There was no answer within the client's `timeout` or `connect_timeout`."""
 
+    _usual_hint = "Call again, or give the client a larger `timeout`."
+
 
 class ProtocolError(BoardlotError):
     """An answer of no documented form: bad JSON, no success mark, a redirect, too large."""
 
+    _usual_hint = (
+        "Check that the base URL is the API's own and that no login page stands in between."
+    )
+
 
 class PaginationError(ProtocolError):
     """A paged answer that cannot be followed, such as a cursor that was already seen."""
+
+    _usual_hint = "Go on from `.checkpoint` later; report it if it comes again."
 
 
 class ApiError(BoardlotError):
@@ -114,6 +128,8 @@ class ApiError(BoardlotError):
     message: str
     headers: dict[str, str]
     body: str
+
+    _usual_hint = "See the service's message."
 
     def __init__(
         self,
@@ -145,25 +161,37 @@ class ApiError(BoardlotError):
 class InvalidParameter(ApiError, ValueError):
     """A parameter that the service refused: code -3, `invalid_parameter`."""
 
+    _usual_hint = "Correct the argument that the message names."
+
 
 class InvalidSymbol(ApiError, LookupError):
     """A symbol that the service does not know: code -7, `invalid_symbol`."""
+
+    _usual_hint = "Verify that the code exists and is written as {market}.{code}."
 
 
 class ServiceError(ApiError):
     """The service failed itself: codes -2, -4, -5, -6, `internal_error`, or HTTP 5xx."""
 
+    _usual_hint = "Call again later; report it if it persists."
+
 
 class AuthenticationError(ApiError):
     """The key, its signature or the token was not accepted: HTTP 401."""
+
+    _usual_hint = "Check the key id, that the public key was uploaded, or the token."
 
 
 class ClockSkewError(AuthenticationError):
     """The service refused the signed time, also after a correction of the clock: code -12006."""
 
+    _usual_hint = "Check this machine's clock, and that the uploaded key is the one that signs."
+
 
 class PermissionDenied(ApiError):
     """The key or the granted scope does not cover this endpoint or account: HTTP 403."""
+
+    _usual_hint = "Log in again and allow more, or use another account or key."
 
 
 class RateLimited(ApiError):
@@ -174,6 +202,8 @@ class RateLimited(ApiError):
     """
 
     retry_after: float | None
+
+    _usual_hint = "Send fewer requests: set `rate_limit`."
 
     def __init__(
         self,
@@ -219,6 +249,8 @@ class OAuthError(BoardlotError):
     error: str
     description: str
 
+    _usual_hint = "Start the login again."
+
     def __init__(
         self,
         text: str = "",
@@ -241,9 +273,13 @@ class OAuthError(BoardlotError):
 class LoginRequired(OAuthError):
     """There is no usable token: log in, or log in again."""
 
+    _usual_hint = "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`."
+
 
 class StoreError(BoardlotError):
     """A token store that cannot be read or written; its file is kept as it was."""
+
+    _usual_hint = "Check the token store; it was left as it is."
 
 
 def _restore(

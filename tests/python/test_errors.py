@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from boardlot import errors
+from boardlot import errors, frames
 
 TREE = {
     "BoardlotError": (Exception,),
@@ -73,9 +73,25 @@ def test_defaults(name: str) -> None:
     error = getattr(errors, name)("what happened")
     assert str(error) == "what happened"
     assert error.args == ("what happened",)
-    shown = (error.endpoint, error.retryable, error.hint, error.checkpoint)
-    assert shown == (None, False, "", None)
-    assert not getattr(error, "__notes__", [])
+    assert (error.endpoint, error.retryable, error.checkpoint) == (None, False, None)
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_every_error_says_what_to_do(name: str) -> None:
+    kind = getattr(errors, name)
+    hint = kind("what happened").hint
+    assert hint[0].isupper() and hint.endswith(".")
+    # Each class has a sentence of its own.
+    assert all(hint != base("x").hint for base in kind.__mro__[1:] if hasattr(base, "_usual_hint"))
+    assert kind("what happened", hint="Do this.").hint == "Do this."
+    if sys.version_info >= (3, 11):
+        assert kind("what happened").__notes__ == [f"hint: {hint}"]
+
+
+def test_errors_of_the_python_parts_say_what_to_do() -> None:
+    with pytest.raises(errors.ConfigError) as refused:
+        frames.ready("to_polars", "float32", "raise")
+    assert refused.value.hint == "Correct the argument; nothing was sent."
 
 
 @pytest.mark.parametrize("name", TREE)
