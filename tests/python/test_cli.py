@@ -302,6 +302,15 @@ def test_keygen_writes_the_private_key_for_its_owner_alone(tmp_path: Path) -> No
     assert file.read_bytes() == before
 
 
+def test_keygen_makes_no_other_key_than_bits_are_of(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "key.pem"
+    assert main(["keygen", str(file), "--bits", "2048"]) == 2
+    assert "add --algorithm RSA-SHA256" in capsys.readouterr().err
+    assert not file.exists()
+    assert main(["keygen", str(file), "--bits", "2048", "--algorithm", "RSA-SHA256"]) == 0
+    assert bl.ApiKey("app-key", file).algorithm == "RSA-SHA256"
+
+
 def test_login_status_and_logout_against_the_sandbox(
     tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:

@@ -31,11 +31,9 @@ __all__ = ["command"]
 @click.option(
     "--bits",
     type=click.Choice(["2048", "3072", "4096"]),
-    default="3072",
-    show_default=True,
-    help="Size of an RSA key.",
+    help="Size of an RSA key; 3072 unless told.",
 )
-def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str) -> None:
+def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | None) -> None:
     """Make a key pair: the private key goes into FILE, the public key to stdout.
 
     FILE is readable by you alone and never overwritten. Upload the public key in the service's
@@ -43,8 +41,10 @@ def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str) 
     """
     import boardlot as bl
 
+    if bits is not None and algorithm != "RSA-SHA256":
+        raise click.UsageError("--bits is of RSA keys: add --algorithm RSA-SHA256, or leave it out")
     refuse_existing(file)
-    key = bl.generate_key(algorithm, bits=int(bits))
+    key = bl.generate_key(algorithm, bits=int(bits or 3072))
     write_secret(file, key.private_pem)
     click.echo(f"wrote the private key to {file}; upload the public key below", err=True)
     click.echo(key.public_pem, nl=False)
