@@ -23,7 +23,7 @@ from boardlot.cli.settings import (
     global_options,
     write_examples,
 )
-from boardlot.errors import AuthenticationError, BoardlotError, ConfigError
+from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
 
 __all__ = ["app", "run"]
 
@@ -156,6 +156,8 @@ def _told(error: BaseException, settings: Settings) -> int:
         hint = error.hint
         if isinstance(error, AuthenticationError) and not settings.has_credentials:
             hint = "No credentials were given: add --profile NAME, or --key-id and --key-file."
+        if isinstance(error, StoreError) and "the keychain cannot be used" in str(error):
+            hint = "Unlock it, or add --store FILE: tokens then lie in that encrypted file."
         if not (error.retryable or error.checkpoint):
             settings.go_on = ""
         _say(str(error), hint, settings)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from boardlot.cli.settings import Command, Settings, store_option
-from boardlot.cli.stores import open_store
+from boardlot.cli.stores import last_client_id, store_for_login
 
 __all__ = ["command"]
 
@@ -37,6 +37,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     With --profile, the login becomes a profile of that name in the configuration file, which holds
     no secret: `boardlot.Client(profile=NAME)` uses it. Where there is a login of that name already,
     it is renewed.
+
+    With --client-id, no client is registered: that one is used, whose callback comes to --port.
     """
     import boardlot as bl
     from boardlot import _core
@@ -49,9 +51,15 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
         raise click.UsageError("which service? Add --base-url URL")
+    store = store_for_login(known["store"] if known else settings.store_file)
+    # Read before the person is asked for anything: a store that is of no use shows itself now.
+    last = last_client_id(store, base_url)
+    if settings.client_id not in (None, last) and not port:
+        raise click.UsageError("--client-id needs --port PORT, which that client is registered for")
     oauth = bl.login(
         base_url,
-        store=open_store(known["store"] if known else settings.store_file),
+        store=store,
+        client_id=settings.client_id,
         redirect_port=port,
         open_browser=not no_browser,
         timeout=timeout,
@@ -79,6 +87,8 @@ def _check_same(settings: Settings, known: dict[str, Any]) -> None:
     if store is not None and store.absolute() != known["store"]:
         place = known["store"] or "the keychain"
         raise click.UsageError(f"the tokens of the profile {name} lie in {place}: {other}")
+    if settings.client_id not in (None, known["client_id"]):
+        raise click.UsageError(f"the profile {name} is of {known['client_id']}: {other}")
 
 
 def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str) -> None:

@@ -7,17 +7,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from boardlot.cli.stores import open_store
+from boardlot.cli.stores import last_client_id, open_store
 
 __all__ = [
     "FORMATS",
     "Argument",
     "Command",
     "DataCommand",
+    "Login",
     "Settings",
     "coloured",
     "global_options",
@@ -26,6 +27,14 @@ __all__ = [
 ]
 
 FORMATS = ["table", "json", "jsonl", "csv", "parquet"]
+
+
+class Login(NamedTuple):
+    """A `boardlot.OAuth`, the store of its tokens, and where that is, in words."""
+
+    oauth: Any
+    store: Any
+    place: str
 
 
 @dataclass
@@ -80,21 +89,33 @@ class Settings:
         headers = dict(map(_header, self.header))
         return {"headers": headers, "proxy": self.proxy, "ca_file": self.ca_file}
 
-    def login_of(self, client_id: str | None) -> tuple[str | None, Path | None]:
-        """The id of the login that is meant, if any, and the file of its tokens, if any.
+    def login_of(self, client_id: str | None) -> Login | None:
+        """The login that is meant: that of the id, else of `--client-id`, else of the profile.
 
-        It is that id, else that of `--client-id`, else that of the profile.
+        Without these it is the last one at the service in `--store`, else in the keychain; with
+        a key or its profile it is none.
+
+        Raises:
+            LoginRequired: There is none in the store.
+            StoreError: The store cannot be read.
         """
+        import boardlot
+
         named = self.named
         client_id = client_id or self.client_id or named.get("client_id")
         is_named = client_id is not None and client_id == named.get("client_id")
-        return client_id, self.store_file or (named["store"] if is_named else None)
-
-    def login(self, client_id: str, file: Path | None) -> Any:
-        """The `boardlot.OAuth` of that id, whose tokens lie in the file, else in the keychain."""
-        import boardlot
-
-        return boardlot.OAuth(client_id, store=open_store(file), base_url=self.service)
+        file = self.store_file or (named["store"] if is_named else None)
+        if client_id is None and file is None and self.has_credentials:
+            return None
+        store, place = open_store(file), str(file or "the keychain")
+        client_id = client_id or last_client_id(store, self.service)
+        if client_id is None:
+            raise boardlot.LoginRequired(
+                f"no such login: {place} holds none at {self.service}",
+                hint="Log in, or say where the login's tokens lie: --store FILE.",
+            )
+        oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
+        return Login(oauth, store, place)
 
     def client(self) -> Any:
         """A `boardlot.Client` of the service and the credentials that were asked for."""
@@ -138,7 +159,8 @@ class Settings:
             return boardlot.ApiKey(self.key_id, self.key_file, password=_password(self.key_file))
         if self.client_id is None:
             return None
-        return self.login(self.client_id, self.store_file)
+        store = open_store(self.store_file)
+        return boardlot.OAuth(self.client_id, store=store, base_url=self.service)
 
 
 def _password(key_file: Path) -> str | None:

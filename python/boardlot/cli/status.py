@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from boardlot.cli.output import check_out, emit
-from boardlot.cli.settings import Command, Settings, store_option
+from boardlot.cli.settings import Command, Login, Settings, store_option
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
 
 __all__ = ["command"]
@@ -28,23 +28,23 @@ __all__ = ["command"]
 def command(settings: Settings, client_id: str | None) -> None:
     """Show a login at the service and the clock offset of this machine.
 
-    The login is that of CLIENT_ID, else that of the profile; without either only the clocks are
-    compared. Nothing secret is shown. With --format or --out it is a row of data, the clock offset
-    in seconds.
+    The login is that of CLIENT_ID, else that of the profile, else the last one at the service in
+    --store or the keychain; with the profile of a key, or where the keychain has none, only the
+    clocks are compared. Nothing secret is shown. With --format or --out it is a row of data, the
+    clock offset in seconds.
     """
     import boardlot as bl
 
     check_out(settings)
     base_url = settings.service
-    client_id, file = settings.login_of(client_id)
+    login = _login(settings, client_id)
     facts: dict[str, Any] = {"service": base_url}
-    if client_id is not None:
-        oauth = settings.login(client_id, file)
+    if login is not None:
         facts |= {
-            "client_id": client_id,
-            "tokens": str(file or "the keychain"),
-            "scopes": sorted(oauth.scopes),
-            "expires_at": oauth.expires_at.isoformat(timespec="seconds"),
+            "client_id": login.oauth.client_id,
+            "tokens": login.place,
+            "scopes": sorted(login.oauth.scopes),
+            "expires_at": login.oauth.expires_at.isoformat(timespec="seconds"),
         }
     with bl.Client(base_url, **settings.connection) as client:
         facts["clock_offset"] = clock_offset(client)
@@ -52,6 +52,19 @@ def command(settings: Settings, client_id: str | None) -> None:
         emit(settings, [facts])
     else:
         _tell(**facts)
+
+
+def _login(settings: Settings, client_id: str | None) -> Login | None:
+    """The login to show; that there is none in the keychain is told, and no error."""
+    import boardlot as bl
+
+    try:
+        return settings.login_of(client_id)
+    except (bl.LoginRequired, bl.StoreError) as error:
+        if settings.store_file is not None:
+            raise
+        click.echo(f"no login is shown: {error}", err=True)
+        return None
 
 
 def _tell(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import getpass
+import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["open_store"]
+import click
+
+__all__ = ["last_client_id", "open_store", "store_for_login"]
 
 
 def open_store(file: Path | None) -> Any:
@@ -16,3 +21,67 @@ def open_store(file: Path | None) -> Any:
     if file is None:
         return bl.KeyringStore()
     return bl.EncryptedFileStore(file, lambda: getpass.getpass(f"passphrase of {file}: "))
+
+
+def store_for_login(file: Path | None) -> Any:
+    """The same, and found good before the person logs in; a new file gets its passphrase.
+
+    Raises:
+        StoreError: The file cannot be written.
+        click.UsageError: The new passphrase is empty, or not the same twice.
+    """
+    import boardlot as bl
+
+    if file is None:
+        return open_store(None)
+    _check_folder(file)
+    if os.path.lexists(file):
+        return open_store(file)
+    return bl.EncryptedFileStore(file, _new_passphrase(file))
+
+
+def last_client_id(store: Any, base_url: str) -> str | None:
+    """The id of the last login at the service whose tokens the store holds, if any.
+
+    It stands in the registration that a login keeps under the service's address, for the next one.
+
+    Raises:
+        StoreError: The store cannot be read, as by a wrong passphrase.
+    """
+    import boardlot as bl
+
+    # The credentials tell the address in the form that keys of a store have.
+    address = bl.OAuth("any", store=bl.MemoryStore(), base_url=base_url).base_url
+    entry = store.load(address)
+    if entry is None:
+        return None
+    try:
+        return str(json.loads(entry)["client_id"])
+    except (ValueError, LookupError, TypeError):
+        raise bl.StoreError(
+            f"the store's entry {address!r} is no registration", hint="Delete it and log in again."
+        ) from None
+
+
+def _check_folder(file: Path) -> None:
+    """Refuse a file that could not be replaced, before anything is asked for."""
+    import boardlot as bl
+
+    # A folder that is not there is made with the file.
+    folder = next(folder for folder in file.absolute().parents if os.path.lexists(folder))
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise bl.StoreError(
+            f"{file}: nothing can be written in {folder}: {error.strerror}",
+            hint="Give yourself the right to write there, or choose another --store FILE.",
+        ) from error
+
+
+def _new_passphrase(file: Path) -> str:
+    passphrase = getpass.getpass(f"new passphrase of {file}: ")
+    if not passphrase:
+        raise click.UsageError("the passphrase is empty: choose one that is hard to guess")
+    if getpass.getpass("the same again: ") != passphrase:
+        raise click.UsageError("these are two passphrases: run the command again")
+    return passphrase
