@@ -95,7 +95,7 @@ bench-inner:
 # The wheel that users install, into dist/.
 wheel: $(BIN)/.tools
 	rm -f dist/*.whl
-	$(BIN)/maturin build --locked --release --out dist
+	$(BIN)/maturin build --locked --release --compression-level 9 --out dist
 
 # That wheel in an empty environment for every extra and on every CPython found: minutes.
 wheel-test: wheel $(BIN)/.built

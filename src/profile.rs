@@ -43,8 +43,9 @@ pub enum ProfileAuth {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
+    /// Not read before they are asked for: a mistake in one leaves the others.
     #[serde(default)]
-    profiles: BTreeMap<String, Profile>,
+    profiles: BTreeMap<String, toml::Value>,
 }
 
 impl Profile {
@@ -60,10 +61,8 @@ impl Profile {
         if !folder.join("config.toml").exists() {
             return Ok(None);
         }
-        Ok(ConfigFile::read(&folder)?
-            .profiles
-            .remove(name)
-            .map(|profile| profile.in_folder(&folder)))
+        let found = ConfigFile::read(&folder)?.profiles.remove(name);
+        found.map(|profile| Self::of(profile, &folder, name)).transpose()
     }
 
     /// Puts a profile of a login into the user's `config.toml`; gives the file's path. One that is
@@ -138,16 +137,21 @@ impl Profile {
                 known.join(", ")
             ))
         })?;
-        Ok(profile.in_folder(folder))
+        Self::of(profile, folder, name)
     }
 
-    fn in_folder(mut self, folder: &Path) -> Self {
-        match &mut self.auth {
+    fn of(value: toml::Value, folder: &Path, name: &str) -> Result<Self> {
+        let mut profile: Profile = value.try_into().map_err(|error: toml::de::Error| {
+            let path = folder.join("config.toml");
+            let message = error.message();
+            Error::config(format!("profile: {}: [profiles.{name}]: {message}", path.display()))
+        })?;
+        match &mut profile.auth {
             ProfileAuth::ApiKey { private_key: file, .. }
             | ProfileAuth::OAuth { store: Some(file), .. } => *file = folder.join(&file),
             ProfileAuth::OAuth { store: None, .. } | ProfileAuth::None => {}
         }
-        self
+        Ok(profile)
     }
 }
 

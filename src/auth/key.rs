@@ -214,7 +214,22 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
                  `openssl pkcs8 -topk8`",
             ));
         }
-        return SecretDocument::from_pem(&private_block(text))
+        let block = private_block(text);
+        let other = [
+            ("OPENSSH PRIVATE KEY", "an OpenSSH key; `ssh-keygen -p -m PKCS8 -f FILE` converts it"),
+            ("CERTIFICATE", "a certificate; signing needs the private key that belongs to it"),
+        ];
+        let first = block.lines().next().unwrap_or_default();
+        if let Some((_, what)) = other.iter().find(|(label, _)| first.contains(label)) {
+            return Err(Error::config(format!("private_key is {what}")));
+        }
+        if text.contains("\\n") {
+            return Err(Error::config(
+                "private_key has the two characters \\n in place of its line breaks; give it with \
+                 real ones",
+            ));
+        }
+        return SecretDocument::from_pem(&block)
             .map(|(label, document)| (label.to_owned(), document))
             .map_err(|error| Error::config(format!("private_key is no readable PEM: {error}")));
     }

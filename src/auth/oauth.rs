@@ -266,14 +266,14 @@ impl OAuth {
     ) -> Outcome {
         let error = self.strike(error, Some(&stored));
         if let ErrorKind::OAuth { error, description } = error.kind.as_ref()
-            && error == "invalid_grant"
+            && matches!(error.as_str(), "invalid_grant" | "invalid_client" | "unauthorized_client")
         {
             live.current.store(None);
             live.refused.store(stored.refresh_token.clone().map(Arc::new));
             // The other processes that wait find it there. Where it cannot be written down, each
             // of them asks once itself.
             let _ = self.store_under(guard, stored.refused()).await;
-            return Err(self.login_required("invalid_grant", description));
+            return Err(self.login_required(error, description));
         }
         // Ahead of its end the token still serves; the service may be back before that.
         if error.retryable() && rejected.is_none() && !stored.has_ended(now_ms()) {
@@ -307,7 +307,8 @@ impl OAuth {
         let origin = self.origin().map(|origin| origin.to_string()).unwrap_or_default();
         let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
         let message = format!("client '{}' at {origin}: {why}", self.client_id.escape_debug());
-        ErrorKind::LoginRequired { error: error.to_owned(), message }.into()
+        let origin = self.origin().map(|origin| origin.to_string());
+        ErrorKind::LoginRequired { error: error.to_owned(), message, origin }.into()
     }
 
     fn live(&self) -> Result<Arc<Live>> {

@@ -41,25 +41,31 @@ pub enum ErrorKind {
     #[error("{error}: {description}")]
     OAuth { error: String, description: String },
     #[error("{message}")]
-    LoginRequired { error: String, message: String },
+    LoginRequired { error: String, message: String, origin: Option<String> },
     #[error("{0}")]
     Store(String),
 }
 
 impl ErrorKind {
-    /// What it is, without a word of what the service said.
-    pub const fn in_short(&self) -> &'static str {
-        match self {
+    /// What it is, without a word of what the service said: for logs.
+    pub fn in_short(&self) -> String {
+        let what = match self {
+            ErrorKind::Api(Refusal { code: Some(code), http_status, .. }) => {
+                return format!("refused by the service (code {code}, HTTP {http_status})");
+            }
+            ErrorKind::Api(Refusal { http_status, .. }) => {
+                return format!("refused by the service (HTTP {http_status})");
+            }
             ErrorKind::Config(_) => "refused before it was sent",
             ErrorKind::Transport { .. } => "no answer",
             ErrorKind::Timeout(_) => "no answer in time",
             ErrorKind::Protocol { .. } => "an answer of no documented form",
             ErrorKind::Pagination(_) => "a cursor that comes again",
-            ErrorKind::Api(_) => "refused by the service",
             ErrorKind::OAuth { .. } => "refused by the authorization server",
             ErrorKind::LoginRequired { .. } => "a new login is needed",
             ErrorKind::Store(_) => "the token store",
-        }
+        };
+        what.to_owned()
     }
 }
 
@@ -194,9 +200,17 @@ impl Error {
                 "The service repeated itself; go on from `.checkpoint` later, or report it.".into()
             }
             ErrorKind::Api(refusal) => refusal.hint(),
+            ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
+                "Give the address that the browser was sent to, whole; or start the login again."
+                    .into()
+            }
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
-            ErrorKind::LoginRequired { .. } => {
-                "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.".into()
+            ErrorKind::LoginRequired { origin, .. } => {
+                let url = origin.as_deref().unwrap_or("URL");
+                format!(
+                    "Log in again: run `boardlot --base-url {url} login`, or call \
+                     `boardlot.login(base_url)`."
+                )
             }
             ErrorKind::Store(_) => "Check the token store; it was left as it is.".into(),
         }
@@ -286,6 +300,9 @@ fn shown_body(body: &str) -> String {
     if body.is_empty() {
         return String::new();
     }
-    let cut: String = body.chars().take(200).collect();
-    format!("; it begins with '{}'", cut.escape_debug())
+    let mut cut = String::new();
+    for c in body.chars().take(200) {
+        if c.is_control() { cut.extend(c.escape_default()) } else { cut.push(c) }
+    }
+    format!("; it begins with '{cut}'")
 }

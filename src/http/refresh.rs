@@ -26,7 +26,7 @@ impl TokenEndpoint for Sender {
             {
                 let what = match &outcome {
                     Ok(_) => What::TokenRefreshed,
-                    Err(error) => What::TokenNotRefreshed { reason: prepared.told(error) },
+                    Err(error) => What::TokenNotRefreshed { reason: error.kind.in_short() },
                 };
                 watched.tell(what).await;
             }

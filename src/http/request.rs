@@ -63,13 +63,6 @@ pub struct Prepared {
     pub confidential: bool,
 }
 
-impl Prepared {
-    /// An error of this request in words for a log.
-    pub fn told(&self, error: &Error) -> String {
-        if self.confidential { error.kind.in_short().to_owned() } else { error.to_string() }
-    }
-}
-
 impl Draft {
     /// Checks the arguments against the endpoint's row and puts each in its place.
     pub fn of(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Draft> {
@@ -279,8 +272,10 @@ impl BaseUrl {
     /// `https`, or `http` to a loopback address written as a number.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |allowed: &str| {
-            // A refused address may carry a password: only its shape is shown.
-            Err(Error::config(format!("base_url is not usable; allowed is {allowed}")))
+            // One with an @ may carry a password.
+            let shown = format!("'{}'", text.escape_debug());
+            let shown = if text.contains('@') { "not usable" } else { &shown };
+            Err(Error::argument("base_url", shown, allowed))
         };
         let Ok(url) = Url::parse(text) else {
             return refuse("an absolute URL such as https://api.example.com");

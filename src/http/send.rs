@@ -252,9 +252,9 @@ impl Sender {
                 return Err(error);
             }
             let told = if wire.quota.pay() {
-                What::Retrying { wait, reason: prepared.told(&error) }
+                What::Retrying { wait, reason: error.kind.in_short() }
             } else {
-                What::QuotaUsedUp { reason: prepared.told(&error) }
+                What::QuotaUsedUp { reason: error.kind.in_short() }
             };
             let paid = matches!(told, What::Retrying { .. });
             if let Some(watched) = &watched {
@@ -422,11 +422,11 @@ impl Sender {
         .map_err(|error| error.at(&prepared.label))
     }
 
-    /// The service's time as far as it is known, in milliseconds.
-    pub fn now_ms(&self) -> i64 {
+    /// The service's time as far as it is known, in milliseconds, for a call of that identity.
+    pub fn now_ms(&self, call: impl FnOnce() -> String) -> i64 {
         let now_ms = self.clock.now_ms();
         match &self.options.tape {
-            Some(tape) => tape.now_ms(self.base.as_str(), now_ms),
+            Some(tape) => tape.now_ms(self.base.as_str(), &call(), now_ms),
             None => now_ms,
         }
     }
@@ -526,10 +526,11 @@ fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Clie
     {
         // Other schemes the HTTP library would take over and not use.
         let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
-        let proxy = Proxy::all(address)
-            .ok()
-            .filter(|_| known)
-            .ok_or_else(|| Error::config("proxy is no usable URL such as http://proxy:3128"))?;
+        let proxy = Proxy::all(address).ok().filter(|_| known).ok_or_else(|| {
+            let shown = format!("'{}'", address.escape_debug());
+            let shown = if address.contains('@') { "not usable" } else { &shown };
+            Error::argument("proxy", shown, "a URL such as http://proxy:3128")
+        })?;
         builder = builder.proxy(proxy);
     }
     builder

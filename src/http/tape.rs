@@ -19,7 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Prepared, Received};
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    api::{AUTHORIZE, REGISTER, TOKEN},
+    error::{Error, ErrorKind, Result},
+};
 
 /// What stands between the sender and the network.
 #[derive(Debug)]
@@ -39,8 +42,8 @@ pub struct Recorder {
 struct Recording {
     /// Nothing once it is closed.
     file: Option<File>,
-    /// Whether the head, which names the service, is written.
-    begun: bool,
+    /// The service whose traffic it is, once the head that names it is written.
+    base_url: Option<String>,
 }
 
 /// Plays the exchanges of a file back: those of one request in their order, the last of them again
@@ -55,7 +58,8 @@ pub struct Replay {
 #[derive(Debug, Default)]
 struct Left {
     answers: HashMap<Vec<u8>, VecDeque<Answer>>,
-    moments: VecDeque<i64>,
+    /// By the call whose range they end.
+    moments: HashMap<String, VecDeque<i64>>,
 }
 
 /// The headers of an answer that a tape keeps.
@@ -67,9 +71,8 @@ const VERSION: u32 = 1;
 struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     tape: Option<Head>,
-    /// The service's time when a range of time was begun or ended with it, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    now_ms: Option<i64>,
+    now: Option<Now>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exchange: Option<Exchange>,
 }
@@ -78,6 +81,13 @@ struct Line {
 struct Head {
     version: u32,
     base_url: String,
+}
+
+/// The service's time, in milliseconds, when a call's range of time was begun or ended with it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Now {
+    call: String,
+    now_ms: i64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -127,13 +137,14 @@ impl Tape {
         strike: impl Fn(String) -> String,
     ) -> Result<()> {
         let Tape::Recorder(recorder) = self else { return Ok(()) };
-        if prepared.confidential {
+        if prepared.confidential || of_login(prepared.url.path()) {
             return Ok(());
         }
+        let strike = |text| strike_members(strike(text));
         let exchange = Exchange {
             method: prepared.method.to_string(),
             path: prepared.url.path().to_owned(),
-            query: strike(prepared.url.query().unwrap_or_default().to_owned()),
+            query: strike_pairs(&strike(prepared.url.query().unwrap_or_default().to_owned())),
             body: Body::of(&prepared.body, &strike),
             answer: Answer::of(outcome, &strike),
         };
@@ -142,14 +153,15 @@ impl Tape {
 
     /// The service's time where a range of time begins or ends with it: played back it is that of
     /// the recording, or the requests would not be the same.
-    pub fn now_ms(&self, base_url: &str, now_ms: i64) -> i64 {
+    pub fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> i64 {
         match self {
             Tape::Recorder(recorder) => {
+                let now = Now { call: call.to_owned(), now_ms };
                 // A tape that cannot be written is found out by the request that follows.
-                let _ = recorder.write(base_url, Line { now_ms: Some(now_ms), ..Line::default() });
+                let _ = recorder.write(base_url, Line { now: Some(now), ..Line::default() });
                 now_ms
             }
-            Tape::Replay(replay) => replay.now_ms().unwrap_or(now_ms),
+            Tape::Replay(replay) => replay.now_ms(call).unwrap_or(now_ms),
         }
     }
 }
@@ -162,7 +174,7 @@ impl Recorder {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|error| at(path, &error))?;
-        let recording = Mutex::new(Recording { file: Some(file), begun: false });
+        let recording = Mutex::new(Recording { file: Some(file), base_url: None });
         Ok(Recorder { path: path.to_owned(), recording })
     }
 
@@ -174,7 +186,13 @@ impl Recorder {
     fn write(&self, base_url: &str, line: Line) -> Result<()> {
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
-        if !recording.begun {
+        if let Some(other) = recording.base_url.as_ref().filter(|known| *known != base_url) {
+            let path = self.path.display();
+            return Err(Error::config(format!(
+                "the recorder of {path} records {other}; take another one for {base_url}"
+            )));
+        }
+        if recording.base_url.is_none() {
             let head = Head { version: VERSION, base_url: base_url.to_owned() };
             add_line(&mut text, &Line { tape: Some(head), ..Line::default() })?;
         }
@@ -184,7 +202,7 @@ impl Recorder {
             return Err(Error::config(format!("the recorder of {path} is closed")));
         };
         file.write_all(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
-        recording.begun = true;
+        recording.base_url = Some(base_url.to_owned());
         Ok(())
     }
 }
@@ -209,7 +227,9 @@ impl Replay {
                 }
                 None => {}
             }
-            left.moments.extend(line.now_ms);
+            if let Some(Now { call, now_ms }) = line.now {
+                left.moments.entry(call).or_default().push_back(now_ms);
+            }
             if let Some(Exchange { method, path, query, body, answer }) = line.exchange {
                 let key = key(&method, &path, &query, &body.bytes());
                 left.answers.entry(key).or_default().push_back(answer);
@@ -241,9 +261,73 @@ impl Replay {
         answer.received()
     }
 
-    fn now_ms(&self) -> Option<i64> {
-        next(&mut self.left.lock().unwrap_or_else(PoisonError::into_inner).moments)
+    fn now_ms(&self, call: &str) -> Option<i64> {
+        next(self.left.lock().unwrap_or_else(PoisonError::into_inner).moments.get_mut(call)?)
     }
+}
+
+/// Whether this is an endpoint of the login: what goes to and fro there are secrets.
+fn of_login(path: &str) -> bool {
+    [TOKEN, REGISTER, AUTHORIZE].iter().any(|endpoint| path.ends_with(endpoint.path))
+}
+
+/// Names whose values are secrets, whoever sends them.
+const SECRETS: [&str; 9] = [
+    "access_token",
+    "authorization",
+    "client_secret",
+    "code_verifier",
+    "password",
+    "private_key",
+    "refresh_token",
+    "registration_access_token",
+    "token",
+];
+
+/// Puts stars in the place of secret texts of a JSON document, and leaves the rest as it was.
+fn strike_members(text: String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, name, value)) = next_secret(rest) {
+        out.push_str(before);
+        out.push_str(name);
+        out.push_str("***");
+        rest = value;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What stands before a secret's name, the name up to the value's quote, and from the value's end.
+fn next_secret(text: &str) -> Option<(&str, &str, &str)> {
+    let found = SECRETS.iter().filter_map(|name| {
+        let mut from = 0;
+        loop {
+            let at = from + text.get(from..)?.find(&format!("\"{name}\""))?;
+            let behind = at + name.len() + 2;
+            let value = text.get(behind..)?.trim_start().strip_prefix(':')?.trim_start();
+            if let Some(value) = value.strip_prefix('"') {
+                return Some((at, text.len() - value.len()));
+            }
+            from = behind;
+        }
+    });
+    let (at, value) = found.min()?;
+    let mut escaped = false;
+    let end = text.get(value..)?.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    })?;
+    Some((text.get(..at)?, text.get(at..value)?, text.get(value + end..)?))
+}
+
+fn strike_pairs(query: &str) -> String {
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if SECRETS.contains(&name) => format!("{name}=***"),
+        _ => pair.to_owned(),
+    });
+    pairs.collect::<Vec<_>>().join("&")
 }
 
 /// The next of these; the last one stays.

@@ -244,6 +244,7 @@ impl Login {
                     "the code was sent and its answer may be lost, and a code works once: log in \
                      again ({error})"
                 ),
+                origin: Some(self.sender.base().as_str().to_owned()),
             }
             .into(),
         }

@@ -328,7 +328,9 @@ impl Pages {
     fn go_to(&mut self, position: &Position) {
         self.fixed_with_corrections = position.range.is_none().then(|| self.source.corrections());
         self.range = position.range.or_else(|| {
-            self.listing.span.map(|span| span.fix(self.source.now_ms().saturating_mul(1_000)))
+            self.listing
+                .span
+                .map(|span| span.fix(self.source.now_ms(&self.listing).saturating_mul(1_000)))
         });
         let windows = match (self.range, self.listing.span) {
             (Some(range), Some(span)) if span.windows > 1 => window::split(range, span.windows),

@@ -26,8 +26,8 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         draft: &'a Draft,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
 
-    /// The service's time as far as it is known, in milliseconds.
-    fn now_ms(&self) -> i64;
+    /// The service's time as far as it is known, in milliseconds, to end the range of this list.
+    fn now_ms(&self, listing: &Listing) -> i64;
 
     /// How often that was corrected.
     fn corrections(&self) -> u64 {
@@ -47,8 +47,8 @@ impl Source for Sender {
         })
     }
 
-    fn now_ms(&self) -> i64 {
-        Sender::now_ms(self)
+    fn now_ms(&self, listing: &Listing) -> i64 {
+        Sender::now_ms(self, || listing.identity())
     }
 
     fn corrections(&self) -> u64 {

@@ -41,8 +41,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
         if value.getattr("tzinfo")?.is_none() || value.call_method0("utcoffset")?.is_none() {
+            let shown = format!("{value}, a naive datetime, which could mean any time zone");
             return refuse(
-                "a naive datetime, which could mean any time zone",
+                &shown,
                 "an aware one: write datetime(..., tzinfo=timezone.utc) or \
                  .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
@@ -67,7 +68,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         };
     }
     let kind = value.get_type().name()?.to_string();
-    refuse(&format!("of the type {kind}"), "a text, a whole number, a date or an aware datetime")
+    let shown: String = value.repr()?.to_string().chars().take(64).collect();
+    let shown = format!("{shown}, of the type {kind}");
+    refuse(&shown, "a text, a whole number, a date or an aware datetime")
 }
 
 /// The classes of `datetime`, loaded when first needed.

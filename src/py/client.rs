@@ -115,8 +115,11 @@ impl ClientBase {
     fn _server_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core(py)?;
         let finish = |py: Python<'_>, millis: i64| {
-            let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000))?;
-            Ok(time.unbind())
+            let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000));
+            time.map(Bound::unbind).map_err(|_| {
+                let text = format!("server_time: {millis} ms are no time of the years 1 to 9999");
+                raise(py, Error::protocol(text, b""))
+            })
         };
         let future = async move { core.server_time().await };
         self.face.call(py, self.core.sender(), future, Box::new(finish))

@@ -197,7 +197,10 @@ pub fn signature_payload<'py>(
 pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
     let made = Algorithm::parse(algorithm)
         .and_then(|algorithm| {
-            detach(py, || generate(algorithm, usize::try_from(bits).unwrap_or_default()))
+            let bits = usize::try_from(bits).map_err(|_| {
+                Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192")
+            })?;
+            detach(py, || generate(algorithm, bits))
         })
         .map_err(|error| raise(py, error))?;
     Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })

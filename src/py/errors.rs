@@ -37,7 +37,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
             attributes.set_item("description", description)?;
             "OAuthError"
         }
-        ErrorKind::LoginRequired { error, message } => {
+        ErrorKind::LoginRequired { error, message, .. } => {
             attributes.set_item("error", error)?;
             attributes.set_item("description", message)?;
             "LoginRequired"

@@ -89,7 +89,7 @@ impl Source for Bodies {
         })
     }
 
-    fn now_ms(&self) -> i64 {
+    fn now_ms(&self, _listing: &Listing) -> i64 {
         0
     }
 }

@@ -195,7 +195,7 @@ pub fn begin_login<'py>(
     store: Option<&Bound<'py, PyAny>>,
     client_id: Option<String>,
     client_name: &str,
-    redirect_port: u16,
+    redirect_port: i64,
     timeout: f64,
     confidential: bool,
     proxy: Option<String>,
@@ -209,7 +209,7 @@ pub fn begin_login<'py>(
         store,
         client_id,
         client_name: client_name.to_owned(),
-        redirect_port,
+        redirect_port: port(redirect_port).map_err(refused)?,
         confidential,
         deadline: seconds("timeout", Some(PyFloat::new(py, timeout).into_any()), Duration::ZERO)?,
         sender: SenderOptions {
@@ -240,7 +240,7 @@ pub fn login<'py>(
     store: Option<&Bound<'py, PyAny>>,
     client_id: Option<String>,
     client_name: &str,
-    redirect_port: u16,
+    redirect_port: i64,
     open_browser: bool,
     timeout: f64,
     confidential: bool,
@@ -263,6 +263,11 @@ pub fn login<'py>(
     let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
     let core = block(py, waiting(flow), |py| prompt.as_ref().map_or(Ok(()), |p| p.look(py)))?;
     Ok(OAuth { core, store })
+}
+
+fn port(number: i64) -> Result<u16> {
+    u16::try_from(number)
+        .map_err(|_| Error::argument("redirect_port", &number.to_string(), "0 to 65535"))
 }
 
 /// Waits for the end of a login; who gives up waiting gives the login up.

@@ -126,7 +126,8 @@ fn typed<'py>(
             text => {
                 let count = text.parse::<i64>().ok()?;
                 let micros = count.checked_mul(1_000_000 / unit.per_second())?;
-                Some(DateClasses::get(py).and_then(|classes| classes.datetime_of(py, micros)))
+                let time = DateClasses::get(py).and_then(|classes| classes.datetime_of(py, micros));
+                Some(time).filter(Result::is_ok)
             }
         },
         Kind::Date => match text {
@@ -138,6 +139,10 @@ fn typed<'py>(
                 }))
             }
         },
+        // As the columns have it, whichever way it was sent.
+        Kind::Integer if matches!(value, Value::Text(_)) => {
+            Some(text.parse::<i64>().ok()?.into_bound_py_any(py))
+        }
         Kind::Text | Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => {
             Some(object(py, value))
         }

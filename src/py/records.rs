@@ -149,6 +149,16 @@ impl Records {
         }
     }
 
+    /// Itself: it cannot be changed.
+    fn __copy__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// Itself: it cannot be changed.
+    fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        this
+    }
+
     /// How often an equal dict is among the records.
     fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.list(py)?.call_method1(intern!(py, "count"), (value,))?.extract()

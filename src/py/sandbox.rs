@@ -10,7 +10,7 @@ use pyo3::{
 use super::{credentials::ApiKey, door::detach, errors::raise};
 use crate::{
     auth::{Algorithm, generate},
-    error::Error,
+    error::{Error, Result},
     process::runtime,
     sandbox,
 };
@@ -32,11 +32,11 @@ impl Sandbox {
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
-        seed: u64,
-        port: u16,
-        fills: usize,
-        orders: usize,
-        plate_stocks: usize,
+        seed: i128,
+        port: i128,
+        fills: i128,
+        orders: i128,
+        plate_stocks: i128,
         token_lifetime: f64,
         clock_offset: f64,
         faults: Option<&Bound<'_, Faults>>,
@@ -46,13 +46,16 @@ impl Sandbox {
         let host: IpAddr = host.parse().map_err(|_| {
             raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
         })?;
+        let count = |name: &str, number: i128| {
+            fitting(name, number, "a whole number from 0").map_err(refused)
+        };
         let options = sandbox::Options {
-            seed,
+            seed: seed_of(seed).map_err(refused)?,
             host,
-            port,
-            fills,
-            orders,
-            plate_stocks,
+            port: fitting("port", port, "0 to 65535").map_err(refused)?,
+            fills: count("fills", fills)?,
+            orders: count("orders", orders)?,
+            plate_stocks: count("plate_stocks", plate_stocks)?,
             token_lifetime,
             clock_offset,
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
@@ -203,7 +206,12 @@ impl Sandbox {
             None => sandbox.api_key(py, "Ed25519")?,
             Some(auth) => match auth.extract::<&str>() {
                 Ok("oauth") => sandbox.login(py)?,
-                Ok(algorithm) => sandbox.api_key(py, algorithm)?,
+                Ok(algorithm @ ("Ed25519" | "RSA-SHA256")) => sandbox.api_key(py, algorithm)?,
+                Ok(other) => {
+                    let shown = format!("'{}'", other.escape_debug());
+                    let allowed = "'Ed25519', 'RSA-SHA256', 'oauth' or credentials";
+                    return Err(raise(py, Error::argument("auth", &shown, allowed)));
+                }
                 Err(_) => auth.clone(),
             },
         };
@@ -218,6 +226,15 @@ impl Sandbox {
         client.setattr("_sandbox", this)?;
         Ok(client)
     }
+}
+
+/// A number that fits its place.
+fn fitting<T: TryFrom<i128>>(name: &str, number: i128, allowed: &str) -> Result<T> {
+    T::try_from(number).map_err(|_| Error::argument(name, &number.to_string(), allowed))
+}
+
+fn seed_of(seed: i128) -> Result<u64> {
+    fitting("seed", seed, "a whole number from 0 to 2^64 - 1")
 }
 
 /// How a sandbox misbehaves on purpose: `latency` in seconds, rates from 0 to 1.
@@ -241,8 +258,9 @@ impl Faults {
         truncate_rate: f64,
         throttle_rate: f64,
         html_rate: f64,
-        seed: u64,
+        seed: i128,
     ) -> PyResult<Self> {
+        let seed = seed_of(seed).map_err(|error| raise(py, error))?;
         let faults = sandbox::Faults {
             latency,
             error_rate,

@@ -146,7 +146,10 @@ impl EncryptedFileStore {
             return Err(raise(py, Error::argument("passphrase", "of another type", allowed)));
         };
         // The path as it is meant now, whatever the working folder will be.
-        let path = std::path::absolute(&path)?;
+        let path = std::path::absolute(&path).map_err(|error| {
+            let shown = format!("'{}'", path.display());
+            raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
+        })?;
         let store = Arc::new(EncryptedFile::new(path.clone(), passphrase));
         Ok(EncryptedFileStore { store, path, asks })
     }

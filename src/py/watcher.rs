@@ -38,6 +38,10 @@ impl Watcher {
                 let shown = hook.get_type().to_string();
                 Err(raise(hook.py(), Error::argument(name, &shown, "a function of one argument")))
             }
+            Some(hook) if is_async(&hook) => {
+                let shown = "an async function, which nobody would await";
+                Err(raise(hook.py(), Error::argument(name, shown, "a function of one argument")))
+            }
             hook => Ok(hook.map(Bound::unbind)),
         };
         Ok(Watcher(Arc::new(Hooks {
@@ -45,6 +49,13 @@ impl Watcher {
             on_response: callable("on_response", on_response)?,
         })))
     }
+}
+
+fn is_async(hook: &Bound<'_, PyAny>) -> bool {
+    /// `inspect.CO_COROUTINE`; the module would take long to load.
+    const CO_COROUTINE: u32 = 0x80;
+    let flags = hook.getattr("__code__").and_then(|code| code.getattr("co_flags")?.extract());
+    flags.is_ok_and(|flags: u32| flags & CO_COROUTINE != 0)
 }
 
 impl fmt::Debug for Watcher {

@@ -185,3 +185,43 @@ def test_a_player_may_travel_and_a_recorder_not(sandbox, path):
             pickle.dumps(recorder)
     player = pickle.loads(pickle.dumps(bl.Client(tape=bl.Replay(path))))
     assert player.dividends("HK.00700") == records
+
+
+def test_what_a_caller_sends_to_log_in_is_not_on_the_tape(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        registration = {
+            "client_name": "x",
+            "redirect_uris": ["http://127.0.0.1:8765/callback"],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "client_secret_post",
+        }
+        made = client.request("POST", "/oauth2/register", body=registration).json()
+        asked = {"refresh_token": CANARY, "client_secret": made["client_secret"]}
+        client.request("POST", "/oauth2/token", body=asked)
+        client.request("POST", "/nowhere", body={"a": {"access_token": CANARY + '\\"' + CANARY}})
+        client.request("GET", "/nowhere", query={"token": CANARY, "code": "HK.00700"})
+    text = path.read_text("utf-8")
+    assert made["client_secret"] not in text and CANARY not in text and "/oauth2/" not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines[1]["exchange"]["body"]["json"] == {"a": {"access_token": "***"}}
+    assert lines[2]["exchange"]["query"] == "token=***&code=HK.00700"
+
+
+def test_walks_may_be_played_in_any_order_and_again(sandbox, path):
+    account = sandbox.accounts["trade"][0]
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = {
+            market: client.fills_history(account, market).all(max_pages=2)
+            for market in ("HK", "US")
+        }
+    client = bl.Client(tape=bl.Replay(path))
+    for market in ("US", "HK", "HK", "US"):
+        assert client.fills_history(account, market).all(max_pages=2) == recorded[market]
+
+
+def test_a_recorder_keeps_to_one_service(sandbox, path):
+    with bl.Sandbox() as other, bl.Recorder(path) as recorder:
+        sandbox.client(tape=recorder).server_time()
+        with pytest.raises(bl.ConfigError, match="take another one"):
+            other.client(tape=recorder).server_time()

@@ -131,10 +131,24 @@ def test_a_hook_may_call_the_client_itself(sandbox):
     assert len(answers) == 1
 
 
+async def waits(_event):
+    """What nobody would await."""
+
+
 @pytest.mark.parametrize("name", ["on_request", "on_response"])
-def test_a_hook_that_cannot_be_called_is_refused(sandbox, name):
+@pytest.mark.parametrize("hook", ["print", waits])
+def test_a_hook_that_cannot_be_called_is_refused(sandbox, name, hook):
     with pytest.raises(bl.ConfigError, match=name):
-        sandbox.client(**{name: "print"})
+        sandbox.client(**{name: hook})
+
+
+def test_a_log_line_repeats_nothing_of_what_the_service_said(sandbox, caplog):
+    caplog.set_level(logging.DEBUG, "boardlot")
+    sandbox.faults = bl.Faults(error_rate=1.0)
+    with pytest.raises(bl.ServiceError) as caught:
+        sandbox.client(max_retries=1).dividends("HK.00700")
+    assert caught.value.message not in caplog.text
+    assert "refused by the service" in lines(caplog, "boardlot.retry")[0].getMessage()
 
 
 @pytest.fixture
