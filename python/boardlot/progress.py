@@ -9,8 +9,13 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
+# Seconds: work that is done sooner is not worth a bar, and the eye follows no faster.
+DELAY = 1.0
+REDRAW = 0.1
+
+
 class Bar:
-    """A bar that shows what a counter of the core says."""
+    """A bar that shows what a counter of the core says, once the work has taken a while."""
 
     def __init__(
         self,
@@ -26,12 +31,22 @@ class Bar:
         except ImportError:
             self._bar = None
         else:
-            self._bar = tqdm(desc=label, unit=f" {unit}", total=total, leave=leave)
+            self._bar = tqdm(
+                desc=label,
+                unit=f" {unit}",
+                total=total,
+                leave=leave,
+                # What was done before counts for no rate.
+                initial=count(),
+                delay=DELAY,
+                mininterval=REDRAW,
+                miniters=0,
+            )
 
     def draw(self) -> None:
         if self._bar is not None:
-            self._bar.n = self._count()
-            self._bar.refresh()
+            # Unlike a refresh this keeps the pace, and draws an unchanged count for the clock.
+            self._bar.update(self._count() - self._bar.n)
 
     def close(self) -> None:
         self.draw()

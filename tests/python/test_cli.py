@@ -187,7 +187,8 @@ def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.Mon
     monkeypatch.setattr(settings.Settings, "client", client)
     line = "--format csv --profile p dividends HK.00700 --format json --header A:1 --header B:2"
     assert main(line.split()) == 7
-    assert seen == [settings.Settings(profile="p", format="json", header=("A:1", "B:2"))]
+    given = {"profile": "p", "format": "json", "header": ("A:1", "B:2")}
+    assert seen == [settings.Settings(typed=line.split(), **given)]
 
 
 def test_commands_that_ask_no_endpoint_take_global_options_too(tmp_path: Path, capsys: Any) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 import signal
 import stat
 import subprocess
@@ -135,15 +136,20 @@ def test_an_interrupted_download_leaves_no_file_and_says_how_to_go_on(
     how: int, status: int, service: Service, tmp_path: Path
 ) -> None:
     slow(service)
-    with service.start(*FILLS, "--out", str(tmp_path / "fills.csv")) as process:
+    out = tmp_path / "my fills.csv"
+    with service.start(*FILLS, "--out", str(out)) as process:
         until(lambda: len(service.sandbox.requests) > 2)
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     assert process.returncode == status
     assert not list(tmp_path.iterdir())
-    assert b"fills.csv was not written: run the command again." in err
-    assert b"With --resume FILE it can go on" in err
+    assert b"my fills.csv was not written: run the command again." in err
     assert b"Traceback" not in err
+    line = f"boardlot --profile live fills {ACCOUNT} HK --out '{out}' --resume '{out}.checkpoint'"
+    assert err.decode().splitlines()[-1] == f"  {line}"
+    service.sandbox.faults = None
+    assert service.run(*shlex.split(line)[3:]).returncode == 0
+    assert len(out.read_text().splitlines()) == ALL + 1
 
 
 def test_a_failure_midway_leaves_no_file_and_says_how_to_go_on(
@@ -156,7 +162,8 @@ def test_a_failure_midway_leaves_no_file_and_says_how_to_go_on(
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert not list(tmp_path.iterdir())
-    assert b"With --resume FILE it can go on" in err
+    jsonl = tmp_path / "fills.jsonl"
+    assert f"--out {jsonl} --resume {jsonl}.checkpoint\n".encode() in err
 
 
 def test_a_failure_midway_leaves_an_array_on_stdout_open(service: Service) -> None:
@@ -232,7 +239,34 @@ def test_a_named_pipe_whose_reader_goes_away_did_not_get_all(
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert f"boardlot: {pipe}: its reader went away before the end".encode() in err
-    assert b"With --resume FILE it can go on" in err
+    assert b"--out fills.jsonl --resume fills.jsonl.checkpoint\n" in err
+
+
+@pytest.mark.parametrize("before", [[], ["--out", "fills.csv"]], ids=["", "instead of a file"])
+def test_a_dash_is_stdout(before: list[str], service: Service, tmp_path: Path) -> None:
+    call = ["trading-days", "HK", "2026-01-02", "2026-01-05", "--format", "csv"]
+    done = service.run(*before, *call, "--out", "-", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == service.rows(*call)
+    assert service.run("request", "GET", "/api/v1.0/server-time", "--out", "-").stdout[:1] == b"{"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["fills.foo", "fills.csv.gz", "fills.2026"])
+def test_an_ending_that_tells_no_format_is_refused(
+    name: str, service: Service, tmp_path: Path
+) -> None:
+    out = tmp_path / name
+    for more in ([], ["--resume", str(tmp_path / "where")]):
+        done = service.run(*FILLS, "--out", str(out), *more)
+        assert done.returncode == 2
+        assert f"--out {out} tells no format by its ending".encode() in done.stderr
+        assert b"one of .txt, .json, .jsonl, .csv, .parquet" in done.stderr
+    assert not service.sandbox.requests and not list(tmp_path.iterdir())
+    assert service.run("time", "--out", str(out), "--format", "json").returncode == 0
+    # What any request answers is written as it came.
+    html = ["request", "GET", "/api/v1.0/server-time", "--out", str(tmp_path / "answer.html")]
+    assert service.run(*html).returncode == 0
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "CSV", "txt"])

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -285,7 +286,8 @@ def test_an_interruption_or_a_full_disk_says_where_it_goes_on(
     done = service.run(*line, preexec_fn=limited)
     assert done.returncode == 1
     assert f"boardlot: {out}: File too large".encode() in done.stderr
-    assert b"hint: Run the same command again: it goes on after row 50." in done.stderr
+    hint = "hint: Run the same command again: it goes on after row 50."
+    assert f"{hint}\n  boardlot --profile live {shlex.join(line)}\n" in done.stderr.decode()
     assert not out.exists()
     done = service.run(*line)
     assert done.returncode == 0, done.stderr.decode()

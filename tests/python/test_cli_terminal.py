@@ -112,11 +112,16 @@ def test_progress_is_drawn_on_a_terminal_that_shows_no_rows(
 ) -> None:
     pytest.importorskip("tqdm")
     out = tmp_path / "plate.jsonl"
-    screen = service.terminal("plate", "HK.BK1001", "--out", str(out))
-    assert re.search(r"fetched: +\d+%.*/500", screen.text)
-    assert screen.text.endswith(f"wrote 500 rows to {out}\n")
-    assert "fetched" not in service.terminal("plate", "HK.BK1001").text
-    assert b"fetched" not in service.run("plate", "HK.BK1001", "--format", "csv").stderr
+    # Work of more than a second.
+    service.sandbox.faults = bl.Faults(latency=0.4)
+    try:
+        screen = service.terminal("plate", "HK.BK1001", "--out", str(out))
+        assert re.search(r"fetched: +\d+%.*/500", screen.text)
+        assert screen.text.endswith(f"wrote 500 rows to {out}\n")
+        assert "fetched" not in service.terminal("plate", "HK.BK1001").text
+        assert b"fetched" not in service.run("plate", "HK.BK1001", "--format", "csv").stderr
+    finally:
+        service.sandbox.faults = None
 
 
 def test_an_answer_is_set_out_in_lines(service: Service) -> None:

@@ -194,6 +194,14 @@ def test_a_client_whose_secrets_would_travel_is_refused_at_once(service, kind, t
     assert "of the test" not in str(refused.value)
 
 
+@pytest.mark.parametrize("keys", ["HK.00700", ""])
+def test_a_text_is_no_list_of_keys(service, keys) -> None:
+    since = len(service.sandbox.requests)
+    with pytest.raises(bl.ConfigError, match=r"keys is a text; allowed is a list of keys"):
+        boardlot_dask.from_keys(service.client(), "dividends", keys, npartitions=2)
+    assert len(service.sandbox.requests) == since
+
+
 def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
     frame = boardlot_dask.from_keys(service.client(), "dividends", SYMBOLS, npartitions=2)
     carried = pickle.dumps(frame)

@@ -150,6 +150,19 @@ def test_a_partition_that_breaks_off_leaves_no_file(
     assert len(pd.read_parquet(folder)) == len(client.fetch_many("dividends", SYMBOLS))
 
 
+@pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=lambda kept: f"[:{kept}]")
+def test_a_part_that_is_not_whole_is_written_anew(
+    kept: int, sandbox, client, tmp_path, one_by_one
+) -> None:
+    written = write_missing(dividends(client), tmp_path)
+    before = [path.read_bytes() for path in written]
+    written[2].write_bytes(before[2][:kept])
+    since = len(sandbox.requests)
+    assert write_missing(dividends(client), tmp_path) == [written[2]]
+    assert fetched(sandbox, since) == 1
+    assert [path.read_bytes() for path in written] == before
+
+
 def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one_by_one) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()

@@ -14,6 +14,7 @@ from typing import Any
 import boardlot as bl
 import pytest
 from boardlot import doctor
+from boardlot.doctor import identity
 
 pytest.importorskip("cryptography")
 from certificates import DAY, NOW, Authority, connect_proxy, served
@@ -131,7 +132,9 @@ def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> Non
 def test_an_answer_that_is_none_of_the_service_is_found() -> None:
     with bl.Sandbox(faults=bl.Faults(html_rate=1.0)) as portal:
         findings = found(portal.base_url, auth=portal.api_key())
-    assert failed(findings) == ["service", "signature"]
+    assert failed(findings) == ["service"]
+    assert findings["signature"].state == "skipped"
+    assert findings["signature"].fact == "no service: see service"
     assert "login page" in findings["service"].advice
     assert findings["clock"].state == "skipped"
 
@@ -277,13 +280,23 @@ def test_a_key_that_was_not_uploaded_is_found(sandbox: bl.Sandbox) -> None:
     findings = found(sandbox.base_url, auth=bl.ApiKey("my-app-key", made.private_pem))
     assert failed(findings) == ["signature"]
     assert "X-Api-Key is not known" in findings["signature"].fact
-    assert "uploaded" in findings["signature"].advice
+    assert findings["signature"].advice.startswith("Compare the key id with the developer page")
+    assert "Sign with" not in findings["signature"].advice
 
 
 def test_another_private_key_than_the_one_uploaded_is_found(sandbox: bl.Sandbox) -> None:
     key_id = sandbox.api_key().key_id
     key = bl.ApiKey(key_id, bl.generate_key().private_pem)
-    assert failed(found(sandbox.base_url, auth=key)) == ["signature"]
+    findings = found(sandbox.base_url, auth=key)
+    assert failed(findings) == ["signature"]
+    assert findings["signature"].advice.startswith("Sign with the private key whose public half")
+    assert "Compare the key id" not in findings["signature"].advice
+
+
+def test_what_the_answer_does_not_tell_apart_gets_the_advice_for_both() -> None:
+    made = bl.ApiKey("k", bl.generate_key().private_pem)
+    advice = identity._advice(made, "unauthenticated")
+    assert "Compare the key id" in advice and "Sign with the private key" in advice
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
@@ -316,7 +329,7 @@ def test_a_key_is_looked_at_where_the_service_is_away() -> None:
     key = bl.ApiKey("k", bl.generate_key().private_pem)
     findings = found(f"https://127.0.0.1:{closed_port()}", auth=key)
     assert states(findings)["key"] == "ok"
-    assert findings["signature"].fact == "not tried: the service was not reached"
+    assert findings["signature"].fact == "no service: see connection"
 
 
 # A login
@@ -403,6 +416,8 @@ def test_a_bearer_token_is_tried(sandbox: bl.Sandbox) -> None:
     findings = found(sandbox.base_url, auth=bl.BearerToken(SECRET))
     assert list(findings) == [*WAY, "credentials", "token"]
     assert failed(findings) == ["token"]
+    assert "get a new one for this base URL" in findings["token"].advice
+    assert "key" not in findings["token"].advice
 
 
 def test_a_service_has_to_be_named() -> None:
@@ -445,7 +460,7 @@ def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Au
     shown = done.stdout.decode()
     assert "failed   TLS" in shown
     assert "a\\x1b[31mb" in shown and "\x1b" not in shown
-    assert "skipped  signature    not tried" in shown
+    assert "skipped  signature    no service: see TLS" in shown
 
 
 def test_the_command_gives_rows_as_data(service: Any, tmp_path: Path) -> None:

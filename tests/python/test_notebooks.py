@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 from run_notebooks import NOTEBOOKS, run
+from test_docs import form
 
 MOST_BYTES = 300_000
 
@@ -17,16 +18,42 @@ def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def shows(cell):
-    """Whether a cell shows something; warnings are those of the libraries installed."""
-    return any(output.get("name") != "stderr" for output in cell.outputs)
+def shown(cell):
+    """What a cell shows: which kinds of output, and the forms of their lines.
+
+    Numbers and dates are those of the day of the run; see `test_docs`. Warnings are those of the
+    libraries installed.
+    """
+    return [
+        (sorted(output.get("data", {})), [form(line) for line in text_of(output).splitlines()])
+        for output in cell.outputs
+        if output.get("name") != "stderr"
+    ]
+
+
+def text_of(output):
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    # pandas 2 calls the type of text `object`.
+    return re.sub(r"\bobject$", "str", text.strip(), flags=re.MULTILINE)
 
 
 @notebooks
 def test_a_notebook_runs_and_its_cells_show_what_is_kept(path):
     fresh, kept = run(path), nbformat.read(path, as_version=4)
     for cell, old in zip(code(fresh), code(kept), strict=True):
-        assert shows(cell) == shows(old), cell.source
+        assert shown(cell) == shown(old), cell.source
+
+
+def test_a_cell_that_shows_something_else_is_found_out():
+    def cell(text, **data):
+        outputs = [nbformat.v4.new_output("execute_result", {"text/plain": text, **data})]
+        return nbformat.v4.new_code_cell(outputs=outputs)
+
+    assert shown(cell("code   price\nHK.1   2.0")) == shown(cell("code  price\nHK.22  13.0"))
+    for other in ("code  qty\nHK.1  2.0", "code  price", "code  price\nHK.1  2.0  OK"):
+        assert shown(cell("code  price\nHK.1  2.0")) != shown(cell(other))
+    assert shown(cell("chart")) != shown(cell("chart", **{"image/png": ""}))
+    assert shown(cell("chart")) != shown(nbformat.v4.new_code_cell())
 
 
 @notebooks

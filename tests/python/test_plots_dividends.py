@@ -50,16 +50,46 @@ def test_several_securities_get_a_line_each_and_labels_that_do_not_overlap() -> 
         for place in range(4)
         for year in (2024, 2025)
     ]
-    rows.append(paid("2025/05/05", 40, symbol="SH.600519"))
+    rows.append(paid("2025/05/05", 40, symbol="HK.9", currency="HKD"))
     axes = drawn(rows)
     assert len(axes.lines) == 5
     assert axes.get_yscale() == "log"
-    assert axes.get_ylabel() == "Cash dividend per share (reporting currency of each)"
-    assert {text.get_text() for text in axes.texts} >= {"HK.0 (HKD)", "SH.600519"}
+    assert axes.get_ylabel() == "Cash dividend per share (HKD)"
+    assert {text.get_text() for text in axes.texts} >= {"HK.0 (HKD)", "HK.9 (HKD)"}
     line = 12 / 72 * 100 / axes.get_window_extent().height
     places = sorted(text.xy[1] for text in axes.texts)
     assert all(high - low > 0.9 * line for low, high in pairwise(places))
     assert places[-1] <= 1.0
+
+
+MIXED = [
+    paid(f"{year}/05/05", amount, symbol=symbol, currency=currency)
+    for symbol, currency, amount in [("US.1", "USD", 0.2), ("SG.1", None, 3), ("HK.1", "HKD", 40)]
+    for year in (2023, 2025)
+]
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["in a grid", "placed by hand"])
+def test_each_currency_has_a_panel_of_its_own(free: bool) -> None:
+    page = figure.Figure(figsize=(8, 6))
+    ax = page.add_axes((0.1, 0.1, 0.7, 0.8)) if free else page.add_subplot()
+    assert plots.dividends(MIXED, ax) is ax is page.axes[0]
+    units = [axes.get_ylabel() for axes in page.axes]
+    assert units == ["HKD per share", "USD per share", "Currency not told"]
+    drawn_there = [[list(line.get_ydata()) for line in axes.lines] for axes in page.axes]
+    assert drawn_there == [[[40, 40]], [[0.2, 0.2]], [[3, 3]]]
+    labels = [[text.get_text() for text in axes.texts] for axes in page.axes]
+    assert labels == [["HK.1 (HKD)"], ["US.1 (USD)"], ["SG.1 (currency not told)"]]
+    assert ax.get_title() == "6 dividends of 3 securities"
+    tops = [axes.get_window_extent().y1 for axes in page.axes]
+    bottoms = [axes.get_window_extent().y0 for axes in page.axes]
+    assert all(bottom > top for bottom, top in zip(bottoms, tops[1:], strict=False))
+
+
+def test_a_security_that_changed_its_currency_has_a_panel_for_each() -> None:
+    rows = [paid("2024/05/05", 2, currency="HKD"), paid("2024/09/05", 1, currency="USD")]
+    upper, lower = drawn(rows).figure.axes
+    assert (bars(upper), bars(lower)) == ({2024: 2.0}, {2024: 1.0})
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

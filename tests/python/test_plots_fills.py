@@ -3,6 +3,7 @@
 import sys
 from datetime import datetime, timezone
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +77,27 @@ def test_fills_without_a_time_or_a_price_are_left_out() -> None:
     rows = [*fills(2), {**fills(1)[0], "create_time": 0}, {**fills(1)[0], "price": ""}]
     assert drawn(FakeRecords(rows, FILL)).get_title() == "2 fills of 1 code"
     assert drawn([]).get_title() == "0 fills of 0 codes"
+
+
+def test_only_deals_that_are_done_are_drawn_and_the_title_tells_of_others() -> None:
+    rows = [{**row, "status": "OK"} for row in fills(5)]
+    rows[1]["status"] = rows[2]["status"] = "CANCELLED"
+    rows[3]["status"] = None
+    axes = drawn(rows)
+    assert axes.get_title() == "3 fills of 1 code; not drawn: 2 CANCELLED"
+    assert sum(markers(axes).values()) == 3
+    assert drawn(rows[:1]).get_title() == "1 fill of 1 code"
+    nothing = drawn(rows[1:3])
+    assert nothing.get_title() == "0 fills of 0 codes; not drawn: 2 CANCELLED"
+    assert [text.get_text() for text in nothing.texts] == ["nothing to show"]
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_an_empty_chart_draws_and_says_that_there_is_nothing(name: str, tmp_path: Path) -> None:
+    page = figure.Figure(figsize=(8, 5))
+    axes = getattr(plots, name)([], page.add_subplot())
+    axes.figure.savefig(tmp_path / "empty.png")
+    assert [text.get_text() for text in axes.texts] == ["nothing to show"]
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def run(arguments: list[str] | None = None) -> int:
         # A name that the terminal's encoding lacks is escaped, where it would end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    settings = Settings()
+    settings = Settings(typed=sys.argv[1:] if arguments is None else arguments)
     try:
         with _terminated_politely(), warnings.catch_warnings():
             warnings.showwarning = _warn

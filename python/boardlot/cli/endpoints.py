@@ -151,11 +151,12 @@ RESUME = click.Option(
     "with --out, as csv or jsonl. No row is lost or written twice.",
 )
 
-GO_ON = "With --resume FILE it can go on where it is broken off: as csv or jsonl, with --out."
+GO_ON = "This command goes on where it is broken off:"
 
 
 def _caller(endpoint: Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
+        from boardlot.cli.again import with_resume
         from boardlot.cli.output import check_out, emit, emit_bytes
         from boardlot.cli.resume import resumed
 
@@ -170,7 +171,7 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
                 if endpoint is ENDPOINTS["fills"]:
-                    settings.go_on = GO_ON
+                    settings.go_on = f"{GO_ON}\n  {with_resume(settings)}"
                 emit(settings, found, endpoint.favourites)
                 return
             moment = found.isoformat(timespec="milliseconds")

@@ -16,7 +16,15 @@ import click
 from boardlot.cli.formats import WRITERS, Fields, Writer, counted
 from boardlot.cli.settings import Settings
 
-__all__ = ["Progress", "check_out", "emit", "emit_bytes", "put_in_place", "replacing"]
+__all__ = [
+    "Progress",
+    "check_out",
+    "check_place",
+    "emit",
+    "emit_bytes",
+    "put_in_place",
+    "replacing",
+]
 
 # How the name ends of a file that is not whole yet.
 PART = ".part"
@@ -50,7 +58,7 @@ def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
 
 def emit_bytes(settings: Settings, data: bytes) -> None:
     """Write bytes as they are to where `--out` says."""
-    check_out(settings)
+    check_place(settings)
     with _destination(settings) as file:
         file.write(data)
         file.flush()
@@ -67,11 +75,16 @@ def writer_of(settings: Settings, file: BinaryIO, favourites: Any = ()) -> Write
 
 
 def check_out(settings: Settings) -> None:
-    """Refuse a place that data cannot or must not go to, before anything is asked for."""
+    """Refuse a format or a place that data cannot have, before anything is asked for."""
+    if settings.data_format == "parquet" and settings.out is None:
+        raise click.UsageError("parquet is no text: add --out FILE")
+    check_place(settings)
+
+
+def check_place(settings: Settings) -> None:
+    """Refuse a place that nothing can or must be written to."""
     out = settings.out
     if out is None:
-        if settings.data_format == "parquet":
-            raise click.UsageError("parquet is no text: add --out FILE")
         return
     if not out.parent.is_dir():
         raise click.UsageError(f"--out {out}: there is no folder {out.parent}")

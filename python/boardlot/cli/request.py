@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from boardlot.cli.output import check_out, emit_bytes
+from boardlot.cli.output import check_place, emit_bytes
 from boardlot.cli.settings import Argument, DataCommand, Settings
 
 __all__ = ["command"]
@@ -25,7 +25,7 @@ def call(
     """
     if settings.format is not None or settings.columns is not None:
         raise click.UsageError("the answer is printed as it came: leave out --format and --columns")
-    check_out(settings)
+    check_place(settings)
     pairs = [_pair(text) for text in query]
     content = None if body is None else _body(body)
     with settings.client() as client:

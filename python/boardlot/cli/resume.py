@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from boardlot.cli.again import RESUMED_FORMATS, same_command
 from boardlot.cli.formats import WRITERS, Fields, counted
 from boardlot.cli.output import PART, Progress, check_out, naming, put_in_place
 from boardlot.cli.settings import Settings
@@ -25,7 +26,6 @@ from boardlot.errors import ConfigError
 
 __all__ = ["resumed"]
 
-FORMATS = ["csv", "jsonl"]
 VERSION = 1
 
 
@@ -111,9 +111,9 @@ def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
         raise click.UsageError("--resume needs --out FILE: what a pipe took cannot be taken back")
-    if settings.data_format not in FORMATS:
+    if settings.data_format not in RESUMED_FORMATS:
         raise click.UsageError(
-            f"--resume works with {' and '.join(FORMATS)}, not {settings.data_format}: "
+            f"--resume works with {' and '.join(RESUMED_FORMATS)}, not {settings.data_format}: "
             "add --format, or end --out with .csv or .jsonl"
         )
     if out.exists() and not out.is_file():
@@ -156,7 +156,7 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     part.seek(state.length)
     # The range of the rows is fixed from here on.
     state.save(file)
-    settings.go_on = _way_on(state)
+    settings.go_on = _way_on(settings, state)
     fields = Fields(settings.columns, state.columns)
     writer = WRITERS[state.format](part, fields)
     with Progress(settings, pager, state.rows) as progress:
@@ -164,7 +164,7 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
             writer.write(page)
             progress.add(len(page))
             _keep(state, file, part, pager, fields, progress.rows)
-            settings.go_on = _way_on(state)
+            settings.go_on = _way_on(settings, state)
     state.done = True
     _keep(state, file, part, pager, fields, progress.rows)
 
@@ -178,8 +178,9 @@ def _keep(state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, 
     state.save(file)
 
 
-def _way_on(state: State) -> str:
-    return f"Run the same command again: it goes on after row {state.rows:,}."
+def _way_on(settings: Settings, state: State) -> str:
+    again = same_command(settings)
+    return f"Run the same command again: it goes on after row {state.rows:,}.\n  {again}"
 
 
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 FORMATS = ["table", "json", "jsonl", "csv", "parquet"]
+# The format that the ending of a file tells.
+ENDINGS = {".txt": "table", **{f".{name}": name for name in FORMATS[1:]}}
+STDOUT = Path("-")
 
 
 class Login(NamedTuple):
@@ -55,16 +58,27 @@ class Settings:
     force: bool = False
     columns: str | None = None
 
+    # What was typed behind the program's name.
+    typed: Sequence[str] = ()
     # How to go on where the command is broken off: kept up to date while data are written.
     go_on: str = ""
 
     @property
     def data_format(self) -> str:
-        """`--format`; without it what the ending of `--out` says; else a table."""
+        """`--format`; without it what the ending of `--out` says; else a table.
+
+        Raises:
+            click.UsageError: The ending says nothing.
+        """
         if self.format is not None:
             return self.format
-        ending = self.out.suffix.removeprefix(".").lower() if self.out is not None else ""
-        return ending if ending in FORMATS else "table"
+        ending = self.out.suffix.lower() if self.out is not None else ""
+        if ending and ending not in ENDINGS:
+            raise click.UsageError(
+                f"--out {self.out} tells no format by its ending: add --format, or end it with "
+                f"one of {', '.join(ENDINGS)}"
+            )
+        return ENDINGS.get(ending, "table")
 
     @property
     def has_credentials(self) -> bool:
@@ -185,7 +199,8 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
 
     def keep(ctx: click.Context, option: click.Parameter, value: Any) -> None:
         if value and option.name is not None:
-            setattr(ctx.ensure_object(Settings), option.name, value)
+            kept = None if value == STDOUT and option.name == "out" else value
+            setattr(ctx.ensure_object(Settings), option.name, kept)
 
     def option(*names: str, help: str, **more: Any) -> click.Option:
         return click.Option(
@@ -215,7 +230,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             metavar="FORMAT",
             help=f"{', '.join(FORMATS)}; else as --out ends, else table.",
         ),
-        option("--out", metavar="FILE", type=file, help="Write data to this file."),
+        option(
+            "--out",
+            metavar="FILE",
+            type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+            help="Write data to this file; - is stdout.",
+        ),
         option("--force", is_flag=True, help="Let --out replace a file that exists."),
         option("--columns", metavar="A,B,...", help="Write these fields, in this order."),
     ]

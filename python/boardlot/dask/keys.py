@@ -75,10 +75,12 @@ def from_keys(
         ['HK.00700', 'US.AAPL', 'SG.D05']
     """
     reference = refer(client_or_profile, rate_limit, workers)
-    wanted = list(keys)
+    # A text would fall apart into letters: `fetch_many` refuses it.
+    wrong = keys if isinstance(keys, str) else []
     with reference.open() as local:
         # No key is no request, but what is wrong with the method is told.
-        nothing = local.fetch_many(method, [], concurrency=concurrency)
+        nothing = local.fetch_many(method, wrong, concurrency=concurrency)
+    wanted = list(keys)
     key = nothing.schema[0].name
     columns = empty(nothing, decimals, meta, key)
     parts = max(1, min(count(npartitions), len(wanted)))

@@ -10,7 +10,9 @@ from uuid import uuid4
 import dask
 import dask.dataframe as dd
 import pandas as pd
+import pyarrow as pa
 from dask.tokenize import tokenize
+from pyarrow import parquet
 
 from boardlot.errors import ConfigError
 
@@ -22,7 +24,8 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
 
     Only what is missing is fetched, so that a run that broke off goes on where it was. A file is
     written beside its place and moved there whole: no crash leaves half of one. One run at a
-    time may write to a folder.
+    time may write to a folder. A file that another hand or a failing disk has cut short or emptied
+    has no footer any more: it is written anew.
 
     Args:
         frame: A frame of `from_keys` or `from_range`, or one made from it. A file's name tells
@@ -57,7 +60,11 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
             f"{folder} holds parts of another frame, such as {foreign[0]}: take another folder, "
             "or make the frame with the arguments (and the version of dask) that it had then"
         )
-    missing = [place for place, name in enumerate(names) if name not in there]
+    missing = [
+        place
+        for place, name in enumerate(names)
+        if name not in there or not _is_whole(folder / name)
+    ]
     if missing:
         parts = frame.partitions[missing].to_delayed()
         paths = [folder / names[place] for place in missing]
@@ -83,6 +90,16 @@ def _identity(expression: Any) -> str:
             parts.append(getattr(operand, "identity", operand))
     kind = type(expression).__name__
     return str(tokenize(kind, parts, ensure_deterministic=True))
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the file has its footer, which is written last."""
+    with path.open("rb") as file:
+        try:
+            parquet.read_metadata(file)
+        except (pa.ArrowException, OSError):
+            return False
+    return True
 
 
 def _write(part: pd.DataFrame, path: Path) -> None:

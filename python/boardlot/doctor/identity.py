@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boardlot.doctor.findings import Failed, Finding, Skipped, taken
-from boardlot.errors import ConfigError, PermissionDenied
+from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
 
 if TYPE_CHECKING:
     from boardlot import ApiKey, Client, OAuth
@@ -21,6 +21,16 @@ __all__ = ["findings", "opener"]
 QUOTES = "trading days, futures, IPOs, dividends and plates"
 ACCOUNTS = "crypto orders, simulated orders and positions, and fills"
 ALL_ACCOUNTS = "accid:*"
+UNKNOWN_KEY = (
+    "Compare the key id with the developer page, and whether the public key was uploaded to this "
+    "service."
+)
+OTHER_KEY = (
+    "Sign with the private key whose public half was uploaded under this key id, or upload the "
+    "public half of this one."
+)
+BEARER = "The token is unknown here, has ended or was revoked: get a new one for this base URL."
+LOGIN = "The token was refused and could not be renewed: run `boardlot login` for this base URL."
 WIDER = "Log in again and allow it on the consent page, if you need it."
 
 
@@ -72,8 +82,9 @@ class _Opened:
         self.warning = ""
 
     @property
-    def is_reached(self) -> bool:
-        return self._network.is_reached
+    def broken(self) -> str:
+        """The step that ended the way to the service, if one did."""
+        return self._network.broken
 
     def open(self) -> str:
         with warnings.catch_warnings(record=True) as told:
@@ -135,13 +146,32 @@ def _warning_of(key: ApiKey) -> str:
 def _accepted(opened: _Opened, what: str) -> str:
     """One request that needs to know who you are and changes nothing."""
     client = opened.client
-    if client is None or not opened.is_reached:
-        raise Skipped("not tried: the service was not reached")
+    if client is None or opened.broken:
+        raise Skipped(f"no service: see {opened.broken}")
     today = date.today()
-    client.trading_days("HK", today, today)
+    try:
+        client.trading_days("HK", today, today)
+    except ClockSkewError:
+        raise
+    except AuthenticationError as refused:
+        raise Failed(str(refused), _advice(opened.auth, refused.message)) from None
     offset = client.clock_offset
     corrected = f", once the client had corrected the time by {offset:+.3f} s" if offset else ""
     return f"the service accepts {what}{corrected}"
+
+
+def _advice(auth: Any, message: str) -> str:
+    """What to do where the service did not accept who you are, as far as its words tell why."""
+    import boardlot
+
+    if isinstance(auth, boardlot.BearerToken):
+        return BEARER
+    if isinstance(auth, boardlot.OAuth):
+        return LOGIN
+    words = message.lower()
+    if "signature" in words:
+        return OTHER_KEY
+    return UNKNOWN_KEY if "key" in words else f"{UNKNOWN_KEY} {OTHER_KEY}"
 
 
 def _of_login(opened: _Opened) -> Iterator[Finding]:

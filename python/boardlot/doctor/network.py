@@ -66,12 +66,6 @@ class Network:
             **self._options,
         )
 
-    @property
-    def is_reached(self) -> bool:
-        """Whether the service answers, be it wrongly."""
-        answered = self.broken == "service" and not isinstance(self.asked, TransportError)
-        return answered or not self.broken
-
     def findings(self) -> Iterator[Finding]:
         for step, take in (
             ("settings", self._settings),

@@ -24,7 +24,8 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
     One security gets a bar for each year, planned dividends hatched on top of those paid; several
-    get a line each.
+    get a line each. Amounts of different currencies are not compared: each currency has a panel
+    of its own, and so have those whose currency is not told.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
@@ -32,12 +33,14 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
             them, with the columns `dividend_per_share` and `ex_date`; `symbol`, `currency` and
             `process` where they are there. Dividends without an amount or an ex-dividend date
             are left out.
-        ax: Where to draw; `None` makes a new figure.
+        ax: Where to draw; `None` makes a new figure, as high as the panels need. Several
+            currencies share its place.
 
     Returns:
-        The Axes. Its years are those of the dates in the market's own time zone; its amounts are
-        in the reporting currency, named where the records tell it, and are on a logarithmic
-        axis where securities lie far apart.
+        The Axes; of several panels the topmost, with the others in its figure. Its years are
+        those of the dates in the market's own time zone; its amounts are in the reporting
+        currency, named where the records tell it, and are on a logarithmic axis where securities
+        lie far apart.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -48,30 +51,49 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.dividends(client.dividends("HK.00700")).get_ylabel()
         'Cash dividend per share (HKD)'
     """
-    ax = looks.axes(ax, "dividends")
-    from matplotlib import ticker
-
     paid = _payments(records_or_frame)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
+    # That which is not told comes last.
+    currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
+    height = 5.5 if len(currencies) < 2 else 1 + 2.5 * len(currencies)
+    ax = looks.axes(ax, "dividends", (10, height))
+
+    panels = looks.panels(ax, max(1, len(currencies)))
+    for panel, currency in zip(panels, currencies or [""], strict=True):
+        part = [payment for payment in paid if payment.currency == currency]
+        (_lines if len(symbols) > 1 else _bars)(panel, part, symbols)
+        panel.set_ylabel(_unit(part, currency, alone=len(panels) == 1))
+        looks.finish(panel, "", empty=not paid, grid="y")
+    ax.set_title(_title(paid, symbols), pad=6)
+    _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
-        _lines(ax, paid, symbols)
-    else:
-        _bars(ax, paid)
-    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, nbins=12))
-    ax.set_xlabel("Year of the ex-dividend date (market's own time zone)")
-    currencies = {payment.currency for payment in paid}
-    unit = "reporting currency"
-    if len(currencies) == 1 and currencies != {""}:
-        unit = next(iter(currencies))
-    elif len(symbols) > 1:
-        unit = "reporting currency of each"
-    ax.set_ylabel(f"Cash dividend per share ({unit})")
-    whose = f" of {len(symbols)} securities" if len(symbols) > 1 else f" of {''.join(symbols)}"
-    count = f"{len(paid):,} dividend{'' if len(paid) == 1 else 's'}"
-    looks.finish(ax, count + (whose if any(symbols) else ""), empty=not paid, grid="y")
-    if len(symbols) > 1:
-        looks.label_ends(ax, _ends(paid, symbols))
+        for panel, currency in zip(panels, currencies, strict=True):
+            part = [payment for payment in paid if payment.currency == currency]
+            looks.label_ends(panel, _ends(part, symbols))
     return ax
+
+
+def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
+    if not alone:
+        return f"{currency} per share" if currency else "Currency not told"
+    several = len({payment.symbol for payment in part}) > 1
+    unit = currency or f"reporting currency{' of each' if several else ''}"
+    return f"Cash dividend per share ({unit})"
+
+
+def _title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
+    count = f"{len(paid):,} dividend{'' if len(paid) == 1 else 's'}"
+    if not any(symbols):
+        return count
+    return f"{count} of {symbols[0] if len(symbols) == 1 else f'{len(symbols)} securities'}"
+
+
+def _years(ax: Axes, *, empty: bool) -> None:
+    from matplotlib import ticker
+
+    if not empty:
+        ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True, nbins=12))
+    ax.set_xlabel("Year of the ex-dividend date (market's own time zone)")
 
 
 class _Payment(NamedTuple):
@@ -103,7 +125,7 @@ def _by_year(paid: Sequence[_Payment]) -> dict[int, float]:
     return years
 
 
-def _bars(ax: Axes, paid: Sequence[_Payment]) -> None:
+def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     settled = _by_year([payment for payment in paid if not payment.planned])
     planned = _by_year([payment for payment in paid if payment.planned])
     ax.bar(
@@ -121,6 +143,8 @@ def _bars(ax: Axes, paid: Sequence[_Payment]) -> None:
 def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
     for number_, symbol in enumerate(symbols):
         years = _by_year([payment for payment in paid if payment.symbol == symbol])
+        if not years:
+            continue
         look: dict[str, Any] = {
             "color": _colour(number_),
             "marker": MARKERS[number_ // len(looks.PALETTE) % len(MARKERS)],
@@ -133,8 +157,10 @@ def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, f
     ends = []
     for place, symbol in enumerate(symbols[:LABELLED_SYMBOLS]):
         own = [payment for payment in paid if payment.symbol == symbol]
-        currency = f" ({own[0].currency})" if own[0].currency else ""
-        ends.append((symbol + currency, list(_by_year(own).values())[-1], _colour(place)))
+        if own:
+            currency = own[0].currency or "currency not told"
+            last = list(_by_year(own).values())[-1]
+            ends.append((f"{symbol} ({currency})", last, _colour(place)))
     return ends
 
 

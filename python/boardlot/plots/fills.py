@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,8 @@ __all__ = ["fills"]
 # On paper the sides stay apart by their markers.
 SIDES = {"BUY": (looks.BLUE, "^"), "SELL": (looks.ORANGE, "v")}
 OTHER_SIDES = (looks.GREY, "o")
+# What the service document shows as the status of a deal.
+DONE = "OK"
 # Codes beyond these share the chart without a label of their own.
 LABELLED_CODES = 12
 
@@ -24,10 +27,14 @@ LABELLED_CODES = 12
 def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Prices of fills against time: a line for each code, a marker for each fill by its side.
 
+    Only deals of status `OK` are drawn and counted; of others, such as cancelled ones, the title
+    tells how many there are.
+
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
             pandas, polars or pyarrow frame of them, with the columns `code`, `trd_side`, `price`
-            and `create_time`. Fills without a time or a price are left out.
+            and `create_time`; `status` where it is there, else all are drawn. Fills without a time
+            or a price are left out.
         ax: Where to draw; `None` makes a new figure.
 
     Returns:
@@ -45,7 +52,8 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         'Time of the fill (UTC)'
     """
     ax = looks.axes(ax, "fills")
-    points = _points(records_or_frame)
+    found = _points(records_or_frame)
+    points = [point for point in found if point.status in (DONE, "")]
     codes = _by_code(points)
     for _, part in codes:
         _draw(ax.plot, part, color="#999999", linewidth=0.7, alpha=0.8, zorder=1, label="_line")
@@ -62,7 +70,8 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("Time of the fill (UTC)")
     unit = units(records_or_frame).get("price") or "trading currency of each code"
     ax.set_ylabel(f"Price ({unit})")
-    title = f"{len(points):,} fills of {len(codes)} code{'' if len(codes) == 1 else 's'}"
+    count = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
+    title = f"{count} of {len(codes)} code{'' if len(codes) == 1 else 's'}{_not_drawn(found)}"
     looks.finish(ax, title, empty=not points)
     if points:
         ax.legend(frameon=False, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
@@ -78,16 +87,26 @@ class _Point(NamedTuple):
     side: str
     time: datetime
     price: float
+    status: str
 
 
 def _points(source: Any) -> list[_Point]:
     unit = units(source).get("create_time") or "us"
     points = []
-    for code, side, time, price in rows(source, ("code", "trd_side", "create_time", "price")):
+    for code, side, time, price, status in rows(
+        source, ("code", "trd_side", "create_time", "price"), optional=("status",)
+    ):
         when, value = moment(time, unit), number(price)
         if when is not None and value is not None:
-            points.append(_Point(text(code), text(side), when, value))
+            points.append(_Point(text(code), text(side), when, value, text(status)))
     return points
+
+
+def _not_drawn(points: Sequence[_Point]) -> str:
+    """How many deals of another status there are, for the title."""
+    others = Counter(point.status for point in points if point.status not in (DONE, ""))
+    told = ", ".join(f"{count:,} {looks.drawable(status)}" for status, count in others.items())
+    return f"; not drawn: {told}" if told else ""
 
 
 def _draw(how: Any, points: Sequence[_Point], **look: Any) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.gridspec import GridSpecBase
 
 __all__ = [
     "BLUE", "GREY", "ORANGE", "PALETTE", "axes", "drawable", "finish", "label_ends",
-    "spread_values", "utc_axis",
+    "panels", "spread_values", "utc_axis",
 ]  # fmt: skip
 
 # The palette of Okabe and Ito without its yellow, which is too pale for lines.
@@ -49,12 +50,34 @@ def finish(
     """Title, so many points above the axes, a faint grid along these, and no box around them."""
     ax.set_title(title, pad=pad)
     if empty:
-        ax.set(xticks=[], yticks=[])
+        # Without labels as well: a formatter of dates fails where there is no date.
+        ax.set(xticks=[], xticklabels=[], yticks=[], yticklabels=[])
         look = {"ha": "center", "va": "center", "color": GREY}
         ax.text(0.5, 0.5, "nothing to show", transform=ax.transAxes, **look)  # type: ignore[arg-type]
     ax.grid(axis=grid, alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def panels(ax: Axes, count: int) -> list[Axes]:
+    """So many axes below each other in the place of this one, which is the first of them.
+
+    They share their x axis, which only the last one labels.
+    """
+    if count == 1:
+        return [ax]
+    figure = ax.figure
+    place = ax.get_subplotspec()
+    box = ax.get_position()
+    edges = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
+    cells: GridSpecBase = (
+        figure.add_gridspec(count, 1, **edges) if place is None else place.subgridspec(count, 1)
+    )
+    ax.set_subplotspec(cells[0])
+    others = [figure.add_subplot(cells[row], sharex=ax) for row in range(1, count)]
+    for upper in [ax, *others[:-1]]:
+        upper.tick_params(labelbottom=False)
+    return [ax, *others]
 
 
 def utc_axis(ax: Axes) -> None:
