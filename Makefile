@@ -56,7 +56,7 @@ test-long: $(BIN)/.built
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/python/test_processes.py
 	$(BIN)/pytest -m slow
 
-# Every kind of fault x every operation x 30 seeds: about five minutes on two cores.
+# Every kind of fault x every operation x 30 seeds: about six minutes on two cores.
 faults: $(BIN)/.built
 	$(BIN)/python -m tests.faults.matrix --seeds 30
 

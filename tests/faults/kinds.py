@@ -15,11 +15,13 @@ from .proxy import Answer, json_answer
 ROWS = ("orders", "order_fills", "stock_list", "kline_list")
 HTML = b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>"
 BROKEN = (bl.TransportError, bl.ProtocolError)
+# A name server may be silent, and so may an address whose packets get lost.
+NOBODY = (bl.TransportError, bl.RequestTimeout)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of fault; `fail` is its work, `errors` the only errors that may come of it."""
+    """One kind of fault; `fail` is its work, `errors` the very classes that may come of it."""
 
     name: str
     fail: object
@@ -34,6 +36,11 @@ class Kind:
     async def apply(self, exchange):
         """Answers, wrongly; false where the connection is not to be used again."""
         return await self.fail(exchange)
+
+    @property
+    def delays(self):
+        """Whether a time-out is what may come of it."""
+        return bl.RequestTimeout in self.errors
 
     @property
     def context(self):
@@ -271,9 +278,9 @@ async def unreachable(_):
 
 THROTTLED = (bl.RateLimited,)
 KINDS = [
-    Kind("DNS", unreachable, (bl.TransportError,), unresolved=True),
+    Kind("DNS", unreachable, NOBODY, unresolved=True),
     Kind("refused", refused, (bl.TransportError,)),
-    Kind("connect timeout", lost_packets, (bl.TransportError,)),
+    Kind("connect timeout", lost_packets, NOBODY),
     *[
         Kind(f"TLS {name}", bad_certificate, (bl.TransportError,), certificate=name)
         for name in ("expired", "self-signed", "wrong host")

@@ -63,10 +63,29 @@ class FaultProxy(Relay):
             self.bad_handshakes -= 1
             connection.context = self.kind.context
 
+    def __enter__(self):
+        # Bound from begin to end, never listening: while the proxy is away, nobody gets its port,
+        # not even a login that comes back to the port which it was registered with.
+        self._holder = socket.socket()
+        self._holder.bind(("127.0.0.1", 0))
+        self.port = self._holder.getsockname()[1]
+        return super().__enter__()
+
+    @contextlib.contextmanager
+    def _sharing_the_port(self):
+        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        yield
+        self._holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+
+    async def start(self):
+        with self._sharing_the_port():
+            await super().start()
+
     async def _end(self):
         if self._away is not None:
             self._away.cancel()
         await super()._end()
+        self._holder.close()
 
     async def serve(self, reader, writer):
         upstream = await asyncio.open_connection("127.0.0.1", self.target, limit=1 << 20)
@@ -102,13 +121,10 @@ class FaultProxy(Relay):
 
     async def _stay_away(self, seconds, silent):
         await self.stop_listening()
-        with contextlib.ExitStack() as stack:
-            if silent:
-                nowhere = Unanswering()
-                nowhere.port = self.port
-                stack.enter_context(nowhere)
-            else:
-                stack.enter_context(holding(self.port))
+        if silent:
+            with self._sharing_the_port(), Unanswering(self.port):
+                await asyncio.sleep(seconds)
+        else:
             await asyncio.sleep(seconds)
         await self.start()
 
@@ -152,15 +168,6 @@ class Exchange:
     def reset(self):
         reset(self.writer)
         return False
-
-
-@contextlib.contextmanager
-def holding(port):
-    """Keeps a port that nobody listens on, so that nobody else gets it."""
-    with socket.socket() as holder:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind(("127.0.0.1", port))
-        yield
 
 
 def json_answer(status, body, *headers):

@@ -145,10 +145,13 @@ class Untouched:
 class Unanswering:
     """An address whose packets get lost: its queue of connections is full (Linux)."""
 
+    def __init__(self, port=0):
+        self.port = port
+
     def __enter__(self):
         self._listener = socket.socket()
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._listener.bind(("127.0.0.1", getattr(self, "port", 0)))
+        self._listener.bind(("127.0.0.1", self.port))
         self._listener.listen(0)
         self.port = self._listener.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}"

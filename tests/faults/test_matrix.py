@@ -1,7 +1,9 @@
 """Promise 31: under every kind of fault, exactly the right records or an error to go on from."""
 
 import json
+from dataclasses import replace
 
+import boardlot as bl
 import pytest
 
 from .kinds import KINDS, Kind
@@ -32,8 +34,6 @@ def test_security_31_every_kind_of_fault_in_every_operation(world):
 
 
 def test_security_31_every_method_of_a_client_is_an_operation(world):
-    import boardlot as bl
-
     names = {name for name in vars(bl.Client) if not name.startswith("_")}
     assert names - {"close", "explain"} == {each.name for each in world.operations}
 
@@ -49,6 +49,15 @@ async def one_row_less(exchange):
     told = json.loads(answer.body)
     told["d"]["order_fills"].pop()
     return await exchange.send(json_answer(200, json.dumps(told).encode()))
+
+
+def test_an_error_of_a_broader_class_than_its_fault_asks_for_is_found_by_these_tests(world):
+    # What comes is a `ClockSkewError`, which is an `AuthenticationError` too.
+    (skew,) = [kind for kind in KINDS if kind.name == "-12006"]
+    (dividends,) = [each for each in world.operations if each.name == "dividends"]
+    broader = replace(skew, errors=(bl.AuthenticationError,))
+    told = [run_case(Case(kind, dividends, "sync", 1), world) for kind in (skew, broader)]
+    assert told[0][0] is None and "ClockSkewError" in told[1][0]
 
 
 @pytest.mark.parametrize("lie", [another_price, one_row_less])
