@@ -208,7 +208,7 @@ impl Error {
             ErrorKind::LoginRequired { origin, .. } => {
                 let url = origin.as_deref().unwrap_or("URL");
                 format!(
-                    "Log in again: run `boardlot --base-url {url} login`, or call \
+                    "Log in again: run `boardlot login --base-url {url}`, or call \
                      `boardlot.login(base_url)`."
                 )
             }

@@ -5,12 +5,11 @@ use bytes::Bytes;
 use jiff::{Timestamp, civil::Date};
 use pyo3::{
     prelude::*,
-    sync::PyOnceLock,
     types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
 };
 use serde_json::value::RawValue;
 
-use super::errors::raise;
+use super::{errors::raise, once::Once};
 use crate::{
     api::Argument,
     error::Error,
@@ -85,7 +84,7 @@ pub struct DateClasses {
 
 impl DateClasses {
     pub fn get(py: Python<'_>) -> PyResult<&Self> {
-        static CLASSES: PyOnceLock<DateClasses> = PyOnceLock::new();
+        static CLASSES: Once<DateClasses> = Once::new();
         CLASSES.get_or_try_init(py, || {
             let module = py.import("datetime")?;
             let datetime = module.getattr("datetime")?;

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::Schema;
-use pyo3::{intern, prelude::*, types::PyCapsule};
+use pyo3::{prelude::*, types::PyCapsule};
 
 use super::errors::raise;
+use super::once::intern;
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Strings},
     error::{Error, Result},

@@ -15,6 +15,7 @@ use super::{
     arguments::{self, DateClasses, argument},
     bridge::Face,
     errors::{exception, raise},
+    event_loop::load_asyncio,
     options::open,
     pager::PagerBase,
     paging::style,
@@ -75,6 +76,12 @@ impl ClientBase {
             "async" => Face::Async,
             _ => Face::Sync,
         };
+        // What calls need of Python's is loaded now: a child forked while another thread imports a
+        // module waits for that thread, which it does not have.
+        DateClasses::get(py)?;
+        if face == Face::Async {
+            load_asyncio(py)?;
+        }
         let given = match options {
             Some(options) => options.copy()?,
             None => PyDict::new(py),

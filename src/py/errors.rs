@@ -1,7 +1,8 @@
 //! The core's errors as the exceptions of `boardlot.errors`: one exhaustive conversion.
 
-use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
+use pyo3::{prelude::*, types::PyDict};
 
+use super::once::Once;
 use crate::error::{BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, Refusal};
 
 /// The exception for an error, ready to be raised.
@@ -14,7 +15,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    static ERRORS: Once<Py<PyModule>> = Once::new();
     let errors =
         ERRORS.get_or_try_init(py, || py.import("boardlot.errors").map(Bound::unbind))?.bind(py);
     let attributes = PyDict::new(py);

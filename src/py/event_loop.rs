@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use pyo3::{exceptions::PyStopIteration, intern, prelude::*, sync::PyOnceLock};
+use pyo3::{exceptions::PyStopIteration, prelude::*};
 use tokio::task::AbortHandle;
 
 use super::{
@@ -19,6 +19,7 @@ use super::{
     door,
     errors::raise,
     notifier::{self, Notifier},
+    once::{Once, intern},
     watcher,
 };
 use crate::{
@@ -33,6 +34,12 @@ pub struct Operation {
     waiter: Py<PyAny>,
     abort: AbortHandle,
     awaited: bool,
+}
+
+/// Makes the types that the module does not show while nobody can fork: see `once`.
+pub fn make_types(py: Python<'_>) {
+    py.get_type::<Operation>();
+    py.get_type::<Drain>();
 }
 
 /// Starts an operation for the running event loop.
@@ -60,8 +67,13 @@ pub fn spawn<'py, T: Send + 'static>(
 }
 
 fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static GET_RUNNING_LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")?.call0()
+    load_asyncio(py)?.call0()
+}
+
+/// Gives `asyncio.get_running_loop`.
+pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static GET_RUNNING_LOOP: Once<Py<PyAny>> = Once::new();
+    GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
 // The iterator that `await` goes through. A future of the loop's own with a callback that notices

@@ -14,6 +14,7 @@ mod measuring;
 mod notifier;
 mod oauth;
 mod objects;
+mod once;
 mod options;
 mod pager;
 mod paging;
@@ -59,6 +60,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        super::event_loop::make_types(py);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // `collections.abc` would load more of the standard library than importing may cost.
         let sequence = py.import("_collections_abc")?.getattr("Sequence")?;

@@ -1,13 +1,16 @@
 //! Records as Python objects: the service's own values, or typed by the schema.
 
 use pyo3::{
-    IntoPyObjectExt, intern,
+    IntoPyObjectExt,
     prelude::*,
-    sync::PyOnceLock,
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::{arguments::DateClasses, errors::raise};
+use super::{
+    arguments::DateClasses,
+    errors::raise,
+    once::{Once, intern},
+};
 use crate::{
     api::{Field, Kind},
     decode::{RowAt, Rows, Value, calendar_date, unfit},
@@ -150,8 +153,8 @@ fn typed<'py>(
 }
 
 fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    DECIMAL.import(py, "decimal", "Decimal").map(|class: &Bound<'_, PyAny>| class)
+    static DECIMAL: Once<Py<PyAny>> = Once::new();
+    DECIMAL.import(py, "decimal", "Decimal")
 }
 
 /// What stood beside the list, as a dict.

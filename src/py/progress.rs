@@ -8,8 +8,9 @@ use std::{
     },
 };
 
-use pyo3::{intern, prelude::*};
+use pyo3::prelude::*;
 
+use super::once::intern;
 use super::{
     bridge::{Face, Finish, block},
     door,

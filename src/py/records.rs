@@ -3,11 +3,11 @@
 use pyo3::{
     basic::CompareOp,
     exceptions::{PyIndexError, PyOverflowError},
-    intern,
     prelude::*,
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
 };
 
+use super::once::intern;
 use super::{
     arrow::{ArrowStream, Frame, column_options},
     door::detach,

@@ -7,12 +7,12 @@ use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
 use pyo3::{
     exceptions::PyKeyError,
-    intern,
     prelude::*,
     types::{PyBytes, PyString, PyTuple},
 };
 use zeroize::Zeroizing;
 
+use super::once::intern;
 use super::{
     bridge::block,
     credentials::secret_text,

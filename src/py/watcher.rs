@@ -10,9 +10,13 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyDict};
+use pyo3::{prelude::*, types::PyDict};
 
-use super::{door::attach, errors::raise};
+use super::{
+    door::attach,
+    errors::raise,
+    once::{Once, intern},
+};
 use crate::{
     error::Error,
     http::{Event, Observed, Observer, What},
@@ -203,9 +207,9 @@ impl Logger {
     }
 
     fn get(self, py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-        static HTTP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        static RETRY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        static AUTH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static HTTP: Once<Py<PyAny>> = Once::new();
+        static RETRY: Once<Py<PyAny>> = Once::new();
+        static AUTH: Once<Py<PyAny>> = Once::new();
         let place = match self {
             Logger::Http => &HTTP,
             Logger::Retry => &RETRY,
@@ -231,8 +235,8 @@ pub fn look_at_logging(py: Python<'_>) {
 }
 
 fn listening(py: Python<'_>) -> PyResult<u8> {
-    static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
-    let modules: &Bound<'_, PyDict> = MODULES.import(py, "sys", "modules")?;
+    static MODULES: Once<Py<PyAny>> = Once::new();
+    let modules = MODULES.import(py, "sys", "modules")?;
     if !modules.contains(intern!(py, "logging"))? {
         return Ok(0);
     }

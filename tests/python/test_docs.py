@@ -148,7 +148,10 @@ def form(line):
     """The words of a line, in each of them 0 for every number: with its decimals, if it has some.
 
     So `2026-11-21` is any date in that notation, and `-1.50` any negative number of two decimals.
+    Addresses in memory, and the long words of cursors and digests, are any of their kind.
     """
+    line = re.sub(r"0x[0-9a-f]+", "0x", line)
+    line = re.sub(r"[\w+/=&%?#.-]{24,}", "...", line) if '"at":' in line else line
     line = re.sub("[─═-]{2,}", "──", re.sub("[│┆]", " ", line))
     return NUMBER.sub(lambda number: "0" + re.sub(r"\d", "0", number[1] or ""), line).split()
 
