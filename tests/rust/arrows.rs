@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("client", &["api", "auth", "decode", "error", "http", "pages"]),
     ("login", &["api", "auth", "decode", "error", "http", "process"]),
     ("sandbox", &["api", "auth", "error"]),
+    ("fuzzing", &["api", "auth", "client", "decode", "error", "http", "login", "pages"]),
     (
         "py",
         &[
