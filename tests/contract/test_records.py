@@ -93,6 +93,11 @@ def test_records_cannot_be_changed(records):
     assert records == ROWS
 
 
+def test_a_copy_of_what_cannot_be_changed_is_the_same(records):
+    assert copy.copy(records) is records
+    assert copy.deepcopy({"a": records})["a"] is records
+
+
 def test_records_show_a_table(records):
     text = repr(records)
     assert "order_id" in text and "6789012345678901234" in text
