@@ -304,10 +304,10 @@ impl OAuth {
     }
 
     fn login_required(&self, error: &str, why: &str) -> Error {
-        let origin = self.origin().map(|origin| origin.to_string()).unwrap_or_default();
-        let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
-        let message = format!("client '{}' at {origin}: {why}", self.client_id.escape_debug());
         let origin = self.origin().map(|origin| origin.to_string());
+        let at = origin.as_deref().unwrap_or_default();
+        let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
+        let message = format!("client '{}' at {at}: {why}", self.client_id.escape_debug());
         ErrorKind::LoginRequired { error: error.to_owned(), message, origin }.into()
     }
 

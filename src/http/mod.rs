@@ -1,6 +1,7 @@
 //! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
 
 mod clock;
+mod connection;
 mod lanes;
 mod limit;
 mod observe;

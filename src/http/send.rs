@@ -1,11 +1,9 @@
 //! Authorize, send, judge, retry: each attempt freshly signed.
 
-use std::{error::Error as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderValue, Method};
 use arc_swap::ArcSwap;
-use bytes::BytesMut;
-use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{Instant, timeout},
@@ -14,6 +12,7 @@ use tokio::{
 use super::{
     BaseUrl, Prepared, Received,
     clock::{Clock, local_ms},
+    connection::{build_client, read, transport},
     lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
     observe::{Observer, Watched, What},
@@ -30,8 +29,6 @@ use crate::{
 
 /// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
-/// Room made for a body before any of it has come.
-const FIRST_CAPACITY: usize = 1 << 20;
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
@@ -493,108 +490,6 @@ impl Sender {
             })
         })
     }
-}
-
-fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Client> {
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(options.connect_timeout)
-        .pool_max_idle_per_host(options.max_connections)
-        .tcp_nodelay(true)
-        .referer(false)
-        // Redirects would carry the credentials along; hidden retries would repeat a nonce.
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
-        // Proxies only by option, never from the environment.
-        .no_proxy();
-    if base.is_encrypted() {
-        builder = builder.https_only(true).tls_version_min(tls::Version::TLS_1_2);
-        if let Some(pem) = &options.extra_certificates {
-            let certificates = Certificate::from_pem_bundle(pem)
-                .map_err(|error| Error::config(format!("ca_file is no PEM bundle: {error}")))?;
-            if certificates.is_empty() {
-                return Err(Error::config("ca_file holds no certificate"));
-            }
-            builder = builder.tls_certs_merge(certificates);
-        }
-    } else {
-        // Nothing is encrypted on the way to a loopback address, so no roots need loading.
-        builder = builder.tls_certs_only([]);
-    }
-    if let Some(address) = &options.proxy
-        && !base.stays_on_this_machine()
-    {
-        // Other schemes the HTTP library would take over and not use.
-        let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
-        let proxy = Proxy::all(address).ok().filter(|_| known).ok_or_else(|| {
-            let shown = format!("'{}'", address.escape_debug());
-            let shown = if address.contains('@') { "not usable" } else { &shown };
-            Error::argument("proxy", shown, "a URL such as http://proxy:3128")
-        })?;
-        builder = builder.proxy(proxy);
-    }
-    builder
-        .build()
-        .map_err(|error| Error::config(format!("the HTTP client cannot start: {}", chain(&error))))
-}
-
-/// Reads the body, decoded, up to the limit.
-async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
-    let too_large = |read: &[u8]| {
-        Error::protocol(format!("the answer is larger than max_body_bytes ({limit})"), read)
-    };
-    let announced = answer.content_length().unwrap_or_default();
-    if announced > limit as u64 {
-        return Err(too_large(b""));
-    }
-    // What is announced may never come: room for more is made when it does.
-    let expected = usize::try_from(announced).unwrap_or_default().min(FIRST_CAPACITY);
-    let mut body = BytesMut::with_capacity(expected);
-    while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
-        if body.len() + chunk.len() > limit {
-            return Err(too_large(&body));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    let mut received = Received::new(body.freeze());
-    *received.status_mut() = answer.status();
-    std::mem::swap(received.headers_mut(), answer.headers_mut());
-    Ok(received)
-}
-
-fn transport(error: reqwest::Error, answering: bool) -> Error {
-    let error = error.without_url();
-    // A connection that breaks in the middle counts as this, too, but for its cause.
-    if error.is_decode() && error.source().is_some_and(|cause| cause.is::<std::io::Error>()) {
-        return Error::protocol(
-            format!("the answer's compression is broken: {}", chain(&error)),
-            b"",
-        );
-    }
-    if error.is_timeout() {
-        return ErrorKind::Timeout(format!("no connection in time: {}", chain(&error))).into();
-    }
-    let sent = answering || !error.is_connect();
-    let what = match (answering, sent) {
-        (true, _) => "the connection broke in the middle of the answer",
-        (false, true) => "the connection broke before an answer",
-        (false, false) => "no connection",
-    };
-    ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
-}
-
-/// An error with its causes, which say what really happened.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 fn is_throttled(error: &Error) -> bool {

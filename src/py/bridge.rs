@@ -34,14 +34,7 @@ impl Face {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _inside = door::stay(py);
-        match self {
-            Face::Sync => {
-                let value = block(py, future, |_| Ok(()))?;
-                finish(py, value).map(|object| object.into_bound(py))
-            }
-            Face::Async => spawn(py, future, finish),
-        }
+        self.run_in(py, Lane::shared, future, finish)
     }
 
     /// The same for a single call of a client, which starts nothing beside itself.
@@ -52,10 +45,20 @@ impl Face {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.run_in(py, || sender.lane(), future, finish)
+    }
+
+    fn run_in<'py, T: Send + 'static>(
+        self,
+        py: Python<'py>,
+        lane: impl FnOnce() -> Result<Lane>,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        finish: Finish<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _inside = door::stay(py);
         match self {
             Face::Sync => {
-                let lane = sender.lane().map_err(|error| raise(py, error))?;
+                let lane = lane().map_err(|error| raise(py, error))?;
                 let value = block_in(py, lane, future, |_| Ok(()))?;
                 finish(py, value).map(|object| object.into_bound(py))
             }

@@ -1,7 +1,7 @@
 //! `KeyringStore`, `EncryptedFileStore`, `MemoryStore`, and a user's own object in their place.
 //!
 //! The core asks a store on a thread where blocking is fine, holding no lock of this process that
-//! Python could wait for. What is Python's is asked through the bridge's door.
+//! Python could wait for. What is Python's is asked through the door.
 
 use std::{cell::RefCell, path::PathBuf, sync::Arc};
 
