@@ -1,14 +1,15 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
-- `_core._page_of(name, arguments, body) -> Records`: what the method of that name makes of one
-  answer. `arguments` is the list of pairs that `ClientBase._call` takes.
+- `_core._reader_of(name, arguments)(body) -> Records`: what the method of that name makes of one
+  answer; as a client does, it keeps the records' shape from one answer to the next. `arguments` is
+  the list of pairs that `ClientBase._call` takes.
 - `_core._pager_of(name, arguments, bodies) -> Pager`: a pager whose pages are these answers, one
   after another, in place of requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 FILLS = [("acc_id", "281756"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
@@ -27,8 +28,8 @@ def _hook(name: str) -> Any:
     return hook
 
 
-def page_of(name: str, arguments: list[tuple[str, Any]], body: bytes) -> Any:
-    return _hook("_page_of")(name, arguments, body)
+def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]:
+    return _hook("_reader_of")(name, arguments)
 
 
 def pager_of(bodies: Sequence[bytes]) -> Any:
@@ -37,5 +38,5 @@ def pager_of(bodies: Sequence[bytes]) -> Any:
 
 
 def require() -> None:
-    _hook("_page_of")
+    _hook("_reader_of")
     _hook("_pager_of")

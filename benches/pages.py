@@ -64,7 +64,7 @@ def page(
     import orjson
 
     name, arguments, place = method
-    page_of = hooks.page_of
+    read = hooks.reader_of(name, arguments)
     decoder = msgspec.json.Decoder()
 
     def of(decode: Callable[[bytes], Any]) -> Callable[[], list]:
@@ -72,8 +72,8 @@ def page(
         return lambda: decode(body)[outer][inner]
 
     contenders: dict[str, Callable[[], Any]] = {
-        "boardlot": lambda: page_of(name, arguments, body).to_dicts(),
-        "boardlot, rows not yet read": lambda: page_of(name, arguments, body),
+        "boardlot": lambda: read(body).to_dicts(),
+        "boardlot, rows not yet read": lambda: read(body),
         "orjson": of(orjson.loads),
         "msgspec": of(decoder.decode),
         "json": of(json.loads),

@@ -59,9 +59,9 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_keep_login",
-    "_page_of",
     "_pager_of",
     "_profile",
+    "_reader_of",
     "_shut_down",
     "begin_login",
     "generate_key",
@@ -629,5 +629,5 @@ def _profile(name: str, *, may_be_missing: bool) -> dict[str, Any] | None: ...
 def _keep_login(
     name: str, base_url: str, client_id: str, store: Any, *, replace: bool = False
 ) -> Any: ...
-def _page_of(name: str, arguments: list[tuple[str, Any]], body: bytes) -> Any: ...
+def _reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]: ...
 def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...

@@ -92,7 +92,7 @@ impl Column {
     /// Appends a value; where it cannot, nothing.
     #[inline(always)]
     pub fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
-        if raw.json == "null" {
+        if raw.starts_with(b'n') {
             return Err(Absent::Missing);
         }
         match &mut self.cells {
@@ -228,7 +228,7 @@ impl Object {
 fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
     match raw.plain() {
         Some(text) => Ok(Cow::Borrowed(text)),
-        None if raw.json.starts_with('"') => raw.string().ok_or(Absent::Invalid),
+        None if raw.starts_with(b'"') => raw.string().ok_or(Absent::Invalid),
         None => Ok(Cow::Borrowed(raw.json)),
     }
 }

@@ -54,6 +54,38 @@ pub enum Strings {
     View,
 }
 
+/// Columns of any length: longer ones than these parts would be copied again and again as they grow.
+#[derive(Debug)]
+pub struct Parts<Make> {
+    make: Make,
+    full: Vec<Columns>,
+    growing: Columns,
+}
+
+/// How many rows a part has at least, unless it is the last.
+const PART_ROWS: usize = 1 << 16;
+
+impl<Make: Fn() -> Columns> Parts<Make> {
+    /// `make` makes the empty columns of each part.
+    pub fn new(make: Make) -> Self {
+        Parts { growing: make(), full: Vec::new(), make }
+    }
+
+    pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
+        if self.growing.rows >= PART_ROWS {
+            let mut next = (self.make)();
+            next.rows_before = self.growing.rows_before + self.growing.rows;
+            self.full.push(std::mem::replace(&mut self.growing, next));
+        }
+        self.growing.push_piece(piece)
+    }
+
+    pub fn finish(mut self) -> Vec<Columns> {
+        self.full.push(self.growing);
+        self.full
+    }
+}
+
 /// Builds one batch of columns, a record at a time.
 #[derive(Debug)]
 pub struct Columns {
@@ -65,6 +97,8 @@ pub struct Columns {
     /// Fields that the schema does not know, in the order of their first appearance.
     unknown: Vec<Unknown>,
     rows: usize,
+    /// In the parts before this one.
+    rows_before: usize,
 }
 
 /// The values of a field that the schema does not know: its type shows when all are there.
@@ -90,6 +124,7 @@ impl Columns {
             declared: fields.map(|field| Column::new(field.name, field.kind, options)).collect(),
             unknown: Vec::new(),
             rows: 0,
+            rows_before: 0,
         }
     }
 
@@ -99,6 +134,11 @@ impl Columns {
 
     /// Appends records straight from their page's text.
     pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
+        if let Some(keys) = piece.page.keys()
+            && let Some(places) = self.members.places(keys)
+        {
+            return self.push_alike(piece, &places);
+        }
         let key = piece.key.as_deref();
         for index in piece.range.clone() {
             let mut cursor = piece.page.cursor(index);
@@ -110,7 +150,7 @@ impl Columns {
             self.push_key(key);
             for (column, span) in self.declared.iter_mut().zip(self.members.known()) {
                 let value = span.and_then(|span| span.of(text));
-                push_cell(column, value, self.rows, self.options.invalid)?;
+                push_cell(column, value, self.rows_before + self.rows, self.options.invalid)?;
             }
             for (place, span) in self.members.others() {
                 if let Some(value) = span.of(text) {
@@ -127,13 +167,41 @@ impl Columns {
         Ok(())
     }
 
+    /// The same for records that are all written alike: `places` has those of their keys.
+    fn push_alike(&mut self, piece: &Piece, places: &[usize]) -> Result<()> {
+        let place_of = |column: usize| places.iter().position(|place| *place == column);
+        let declared: Vec<Option<usize>> = (0..self.declared.len()).map(place_of).collect();
+        let unknown: Vec<(usize, usize)> = places
+            .iter()
+            .enumerate()
+            .filter_map(|(at, place)| Some((at, place.checked_sub(self.declared.len())?)))
+            .collect();
+        for index in piece.range.clone() {
+            let Some(cells) = piece.page.cells(index) else { continue };
+            self.push_key(piece.key.as_deref());
+            let row = self.rows_before + self.rows;
+            for (column, at) in self.declared.iter_mut().zip(&declared) {
+                let value = at.and_then(|at| cells.get(at));
+                push_cell(column, value, row, self.options.invalid)?;
+            }
+            for (at, place) in &unknown {
+                if let Some(value) = cells.get(*at) {
+                    let name = self.members.other_name(*place);
+                    push_unknown(&mut self.unknown, name, value.json, self.rows);
+                }
+            }
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
     /// Appends a record by its members: the simple way, which the fast one is held against.
     pub fn push(&mut self, key: Option<&str>, record: &Members<'_>) -> Result<()> {
         self.push_key(key);
         for column in &mut self.declared {
             let value = record.iter().rev().find(|(name, _)| *name == column.name);
             let value = value.map(|(_, raw)| Raw::new(raw.get()));
-            push_cell(column, value, self.rows, self.options.invalid)?;
+            push_cell(column, value, self.rows_before + self.rows, self.options.invalid)?;
         }
         for (name, raw) in record {
             if self.declared.iter().all(|column| column.name != *name) {

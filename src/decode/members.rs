@@ -1,5 +1,7 @@
 //! The members of records, put into the places of the fields they belong to.
 
+use std::borrow::Cow;
+
 use super::cursor::{Cursor, Span};
 
 /// No more keys of a record than this are guessed.
@@ -76,18 +78,27 @@ impl Splitter {
         Some(())
     }
 
-    #[inline(never)]
-    fn learn(&mut self, index: usize, cursor: &mut Cursor<'_>) -> Option<usize> {
-        let key = cursor.key()?;
-        let name = key.name.string()?;
-        let place = match self.names.iter().position(|known| *known == name) {
+    /// The places of keys as they are written.
+    pub fn places<'k>(&mut self, keys: impl Iterator<Item = &'k str>) -> Option<Vec<usize>> {
+        keys.map(|token| Cursor::new(token, 0).key()?.name.string().map(|name| self.place(name)))
+            .collect()
+    }
+
+    fn place(&mut self, name: Cow<'_, str>) -> usize {
+        match self.names.iter().position(|known| *known == name) {
             Some(place) => place,
             None if !self.keep_others => self.declared,
             None => {
                 self.names.push(name.into_owned());
                 self.names.len() - 1
             }
-        };
+        }
+    }
+
+    #[inline(never)]
+    fn learn(&mut self, index: usize, cursor: &mut Cursor<'_>) -> Option<usize> {
+        let key = cursor.key()?;
+        let place = self.place(key.name.string()?);
         let guess = (key.token.into(), place);
         match self.guesses.get_mut(index) {
             Some(known) => *known = guess,

@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 mod cursor;
 mod envelope;
+mod grid;
 mod json;
 mod members;
 mod numbers;
@@ -15,11 +16,13 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Strings, unfit};
+pub use bytes::same;
+pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Parts, Strings, unfit};
 pub use cursor::{Cursor, Raw, Span};
 pub use envelope::{object, open, refused_by_status, server_time};
 #[cfg(feature = "fuzzing")]
 pub use envelope::{opened_generally, scanned};
+pub use grid::Cells;
 pub use json::{Members, Value};
 pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, shown, token_answer};

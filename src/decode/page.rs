@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::{
     Value,
     cursor::Cursor,
+    grid::{Cells, Grid},
     json::{Members, member, members},
     scan::Utf8,
 };
@@ -26,6 +27,7 @@ pub enum RowsAt {
 pub struct Page {
     body: Utf8,
     rows: Vec<Range<usize>>,
+    grid: Option<Grid>,
     /// What stood beside the list, and in the `pagination` object.
     meta: Named,
 }
@@ -42,7 +44,12 @@ pub(super) struct Beside {
 pub(super) type Named = Vec<(String, Range<usize>)>;
 
 impl Page {
-    pub(super) fn new(body: Utf8, rows: Vec<Range<usize>>, beside: Beside) -> Page {
+    pub(super) fn new(
+        body: Utf8,
+        rows: Vec<Range<usize>>,
+        grid: Option<Grid>,
+        beside: Beside,
+    ) -> Page {
         let mut meta = beside.members;
         // The cursor of section 2.4 stands at the top, outside the data: the object itself, and
         // its members where the other cursor pair has its own.
@@ -51,7 +58,7 @@ impl Page {
             meta.extend(members);
             meta.push(("pagination".to_owned(), span));
         }
-        Page { body, rows, meta }
+        Page { body, rows, grid, meta }
     }
 
     /// Finds the list in an answer that is known to be valid JSON of moderate depth: the general
@@ -85,7 +92,8 @@ impl Page {
         let pagination = member(top, "pagination").map(|value| {
             (span(text, value.get()), spans(members(value.get()).unwrap_or_default()))
         });
-        let page = Page::new(body.clone(), rows, Beside { members: spans(beside), pagination });
+        let page =
+            Page::new(body.clone(), rows, None, Beside { members: spans(beside), pagination });
         page.check_escapes(text)?;
         Ok(page)
     }
@@ -108,12 +116,26 @@ impl Page {
         Cursor::new(self.body.as_str(), self.span(index).start)
     }
 
+    /// The keys of every record as they are written, where all are written alike.
+    pub fn keys(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
+        self.grid.as_ref().map(|grid| grid.keys(self.body.as_str()))
+    }
+
+    /// The values of a record, in the order of those keys.
+    #[inline(always)]
+    pub fn cells(&self, index: usize) -> Option<Cells<'_>> {
+        self.grid.as_ref()?.cells(self.body.as_str(), index, self.rows.get(index)?)
+    }
+
     fn span(&self, index: usize) -> Range<usize> {
         self.rows.get(index).cloned().unwrap_or_default()
     }
 
     /// Leaves the records for which this says so.
     pub fn retain(&mut self, kept: &[bool]) {
+        if let Some(grid) = &mut self.grid {
+            grid.retain(kept);
+        }
         let mut kept = kept.iter();
         self.rows.retain(|_| kept.next().copied().unwrap_or_default());
     }

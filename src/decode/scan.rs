@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::{
     cursor::Cursor,
+    grid::{Grid, Writing},
     page::{Beside, Named, Page, RowsAt},
 };
 
@@ -79,13 +80,22 @@ pub fn scan(
         members: owned(beside),
         pagination: pagination.map(|(span, members)| (span, owned(members))),
     };
-    Some(Page::new(body.clone(), found.rows, beside))
+    Some(Page::new(body.clone(), found.rows, found.grid, beside))
 }
 
 type Member<'a> = (Cow<'a, str>, Range<usize>);
 
 fn owned(members: Vec<Member<'_>>) -> Named {
     members.into_iter().map(|(name, span)| (name.into_owned(), span)).collect()
+}
+
+/// A key of the record before, as it is written there.
+#[derive(Clone, Copy, Default)]
+struct Written<'a> {
+    /// With its colon.
+    key: &'a str,
+    /// With the comma before it too; nothing where that stands elsewhere.
+    with_comma: &'a str,
 }
 
 struct Scan<'a> {
@@ -112,6 +122,7 @@ struct Level<'a> {
 
 struct Found<'a> {
     rows: Vec<Range<usize>>,
+    grid: Option<Grid>,
     list: Range<usize>,
     /// What stands beside the list; none where that is the level that found it.
     beside: Option<Vec<Member<'a>>>,
@@ -189,41 +200,60 @@ impl<'a> Scan<'a> {
         let start = self.cursor.at();
         let mut rows = Vec::new();
         let mut keys = Vec::with_capacity(16);
+        let mut grid = Writing::new(self.cursor.text().len());
         let mut more = self.cursor.open(b'[', b']')?;
         while more {
             let start = self.cursor.at();
-            self.row(&mut keys, depth + 1)?;
+            let members = self.row(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
             let row = start..self.cursor.at();
+            grid.end(&row, members);
             if rows.is_empty() {
                 // As many as this as fill the answer; a small one tells nothing of the others.
                 let like_this = (self.cursor.text().len() - start) / row.len().max(1);
                 rows.reserve(like_this.min(MOST_EXPECTED));
+                grid.reserve(like_this.min(MOST_EXPECTED));
             }
             rows.push(row);
             more = self.cursor.more(b']')?;
         }
-        Some(Found { rows, list: start..self.cursor.at(), beside: None })
+        let grid = grid.finish(self.cursor.text());
+        Some(Found { rows, grid, list: start..self.cursor.at(), beside: None })
     }
 
     /// A record. Its keys are nearly always those of the record before: so each is first compared
-    /// with the bytes of the key at this place there.
+    /// with the bytes of the key at this place there, together with the comma before it. Gives how
+    /// many there are.
     #[inline(always)]
-    fn row(&mut self, keys: &mut Vec<&'a str>, depth: usize) -> Option<()> {
+    fn row(
+        &mut self,
+        keys: &mut Vec<Written<'a>>,
+        grid: &mut Writing,
+        first: bool,
+        depth: usize,
+    ) -> Option<usize> {
         let mut more = self.cursor.open(b'{', b'}')?;
         let mut place = 0;
+        let mut stepped = false;
         while more {
             let known = keys.get(place).copied().unwrap_or_default();
-            if !self.cursor.predicted(known.as_bytes()) {
-                let token = self.cursor.key()?.token;
+            if !stepped && !self.cursor.predicted(known.key.as_bytes()) {
+                let start = self.cursor.at();
+                let key = self.cursor.key()?;
+                grid.other_key(first, start, &key);
+                let before = self.cursor.text().get(start.saturating_sub(1)..self.cursor.at());
+                let with_comma = before.filter(|text| text.starts_with(',')).unwrap_or_default();
+                let written = Written { key: key.token, with_comma };
                 match keys.get_mut(place) {
-                    Some(key) => *key = token,
-                    None => keys.push(token),
+                    Some(known) => *known = written,
+                    None => keys.push(written),
                 }
             }
             place += 1;
-            self.cursor.value(depth + 1)?;
-            more = self.cursor.more(b'}')?;
+            grid.value(self.cursor.value(depth + 1)?);
+            let next = keys.get(place).copied().unwrap_or_default();
+            stepped = self.cursor.predicted(next.with_comma.as_bytes());
+            more = stepped || self.cursor.more(b'}')?;
         }
-        Some(())
+        Some(place)
     }
 }

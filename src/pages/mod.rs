@@ -23,7 +23,7 @@ use walk::{Arrived, Walk};
 use window::Window;
 
 use crate::{
-    decode::{Columns, Page, Piece},
+    decode::{Columns, Page, Parts, Piece},
     error::Result,
 };
 
@@ -69,7 +69,7 @@ impl Sink for Vec<Piece> {
     }
 }
 
-impl Sink for Columns {
+impl<Make: Fn() -> Columns> Sink for Parts<Make> {
     fn push(&mut self, piece: Piece) -> Result<()> {
         self.push_piece(&piece)
     }

@@ -9,14 +9,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
     bridge::Face,
     client::{Arguments, checked},
     errors::raise,
     pager::PagerBase,
-    records::records,
+    shapes::Shapes,
 };
 use crate::{
     api::Argument,
@@ -27,24 +27,32 @@ use crate::{
     pages::{Listing, Pages, Source},
 };
 
-/// What the method of that name makes of an answer with this body.
+/// Reads the answers to one call of a client.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Reader {
+    plan: Plan,
+    shapes: Shapes,
+}
+
+/// What the method of that name reads its answers by.
 #[pyfunction]
-#[pyo3(name = "_page_of")]
-pub fn page_of<'py>(
-    py: Python<'py>,
-    name: &str,
-    arguments: Arguments<'py>,
-    body: &Bound<'py, PyBytes>,
-) -> PyResult<Py<PyAny>> {
+#[pyo3(name = "_reader_of")]
+pub fn reader_of<'py>(py: Python<'py>, name: &str, arguments: Arguments<'py>) -> PyResult<Reader> {
     let (endpoint, given) = checked(py, name, &arguments)?;
-    let page = || {
-        let plan = Plan::new(endpoint, &borrowed(&given))?;
-        let answer = Received::new(Bytes::copy_from_slice(body.as_bytes()));
-        let page = open(plan.envelope, &plan.rows_at, &answer)?;
+    let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    Ok(Reader { plan, shapes: Shapes::default() })
+}
+
+#[pymethods]
+impl Reader {
+    /// The records of an answer with this body.
+    fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
+        let answer = Received::new(Bytes::from_owner(body));
+        let page = open(self.plan.envelope, &self.plan.rows_at, &answer)
+            .map_err(|error| raise(py, error))?;
         let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
-        Ok(Rows::new(pieces, plan.fields))
-    };
-    records(py, page().map_err(|error| raise(py, error))?)
+        self.shapes.records()(py, Rows::new(pieces, self.plan.fields.clone()))
+    }
 }
 
 /// A pager whose pages are answers with these bodies, in place of requests.

@@ -41,7 +41,7 @@ mod _core {
         bridge::{Ready, shut_down},
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
-        measuring::{page_of, pager_of},
+        measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         options::{keep_login, profile},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},

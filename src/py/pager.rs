@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     api::Field,
-    decode::{Columns, Piece, Rows},
+    decode::{Columns, Parts, Piece, Rows},
     error::{Error, Result},
     pages::{Pages, Sink},
 };
@@ -144,9 +144,13 @@ impl PagerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::ready(py, function, decimals, invalid)?;
         let fields = self.fields.clone();
-        let sink = move || Columns::new(fields.iter().copied(), None, frame.options);
+        let sink = move || {
+            let fields = fields.clone();
+            Parts::new(move || Columns::new(fields.iter().copied(), None, frame.options))
+        };
         let face = self.face;
-        let made = move |parts: Vec<Columns>| async move {
+        let made = move |windows: Vec<Parts<_>>| async move {
+            let parts = windows.into_iter().flat_map(Parts::finish).collect();
             let columns = ArrowStream::of(parts)?;
             if face == Face::Sync {
                 return Ok(Framed::Columns(columns));

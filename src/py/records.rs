@@ -341,8 +341,3 @@ impl RecordsIterator {
         if self.step < 0 { self.next.wrapping_add(1) } else { length.saturating_sub(self.next) }
     }
 }
-
-/// Records from rows; what most calls end with.
-pub fn records(py: Python<'_>, rows: Rows) -> PyResult<Py<PyAny>> {
-    Ok(Records::new(rows).into_pyobject(py)?.into_any().unbind())
-}

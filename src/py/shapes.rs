@@ -1,10 +1,11 @@
 //! Dicts by shape: the records of a list nearly always have the same keys in the same order.
 //!
-//! So the keys of the record before are compared in place with the bytes of this one, its dict is
-//! copied and the values are replaced: no key is looked for, hashed or made. A text that was among
-//! the last few of its key (a market, a status, a broker) is the same object again. A record of
-//! another shape is read member by member, and its shape is the next guess. `objects::dict` is the
-//! simple way to the same dicts.
+//! So the dict of the record before is copied and its values are replaced: no key is looked for,
+//! hashed or made. Where a whole page is written alike, its keys are compared once and its values
+//! are cut out where the scan saw them; elsewhere each key is compared in place with the bytes of
+//! the one before. A text that was among the last few of its key (a market, a status, a broker) is
+//! the same object again. A record of another shape is read member by member, and its shape is the
+//! next guess. `objects::dict` is the simple way to the same dicts.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +15,7 @@ use pyo3::{
 };
 
 use super::{bridge::Finish, objects, records::Records};
-use crate::decode::{Cursor, Page, Raw, RowAt, Rows, Value, float, integer};
+use crate::decode::{Cells, Cursor, Page, Raw, RowAt, Rows, Value, float, integer, same};
 
 /// The shape of a list's records, shared by what reads them.
 #[derive(Clone, Default)]
@@ -59,12 +60,20 @@ impl Shapes {
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         let mut known = self.0.try_lock().ok();
-        for row in rows.iter() {
-            let dict = match &mut known {
-                Some(known) => known.dict(py, rows.key_name(), row)?,
-                None => objects::dict(py, rows.key_name(), row)?,
-            };
-            list.append(dict)?;
+        for piece in rows.pieces() {
+            let mut fits = false;
+            for index in piece.range.clone() {
+                let row = RowAt { page: &piece.page, index, key: piece.key.as_deref() };
+                let dict = match &mut known {
+                    Some(known) => {
+                        // What fits one record of a page fits all of it.
+                        fits = fits || known.shape.fits(row.page);
+                        known.dict_of(py, rows.key_name(), row, fits)?
+                    }
+                    None => objects::dict(py, rows.key_name(), row)?,
+                };
+                list.append(dict)?;
+            }
         }
         Ok(list)
     }
@@ -77,12 +86,28 @@ impl Known {
         key_name: Option<&'static str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let fits = self.shape.fits(row.page);
+        self.dict_of(py, key_name, row, fits)
+    }
+
+    /// `fits` tells whether the page's records are all of this shape.
+    #[inline(always)]
+    fn dict_of<'py>(
+        &mut self,
+        py: Python<'py>,
+        key_name: Option<&'static str>,
+        row: RowAt<'_>,
+        fits: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let key = match (key_name, row.key) {
             (Some(name), Some(key)) => Some((PyString::intern(py, name), self.keys.text(py, key))),
             _ => None,
         };
-        let mut cursor = row.page.cursor(row.index);
-        match self.shape.object(py, &mut cursor, key) {
+        let made = match row.page.cells(row.index).filter(|_| fits) {
+            Some(cells) => self.shape.filled(py, &cells, &key),
+            None => self.shape.object(py, &mut row.page.cursor(row.index), key),
+        };
+        match made {
             Ok(dict) => Ok(dict),
             Err(Miss::Python(error)) => Err(error),
             Err(Miss::Text) => objects::dict(py, key_name, row),
@@ -95,6 +120,11 @@ enum Miss {
     /// The text is not as it should be, or not as it was guessed.
     Text,
     Python(PyErr),
+}
+
+/// For `ok_or_else`: an error that is made on the way and not used would have to be dropped.
+fn missed() -> Miss {
+    Miss::Text
 }
 
 impl From<PyErr> for Miss {
@@ -125,6 +155,34 @@ struct Key {
 }
 
 impl Shape {
+    /// Whether the records of a page are all of this shape.
+    fn fits(&self, page: &Page) -> bool {
+        let Some(tokens) = page.keys() else { return false };
+        self.template.is_some()
+            && tokens.len() == self.keys.len()
+            && tokens.zip(&self.keys).all(|(token, key)| *token == *key.token)
+    }
+
+    /// A record of a page that fits.
+    #[inline(always)]
+    fn filled<'py>(
+        &mut self,
+        py: Python<'py>,
+        cells: &Cells<'_>,
+        leading: &Leading<'py>,
+    ) -> Made<'py, PyDict> {
+        let dict = self.template.as_ref().ok_or_else(missed)?.bind(py).copy()?;
+        if let Some((name, key)) = leading {
+            dict.set_item(name, key)?;
+        }
+        for (place, key) in self.keys.iter_mut().enumerate() {
+            let raw = cells.get(place).ok_or_else(missed)?;
+            let value = key.object(py, raw)?;
+            dict.set_item(key.name.bind(py), value)?;
+        }
+        Ok(dict)
+    }
+
     fn object<'py>(
         &mut self,
         py: Python<'py>,
@@ -148,8 +206,8 @@ impl Shape {
         cursor: &mut Cursor<'_>,
         leading: &Leading<'py>,
     ) -> Made<'py, PyDict> {
-        let template = self.template.as_ref().ok_or(Miss::Text)?;
-        let mut more = cursor.open(b'{', b'}').ok_or(Miss::Text)?;
+        let template = self.template.as_ref().ok_or_else(missed)?;
+        let mut more = cursor.open(b'{', b'}').ok_or_else(missed)?;
         let dict = template.bind(py).copy()?;
         if let Some((name, key)) = leading {
             dict.set_item(name, key)?;
@@ -160,7 +218,7 @@ impl Shape {
             }
             let value = key.value(py, cursor)?;
             dict.set_item(key.name.bind(py), value)?;
-            more = cursor.more(b'}').ok_or(Miss::Text)?;
+            more = cursor.more(b'}').ok_or_else(missed)?;
         }
         if more { Err(Miss::Text) } else { Ok(dict) }
     }
@@ -180,13 +238,13 @@ impl Shape {
             dict.set_item(name, key)?;
             template.set_item(name, py.None())?;
         }
-        let mut more = cursor.open(b'{', b'}').ok_or(Miss::Text)?;
+        let mut more = cursor.open(b'{', b'}').ok_or_else(missed)?;
         while more {
-            let found = cursor.key().ok_or(Miss::Text)?;
+            let found = cursor.key().ok_or_else(missed)?;
             let mut key = match before.iter().position(|key| *key.token == *found.token) {
                 Some(at) => before.swap_remove(at),
                 None => {
-                    let name = found.name.string().ok_or(Miss::Text)?;
+                    let name = found.name.string().ok_or_else(missed)?;
                     Key {
                         token: found.token.into(),
                         name: PyString::intern(py, &name).unbind(),
@@ -199,7 +257,7 @@ impl Shape {
             dict.set_item(key.name.bind(py), value)?;
             template.set_item(key.name.bind(py), py.None())?;
             self.keys.push(key);
-            more = cursor.more(b'}').ok_or(Miss::Text)?;
+            more = cursor.more(b'}').ok_or_else(missed)?;
         }
         if template.len() == self.keys.len() + usize::from(leading.is_some()) {
             self.template = Some(template.unbind());
@@ -211,24 +269,34 @@ impl Shape {
 impl Key {
     #[inline(always)]
     fn value<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
-        let first = cursor.peek().ok_or(Miss::Text)?;
+        let first = cursor.peek().ok_or_else(missed)?;
         if first == b'{' {
             let inner = self.inner.get_or_insert_default();
             return inner.object(py, cursor, None).map(Bound::into_any);
         }
-        let span = cursor.value(1).ok_or(Miss::Text)?;
-        let raw = span.of(cursor.text()).ok_or(Miss::Text)?;
-        match first {
+        let span = cursor.value(1).ok_or_else(missed)?;
+        self.object(py, span.of(cursor.text()).ok_or_else(missed)?)
+    }
+
+    /// The object of a value that was cut out.
+    #[inline(always)]
+    fn object<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Made<'py, PyAny> {
+        match *raw.json.as_bytes().first().ok_or_else(missed)? {
+            b'{' => {
+                let inner = self.inner.get_or_insert_default();
+                inner.object(py, &mut Cursor::new(raw.json, 0), None).map(Bound::into_any)
+            }
             b'"' => match raw.plain() {
                 Some(text) => Ok(self.recent.text(py, text).into_any()),
                 None => {
-                    let text = raw.string().ok_or(Miss::Text)?;
+                    let text = raw.string().ok_or_else(missed)?;
                     Ok(self.recent.text(py, &text).into_any())
                 }
             },
             b'-' | b'0'..=b'9' => number(py, raw),
             b'n' => Ok(py.None().into_bound(py)),
-            b't' | b'f' => Ok(PyBool::new(py, first == b't').to_owned().into_any()),
+            b't' => Ok(PyBool::new(py, true).to_owned().into_any()),
+            b'f' => Ok(PyBool::new(py, false).to_owned().into_any()),
             _ => {
                 let value = Value::parse(raw.json).map_err(|_| Miss::Text)?;
                 Ok(objects::object(py, &value)?)
@@ -272,7 +340,9 @@ impl Recent {
             return PyString::new(py, text);
         }
         self.looked = self.looked.saturating_add(1);
-        if let Some((_, object)) = self.texts.iter().find(|(known, _)| known == text) {
+        if let Some((_, object)) =
+            self.texts.iter().find(|(known, _)| same(known.as_bytes(), text.as_bytes()))
+        {
             self.found += 1;
             return object.bind(py).clone();
         }

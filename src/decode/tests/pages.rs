@@ -47,12 +47,31 @@ fn equal(ours: &Page, theirs: &Page) -> Result<(), TestCaseError> {
         };
         prop_assert_eq!(parts(ours), parts(theirs));
         prop_assert_eq!(walked(ours, index).expect("a valid row"), parts(theirs));
+        if let Some(cut) = cut(ours, index) {
+            prop_assert_eq!(cut, parts(theirs));
+        }
     }
     let meta = |page: &Page| -> Vec<(String, String)> {
         page.meta().map(|(key, value)| (key.to_owned(), format!("{value:?}"))).collect()
     };
     prop_assert_eq!(meta(ours), meta(theirs));
     Ok(())
+}
+
+/// A record's members as the page's grid has them, if it has one.
+fn cut(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
+    let name = |token: &str| token.strip_prefix('"')?.strip_suffix("\":").map(str::to_owned);
+    let names = page.keys()?.map(|token| name(token).expect("a key with its colon"));
+    let cells = page.cells(index).expect("each record has its cells");
+    let values = (0..).map_while(|place| {
+        let value = cells.get(place)?;
+        assert_eq!(
+            value.plain().is_none(),
+            !value.json.starts_with('"') || value.json.contains('\\')
+        );
+        Some(value.json.to_owned())
+    });
+    Some(names.zip(values).collect())
 }
 
 /// A record's members as a cursor finds them.
@@ -127,6 +146,44 @@ proptest! {
         prop_assert!(agree(&fills(), body.clone())?, "not taken: {}", body);
         prop_assert!(agree(&RowsAt::OnlyListOf("d".into()), body)?);
     }
+}
+
+#[test]
+fn a_page_has_a_grid_where_its_records_are_written_alike() {
+    let page = |rows: &str| {
+        let body = format!(r#"{{"s":"ok","d":{{"order_fills":{rows}}}}}"#);
+        assert!(agree(&fills(), body.as_bytes()).expect(rows), "{rows}");
+        open(Envelope::Status, &fills(), &Response::new(body.into())).expect(rows)
+    };
+    for rows in [
+        r#"[{"a":1}]"#,
+        r#"[{"a":1,"b":"x"},{"a":"\u4e2d","b":{"c": [1, 2]}}]"#,
+        r#"[{"a":1} , {"a":[]}]"#,
+    ] {
+        assert!(page(rows).keys().is_some(), "{rows}");
+    }
+    for rows in [
+        "[]",
+        "[{}]",
+        r#"[{"a":1,"a":2}]"#,
+        r#"[{"a":1},{"b":1}]"#,
+        r#"[{"a":1},{"a":1,"b":2}]"#,
+        r#"[{"a":1,"b":2},{"a":1}]"#,
+        r#"[{"a":1,"b":2},{"b":1,"a":2}]"#,
+        r#"[{"a": 1}]"#,
+        r#"[{"a" :1}]"#,
+        r#"[{"a":1},{"a":1 }]"#,
+        r#"[{"a":1,"b":2},{"a":1, "b":2}]"#,
+        r#"[{"\u0061":1}]"#,
+    ] {
+        assert!(page(rows).keys().is_none(), "{rows}");
+    }
+    let mut page = page(r#"[{"a":1,"b":"p"},{"a":2,"b":"q"},{"a":3,"b":"r"}]"#);
+    page.retain(&[true, false, true]);
+    let cells = page.cells(1).expect("the second that was kept");
+    assert_eq!(cells.get(0).map(|raw| raw.json), Some("3"));
+    assert_eq!(cells.get(1).map(|raw| raw.json), Some(r#""r""#));
+    assert!(page.cells(2).is_none());
 }
 
 #[test]
