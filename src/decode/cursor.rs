@@ -259,6 +259,14 @@ impl<'a> Raw<'a> {
         self.json.as_bytes().first() == Some(&first)
     }
 
+    /// Whether both are the same text, number or word: nothing that could be changed.
+    #[inline(always)]
+    pub fn is_same_plain_value(self, other: Raw<'_>) -> bool {
+        same(self.json.as_bytes(), other.json.as_bytes())
+            && !self.starts_with(b'{')
+            && !self.starts_with(b'[')
+    }
+
     /// What stands between the quotes of a string; nothing if it is none.
     #[inline(always)]
     pub fn quoted(self) -> Option<&'a str> {

@@ -1,6 +1,9 @@
 //! One answer's list of records: the bytes as they came, and where each record stands in them.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::value::RawValue;
 
@@ -25,6 +28,7 @@ pub enum RowsAt {
 /// A page of records. Values are decoded when asked for.
 #[derive(Debug)]
 pub struct Page {
+    number: u64,
     body: Utf8,
     rows: Vec<Range<usize>>,
     grid: Option<Grid>,
@@ -58,7 +62,9 @@ impl Page {
             meta.extend(members);
             meta.push(("pagination".to_owned(), span));
         }
-        Page { body, rows, grid, meta }
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Page { number, body, rows, grid, meta }
     }
 
     /// Finds the list in an answer that is known to be valid JSON of moderate depth: the general
@@ -100,6 +106,11 @@ impl Page {
 
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// No other page of this process has the same.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Dicts by shape: the records of a list nearly always have the same keys in the same order.
 //!
-//! So the dict of the record before is copied and its values are replaced: no key is looked for,
-//! hashed or made. Where a whole page is written alike, its keys are compared once and its values
+//! So the dict of the record before is copied and what differs is replaced: no key is looked for or
+//! made. Where a whole page is written alike, its keys are compared once and its values
 //! are cut out where the scan saw them; elsewhere each key is compared in place with the bytes of
 //! the one before. A text that was among the last few of its key (a market, a status, a broker) is
 //! the same object again. A record of another shape is read member by member, and its shape is the
@@ -104,7 +104,7 @@ impl Known {
             _ => None,
         };
         let made = match row.page.cells(row.index).filter(|_| fits) {
-            Some(cells) => self.shape.filled(py, &cells, &key),
+            Some(cells) => self.shape.filled(py, row, &cells, &key),
             None => self.shape.object(py, &mut row.page.cursor(row.index), key),
         };
         match made {
@@ -140,8 +140,10 @@ type Leading<'py> = Option<(Bound<'py, PyString>, Bound<'py, PyString>)>;
 
 #[derive(Default)]
 struct Shape {
-    /// A dict with these keys and no values; none where a key is doubled.
+    /// A dict with these keys, to be copied; none where a key is doubled. Nobody else has it.
     template: Option<Py<PyDict>>,
+    /// The page's number and the place of the record whose values are in it, if they are.
+    template_of: Option<(u64, usize)>,
     keys: Vec<Key>,
 }
 
@@ -163,24 +165,38 @@ impl Shape {
             && tokens.zip(&self.keys).all(|(token, key)| *token == *key.token)
     }
 
-    /// A record of a page that fits.
+    /// A record of a page that fits. Values that are those of the record before stay in the
+    /// template: in deals and orders that is every third.
     #[inline(always)]
     fn filled<'py>(
         &mut self,
         py: Python<'py>,
+        row: RowAt<'_>,
         cells: &Cells<'_>,
         leading: &Leading<'py>,
     ) -> Made<'py, PyDict> {
-        let dict = self.template.as_ref().ok_or_else(missed)?.bind(py).copy()?;
+        let template = self.template.as_ref().ok_or_else(missed)?.bind(py);
+        // It has values of two records until all are replaced.
+        let before = self.template_of.take().and_then(|of| row.index.checked_sub(1).zip(Some(of)));
+        let before = before
+            .filter(|(index, of)| *of == (row.page.number(), *index))
+            .and_then(|(index, _)| row.page.cells(index));
         if let Some((name, key)) = leading {
-            dict.set_item(name, key)?;
+            template.set_item(name, key)?;
         }
         for (place, key) in self.keys.iter_mut().enumerate() {
             let raw = cells.get(place).ok_or_else(missed)?;
+            let same_as_before = |before: &Cells<'_>| {
+                before.get(place).is_some_and(|raw_before| raw.is_same_plain_value(raw_before))
+            };
+            if before.as_ref().is_some_and(same_as_before) {
+                continue;
+            }
             let value = key.object(py, raw)?;
-            dict.set_item(key.name.bind(py), value)?;
+            template.set_item(key.name.bind(py), value)?;
         }
-        Ok(dict)
+        self.template_of = Some((row.page.number(), row.index));
+        Ok(template.copy()?)
     }
 
     fn object<'py>(
@@ -233,6 +249,7 @@ impl Shape {
         let dict = PyDict::new(py);
         let template = PyDict::new(py);
         self.template = None;
+        self.template_of = None;
         let mut before = std::mem::take(&mut self.keys);
         if let Some((name, key)) = leading {
             dict.set_item(name, key)?;

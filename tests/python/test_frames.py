@@ -1,11 +1,12 @@
 """Frames of records: types, nulls, exactness, and the words where a library is missing."""
 
+import json
 import sys
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from boardlot import errors, frames
+from boardlot import _core, errors, frames
 from fake_records import FakeRecords, Field
 
 pa = pytest.importorskip("pyarrow")
@@ -160,3 +161,34 @@ def test_a_missing_library_says_what_to_install(  # type: ignore[no-untyped-def]
     said = f"{convert.__name__}() needs {missing}: pip install 'boardlot[{extra}]'"
     assert str(caught.value) == said
     assert caught.value.name == missing
+
+
+def long_pager(last):
+    """Two pages of deals, the first longer than a part of the columns."""
+
+    def page(deals, flag, completed):
+        answer = {"order_fills": deals, "page_flag": flag, "completed": completed}
+        return json.dumps({"s": "ok", "d": answer}, separators=(",", ":")).encode()
+
+    many = [{"deal_id": str(n), "price": f"{n}.5", "updated_time": n + 1} for n in range(70_000)]
+    arguments = [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
+    return many, _core._pager_of(
+        "fills_history", arguments, [page(many, "more", False), page(last, "", True)]
+    )
+
+
+def test_columns_that_grow_in_parts_are_one_frame():
+    last = [{"deal_id": "last", "price": "", "unknown": True, "updated_time": 0}]
+    many, pager = long_pager(last)
+    table = pager.to_arrow()
+    assert table.num_rows == len(many) + 1
+    assert table["deal_id"].to_pylist() == [*(deal["deal_id"] for deal in many), "last"]
+    assert table["price"].to_pylist() == [*(float(deal["price"]) for deal in many), None]
+    assert table["unknown"].to_pylist() == [*(None for _ in many), True]
+    assert table["updated_time"].null_count == 1
+
+
+def test_a_value_in_a_later_part_is_told_with_its_place_in_the_whole():
+    _, pager = long_pager([{"deal_id": "a"}, {"deal_id": "b", "price": "much"}])
+    with pytest.raises(errors.ProtocolError, match="price of record 70001 is"):
+        pager.to_arrow()
