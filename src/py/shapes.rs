@@ -60,20 +60,12 @@ impl Shapes {
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         let mut known = self.0.try_lock().ok();
-        for piece in rows.pieces() {
-            let mut fits = false;
-            for index in piece.range.clone() {
-                let row = RowAt { page: &piece.page, index, key: piece.key.as_deref() };
-                let dict = match &mut known {
-                    Some(known) => {
-                        // What fits one record of a page fits all of it.
-                        fits = fits || known.shape.fits(row.page);
-                        known.dict_of(py, rows.key_name(), row, fits)?
-                    }
-                    None => objects::dict(py, rows.key_name(), row)?,
-                };
-                list.append(dict)?;
-            }
+        for row in rows.iter() {
+            let dict = match &mut known {
+                Some(known) => known.dict(py, rows.key_name(), row)?,
+                None => objects::dict(py, rows.key_name(), row)?,
+            };
+            list.append(dict)?;
         }
         Ok(list)
     }
@@ -86,24 +78,11 @@ impl Known {
         key_name: Option<&'static str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let fits = self.shape.fits(row.page);
-        self.dict_of(py, key_name, row, fits)
-    }
-
-    /// `fits` tells whether the page's records are all of this shape.
-    #[inline(always)]
-    fn dict_of<'py>(
-        &mut self,
-        py: Python<'py>,
-        key_name: Option<&'static str>,
-        row: RowAt<'_>,
-        fits: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
         let key = match (key_name, row.key) {
             (Some(name), Some(key)) => Some((PyString::intern(py, name), self.keys.text(py, key))),
             _ => None,
         };
-        let made = match row.page.cells(row.index).filter(|_| fits) {
+        let made = match row.page.cells(row.index).filter(|_| self.shape.fits(row.page)) {
             Some(cells) => self.shape.filled(py, row, &cells, &key),
             None => self.shape.object(py, &mut row.page.cursor(row.index), key),
         };
@@ -159,6 +138,10 @@ struct Key {
 impl Shape {
     /// Whether the records of a page are all of this shape.
     fn fits(&self, page: &Page) -> bool {
+        // What fits one record of a page fits all of it.
+        if self.template_of.is_some_and(|(number, _)| number == page.number()) {
+            return true;
+        }
         let Some(tokens) = page.keys() else { return false };
         self.template.is_some()
             && tokens.len() == self.keys.len()
