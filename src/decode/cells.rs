@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use arrow_array::{
     ArrayRef, StructArray,
     builder::{
-        BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
-        LargeStringBuilder, StringBuilder, StringViewBuilder,
+        ArrayBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder,
+        Int64Builder, LargeStringBuilder, StringBuilder, StringViewBuilder,
     },
     types::{TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType},
 };
@@ -87,6 +87,36 @@ impl Column {
             }),
         };
         Column { name: name.to_owned(), cells }
+    }
+
+    /// Makes room in an empty column for as much as there is in another of its kind.
+    pub fn make_room_like(&mut self, other: &Column) {
+        // Texts are a little longer or shorter.
+        let spare = |bytes: usize| bytes + bytes / 16;
+        match (&mut self.cells, &other.cells) {
+            (Cells::Utf8(cells), Cells::Utf8(like)) => {
+                *cells = StringBuilder::with_capacity(like.len(), spare(like.values_slice().len()));
+            }
+            (Cells::LargeUtf8(cells), Cells::LargeUtf8(like)) => {
+                let bytes = spare(like.values_slice().len());
+                *cells = LargeStringBuilder::with_capacity(like.len(), bytes);
+            }
+            (Cells::Utf8View(cells), Cells::Utf8View(like)) => {
+                *cells = StringViewBuilder::with_capacity(like.len());
+            }
+            (
+                Cells::Integer(cells) | Cells::Timestamp(_, cells),
+                Cells::Integer(like) | Cells::Timestamp(_, like),
+            ) => *cells = Int64Builder::with_capacity(like.len()),
+            (Cells::Number(cells), Cells::Number(like)) => {
+                *cells = Float64Builder::with_capacity(like.len());
+            }
+            (Cells::Decimal(cells), Cells::Decimal(like)) => {
+                *cells = Decimal128Builder::with_capacity(like.len()).with_data_type(DECIMAL);
+            }
+            // Few or small.
+            _ => {}
+        }
     }
 
     /// Appends a value; where it cannot, nothing.

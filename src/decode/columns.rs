@@ -75,6 +75,9 @@ impl<Make: Fn() -> Columns> Parts<Make> {
         if self.growing.rows >= PART_ROWS {
             let mut next = (self.make)();
             next.rows_before = self.growing.rows_before + self.growing.rows;
+            for (column, before) in next.declared.iter_mut().zip(&self.growing.declared) {
+                column.make_room_like(before);
+            }
             self.full.push(std::mem::replace(&mut self.growing, next));
         }
         self.growing.push_piece(piece)

@@ -30,6 +30,9 @@ mod watcher;
 
 use pyo3::prelude::*;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The compiled part of boardlot.
 #[pymodule]
 mod _core {
