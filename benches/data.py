@@ -148,12 +148,17 @@ def plate_stocks(count: int) -> bytes:
 
 
 def ipo_list(vector: Path, count: int = 20) -> bytes:
-    """Hong Kong IPOs of 45 fields: the first record of the test vector, with other codes."""
+    """Hong Kong IPOs in the form of the test vector: those of the sandbox, again and again."""
+    import boardlot as bl
+
     cases = json.loads(vector.read_text())["cases"]
     body = json.loads(cases[0]["exchanges"][0]["answer"]["body"])
-    first = body["data"]["list"][0]
+    with (
+        bl.Sandbox(seed=7) as sandbox,
+        bl.Client(sandbox.base_url, auth=sandbox.api_key()) as client,
+    ):
+        listed = client.ipo_list("hk").to_dicts()
     body["data"]["list"] = [
-        {**first, "code": f"HK.{2590 + place:05}", "list_timestamp": 1_790_213_400_000 + place}
-        for place in range(count)
+        {**listed[place % len(listed)], "code": f"HK.{2590 + place:05}"} for place in range(count)
     ]
     return dumps(body)

@@ -2,6 +2,7 @@
 //! from rows, exceptions made from errors.
 #![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
 
+mod allocator;
 mod arguments;
 mod arrow;
 mod bridge;
@@ -29,9 +30,6 @@ mod tape;
 mod watcher;
 
 use pyo3::prelude::*;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The compiled part of boardlot.
 #[pymodule]
