@@ -8,8 +8,9 @@ use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use super::{BaseUrl, Received, SenderOptions};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Room made for a body before any of it has come.
-const FIRST_CAPACITY: usize = 1 << 20;
+/// Room made for a body before any of it has come; a larger one is gathered in pieces, as growing
+/// would need the room of both sizes while it is copied.
+const PIECE: usize = 1 << 20;
 
 pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
@@ -64,13 +65,25 @@ pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Receive
         return Err(too_large(b""));
     }
     // What is announced may never come: room for more is made when it does.
-    let expected = usize::try_from(announced).unwrap_or_default().min(FIRST_CAPACITY);
+    let expected = usize::try_from(announced).unwrap_or_default().min(PIECE);
     let mut body = BytesMut::with_capacity(expected);
+    let (mut full, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
     while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
-        if body.len() + chunk.len() > limit {
-            return Err(too_large(&body));
+        length += chunk.len();
+        if length > limit {
+            return Err(too_large(full.first().unwrap_or(&body)));
+        }
+        if body.len() + chunk.len() > body.capacity() && body.len() >= PIECE / 2 {
+            full.push(std::mem::replace(&mut body, BytesMut::with_capacity(PIECE)));
         }
         body.extend_from_slice(&chunk);
+    }
+    if !full.is_empty() {
+        let mut whole = BytesMut::with_capacity(length);
+        for piece in full.into_iter().chain([body]) {
+            whole.extend_from_slice(&piece);
+        }
+        body = whole;
     }
     let mut received = Received::new(body.freeze());
     *received.status_mut() = answer.status();
