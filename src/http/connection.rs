@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 
 use super::{BaseUrl, Received, SenderOptions};
@@ -78,14 +78,13 @@ pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Receive
         }
         body.extend_from_slice(&chunk);
     }
-    if !full.is_empty() {
-        let mut whole = BytesMut::with_capacity(length);
-        for piece in full.into_iter().chain([body]) {
-            whole.extend_from_slice(&piece);
-        }
-        body = whole;
-    }
-    let mut received = Received::new(body.freeze());
+    let whole = if full.is_empty() {
+        body.freeze()
+    } else {
+        full.push(body);
+        Bytes::from(full.concat())
+    };
+    let mut received = Received::new(whole);
     *received.status_mut() = answer.status();
     std::mem::swap(received.headers_mut(), answer.headers_mut());
     Ok(received)

@@ -1,9 +1,9 @@
 //! Dicts by shape: the records of a list nearly always have the same keys in the same order.
 //!
 //! So the dict of the record before is copied and what differs is replaced: no key is looked for or
-//! made. Where a whole page is written alike, its keys are compared once and its values
-//! are cut out where the scan saw them; elsewhere each key is compared in place with the bytes of
-//! the one before. A text that was among the last few of its key (a market, a status, a broker) is
+//! made. Where a whole page is written alike, its keys are compared once and its values are cut out
+//! where the scan saw them; elsewhere each key is compared in place with the bytes of the one
+//! before. A text that was among the last few of its key (a market, a status, a broker) is
 //! the same object again. A record of another shape is read member by member, and its shape is the
 //! next guess. `objects::dict` is the simple way to the same dicts.
 
@@ -160,19 +160,19 @@ impl Shape {
     ) -> Made<'py, PyDict> {
         let template = self.template.as_ref().ok_or_else(missed)?.bind(py);
         // It has values of two records until all are replaced.
-        let before = self.template_of.take().and_then(|of| row.index.checked_sub(1).zip(Some(of)));
-        let before = before
-            .filter(|(index, of)| *of == (row.page.number(), *index))
-            .and_then(|(index, _)| row.page.cells(index));
+        let before = match self.template_of.take() {
+            Some((number, index)) if number == row.page.number() && index + 1 == row.index => {
+                row.page.cells(index)
+            }
+            _ => None,
+        };
         if let Some((name, key)) = leading {
             template.set_item(name, key)?;
         }
         for (place, key) in self.keys.iter_mut().enumerate() {
             let raw = cells.get(place).ok_or_else(missed)?;
-            let same_as_before = |before: &Cells<'_>| {
-                before.get(place).is_some_and(|raw_before| raw.is_same_plain_value(raw_before))
-            };
-            if before.as_ref().is_some_and(same_as_before) {
+            let value_before = before.and_then(|before| before.get(place));
+            if value_before.is_some_and(|value| raw.is_same_plain_value(value)) {
                 continue;
             }
             let value = key.object(py, raw)?;
@@ -271,21 +271,23 @@ impl Key {
     fn value<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
         let first = cursor.peek().ok_or_else(missed)?;
         if first == b'{' {
-            let inner = self.inner.get_or_insert_default();
-            return inner.object(py, cursor, None).map(Bound::into_any);
+            return self.inner(py, cursor);
         }
         let span = cursor.value(1).ok_or_else(missed)?;
         self.object(py, span.of(cursor.text()).ok_or_else(missed)?)
     }
 
+    fn inner<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
+        let inner = self.inner.get_or_insert_default();
+        inner.object(py, cursor, None).map(Bound::into_any)
+    }
+
     /// The object of a value that was cut out.
     #[inline(always)]
     fn object<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Made<'py, PyAny> {
-        match *raw.json.as_bytes().first().ok_or_else(missed)? {
-            b'{' => {
-                let inner = self.inner.get_or_insert_default();
-                inner.object(py, &mut Cursor::new(raw.json, 0), None).map(Bound::into_any)
-            }
+        let first = *raw.json.as_bytes().first().ok_or_else(missed)?;
+        match first {
+            b'{' => self.inner(py, &mut Cursor::new(raw.json, 0)),
             b'"' => match raw.plain() {
                 Some(text) => Ok(self.recent.text(py, text).into_any()),
                 None => {
@@ -295,8 +297,7 @@ impl Key {
             },
             b'-' | b'0'..=b'9' => number(py, raw),
             b'n' => Ok(py.None().into_bound(py)),
-            b't' => Ok(PyBool::new(py, true).to_owned().into_any()),
-            b'f' => Ok(PyBool::new(py, false).to_owned().into_any()),
+            b't' | b'f' => Ok(PyBool::new(py, first == b't').to_owned().into_any()),
             _ => {
                 let value = Value::parse(raw.json).map_err(|_| Miss::Text)?;
                 Ok(objects::object(py, &value)?)
