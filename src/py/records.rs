@@ -33,10 +33,6 @@ pub struct Records {
 }
 
 impl Records {
-    pub fn new(rows: Rows) -> Self {
-        Records { rows, shapes: Shapes::default(), errors: None }
-    }
-
     /// Records whose shape others have found, or will find, too.
     pub fn of_shape(rows: Rows, shapes: Shapes) -> Self {
         Records { rows, shapes, errors: None }
