@@ -13,7 +13,7 @@ use pyo3::{
 
 use super::{
     arguments::{self, DateClasses, argument},
-    bridge::Face,
+    bridge::{Call, Face},
     errors::{exception, raise},
     event_loop::load_asyncio,
     options::open,
@@ -129,7 +129,7 @@ impl ClientBase {
             })
         };
         let future = async move { core.server_time().await };
-        self.face.call(py, self.core.sender(), future, Box::new(finish))
+        self.face.call(py, self.core.sender(), Call::new("server_time", future, Box::new(finish)))
     }
 
     /// The records of an endpoint of the table.
@@ -147,7 +147,7 @@ impl ClientBase {
             core.call(endpoint, &arguments).await
         };
         let records = self.shapes_of(endpoint).records();
-        self.face.call(py, self.core.sender(), future, records)
+        self.face.call(py, self.core.sender(), Call::new(name, future, records))
     }
 
     /// The pages of an endpoint of the table.
@@ -183,7 +183,7 @@ impl ClientBase {
         let finish =
             |py: Python<'_>, received: Received| Ok(Py::new(py, Response(received))?.into_any());
         let future = async move { core.request(&draft).await };
-        self.face.call(py, self.core.sender(), future, Box::new(finish))
+        self.face.call(py, self.core.sender(), Call::new("request", future, Box::new(finish)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
@@ -280,7 +280,7 @@ impl ClientBase {
             }
             Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
         };
-        progress.run(py, self.face, future, Box::new(finish))
+        progress.run(py, self.face, Call::new("fetch_many", future, Box::new(finish)))
     }
 
     fn _ipo_calendar<'py>(

@@ -97,7 +97,14 @@ impl Source for Bodies {
         })
     }
 
-    fn now_ms(&self, _listing: &Listing) -> i64 {
-        0
+    fn origin(&self) -> &str {
+        ""
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Ok(0) })
     }
 }

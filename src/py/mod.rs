@@ -16,10 +16,12 @@ mod notifier;
 mod oauth;
 mod objects;
 mod once;
+mod operation;
 mod options;
 mod pager;
 mod paging;
 mod progress;
+mod reading;
 mod records;
 mod response;
 #[cfg(feature = "sandbox")]
@@ -39,14 +41,15 @@ mod _core {
     #[pymodule_export]
     use super::{
         arrow::ArrowStream,
-        bridge::{Ready, shut_down},
+        bridge::shut_down,
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         options::{keep_login, profile},
-        pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
+        pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
+        reading::{AsyncPageIterator, PageIterator},
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
