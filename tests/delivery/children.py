@@ -13,27 +13,30 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = os.environ.get("BOARDLOT_TEST_PYTHON", sys.executable)
-# What a child may take beyond the time it was given: to start, and to end what it has begun.
-GRACE = 30.0
 
 
 class Child(RuntimeError):
     """A child that hung or died, with the stacks of its threads."""
 
 
-def run_child(module, *, seconds=0.0, **options):
-    """Runs `python -m tests.<module>` and returns what it reports."""
-    words = [f"--{name}={value}" for name, value in {"seconds": seconds, **options}.items()]
+def run_child(module, *, seconds=0.0, grace=30.0, **options):
+    """Runs `python -m tests.<module>` and returns what it reports.
+
+    `seconds` are for its work, `grace` is for its start and for ending what it has begun.
+    """
+    options = {"seconds": seconds, "grace": grace, **options}
+    words = [f"--{name}={value}" for name, value in options.items()]
     command = [PYTHON, "-X", "faulthandler", "-m", f"tests.{module}", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as child:
         try:
-            out, errors = child.communicate(timeout=seconds + GRACE + 30)
+            out, errors = child.communicate(timeout=seconds + grace + 30)
         except subprocess.TimeoutExpired:
             child.kill()
             out, errors = child.communicate()
     if child.returncode != 0:
-        raise Child(f"{' '.join(words)} ended with {child.returncode}\n{out[-2000:]}\n{errors[-6000:]}")
+        ended = f"{' '.join(words)} ended with {child.returncode}"
+        raise Child(f"{ended}\n{out[-2000:]}\n{errors[-6000:]}")
     return json.loads(out.splitlines()[-1])
 
 
@@ -41,11 +44,12 @@ def options_of(*names):
     """The options of a child, which ends itself with all stacks where it takes too long."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--grace", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)
     for name in names:
         parser.add_argument(f"--{name}", default="")
     options = parser.parse_args()
-    faulthandler.dump_traceback_later(options.seconds + GRACE, exit=True)
+    faulthandler.dump_traceback_later(options.seconds + options.grace, exit=True)
     return options
 
 

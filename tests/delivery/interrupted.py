@@ -91,7 +91,7 @@ def rows_in(result):
     """The rows of anything that a step takes."""
     if hasattr(result, "to_pylist"):
         return result.to_pylist()
-    if hasattr(result, "to_dict"):
+    if hasattr(result, "iloc"):
         return result.to_dict("records")
     return result.to_dicts() if hasattr(result, "columns") else result
 
