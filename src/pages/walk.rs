@@ -59,7 +59,7 @@ impl Source for Sender {
         &'a self,
         listing: &'a Listing,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(async move { Ok(Sender::now_ms(self, || listing.identity())) })
+        Box::pin(self.service_now(|| listing.identity()))
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Call<T> {
     pub finish: Finish<T>,
     /// The operations that it takes turns with.
     pub unreceived: Option<Arc<Unreceived>>,
+    /// The Python object that has what the core refers to weakly.
+    pub owner: Option<Py<PyAny>>,
 }
 
 impl<T> Call<T> {
@@ -92,7 +94,14 @@ impl<T> Call<T> {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> Self {
-        Call { name: name.into(), future: Box::pin(future), finish, unreceived: None }
+        let future = Box::pin(future);
+        Call { name: name.into(), future, finish, unreceived: None, owner: None }
+    }
+
+    /// The same, as a call of this object's.
+    pub fn of<P>(mut self, owner: &Bound<'_, P>) -> Self {
+        self.owner = Some(owner.clone().into_any().unbind());
+        self
     }
 }
 
@@ -106,6 +115,10 @@ impl<T: Send + 'static> Start for Call<T> {
 
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn owner(&self) -> Option<&Py<PyAny>> {
+        self.owner.as_ref()
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     notifier::{self, Notifier},
     once::{Once, intern},
     operation::Operation,
+    weak::Holder,
 };
 use crate::{error::Error, process::PerProcess};
 
@@ -23,6 +24,7 @@ use crate::{error::Error, process::PerProcess};
 pub fn make_types(py: Python<'_>) {
     py.get_type::<Operation>();
     py.get_type::<Drain>();
+    py.get_type::<Holder>();
 }
 
 /// The event loop that runs on this thread.

@@ -69,7 +69,7 @@ pub fn pager_of<'py>(
     let pages = listing(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
-    PagerBase::open(py, Face::Sync, pages)
+    PagerBase::open(py, Face::Sync, pages, None)
 }
 
 fn borrowed(given: &[(String, Argument)]) -> Vec<(&str, Argument)> {

@@ -30,6 +30,7 @@ mod shapes;
 mod stores;
 mod tape;
 mod watcher;
+mod weak;
 
 use pyo3::prelude::*;
 

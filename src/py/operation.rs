@@ -49,6 +49,9 @@ pub trait Start: Send {
 
     /// What a warning calls it.
     fn name(&self) -> String;
+
+    /// The Python object that has what the core refers to weakly.
+    fn owner(&self) -> Option<&Py<PyAny>>;
 }
 
 /// To be awaited once. Whoever cancels it, or drops it, ends it.
@@ -57,7 +60,7 @@ pub struct Operation(Mutex<Stage>);
 
 enum Stage {
     New(Box<dyn Start>),
-    Waiting { waiter: Py<PyAny>, slot: Arc<Slot>, abort: AbortHandle },
+    Waiting { waiter: Py<PyAny>, slot: Arc<Slot>, abort: AbortHandle, owner: Option<Py<PyAny>> },
     Over,
 }
 
@@ -84,18 +87,19 @@ impl Operation {
         let queue = Queue::of(&event_loop)?;
         let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();
         let slot = Arc::new(Slot { event_loop: event_loop.unbind(), state: Mutex::default() });
+        let owner = start.owner().map(|owner| owner.clone_ref(py));
         let work = start.work(py, &slot)?;
         let finishing = Finishing { slot: slot.clone(), queue, waiter: Some(waiter.clone_ref(py)) };
         let task = runtime.spawn(async move { finishing.finish(work.await) });
         // As asyncio's own futures do: it tells the task that this was yielded by `await`.
         waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
         let yielded = waiter.clone_ref(py);
-        self.replace(Stage::Waiting { waiter, slot, abort: task.abort_handle() });
+        self.replace(Stage::Waiting { waiter, slot, abort: task.abort_handle(), owner });
         Ok(yielded)
     }
 
     fn give_up(&self, py: Python<'_>) -> PyResult<()> {
-        if let Stage::Waiting { waiter, slot, abort } = self.replace(Stage::Over) {
+        if let Stage::Waiting { waiter, slot, abort, .. } = self.replace(Stage::Over) {
             slot.abandon();
             abort.abort();
             waiter.call_method0(py, intern!(py, "cancel"))?;
@@ -120,8 +124,9 @@ impl Operation {
     fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.replace(Stage::Over) {
             Stage::New(start) => self.start(py, start),
-            Stage::Waiting { slot, .. } => {
+            Stage::Waiting { slot, owner, .. } => {
                 let _inside = door::stay(py);
+                let _owner = owner;
                 Err(PyStopIteration::new_err((slot.take(py)?(py)?,)))
             }
             Stage::Over => Err(PyRuntimeError::new_err("cannot reuse already awaited operation")),
@@ -159,7 +164,11 @@ impl Operation {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // Whoever holds the lock runs on a thread, so that this is no garbage.
         match self.0.try_lock().as_deref() {
-            Ok(Stage::Waiting { waiter, .. }) => visit.call(waiter),
+            Ok(Stage::New(start)) => visit.call(start.owner()),
+            Ok(Stage::Waiting { waiter, owner, .. }) => {
+                visit.call(waiter)?;
+                visit.call(owner)
+            }
             _ => Ok(()),
         }
     }

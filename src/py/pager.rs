@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
@@ -27,6 +27,8 @@ use crate::{
 pub struct PagerBase {
     reading: Arc<Reading>,
     face: Face,
+    /// The client, which has what the core refers to weakly.
+    owner: Option<Py<PyAny>>,
 }
 
 /// An iterator over the rows of a list that comes in pages: one page in memory at a time, fetching
@@ -40,8 +42,15 @@ pub struct AsyncPager;
 
 impl PagerBase {
     /// The pager of that face, as a Python object.
-    pub fn open<'py>(py: Python<'py>, face: Face, pages: Pages) -> PyResult<Bound<'py, PyAny>> {
-        let initializer = PyClassInitializer::from(PagerBase { reading: Reading::of(pages), face });
+    pub fn open<'py>(
+        py: Python<'py>,
+        face: Face,
+        pages: Pages,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let owner = owner.map(|owner| owner.clone().unbind());
+        let base = PagerBase { reading: Reading::of(pages), face, owner };
+        let initializer = PyClassInitializer::from(base);
         match face {
             Face::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
             Face::Async => Ok(Bound::new(py, initializer.add_subclass(AsyncPager))?.into_any()),
@@ -99,6 +108,7 @@ impl PagerBase {
         };
         let call = Call {
             unreceived: Some(self.reading.unreceived.clone()),
+            owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),
             ..Call::new(label, future, Box::new(finish))
         };
         progress.run(py, self.face, call)
@@ -166,7 +176,7 @@ impl PagerBase {
 
     /// Iterates `Records`, one a page.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        reading::pages(py, self.face, &self.reading, Unit::Page)
+        reading::pages(py, self.face, &self.reading, Unit::Page, self.owner.as_ref())
     }
 
     /// Everything from here on, or as much as the limits allow, as `Records`. A failure midway
@@ -237,7 +247,11 @@ impl PagerBase {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
-        reading::pages(py, base.face, &base.reading, Unit::Batch(frame))
+        reading::pages(py, base.face, &base.reading, Unit::Batch(frame), base.owner.as_ref())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
@@ -264,6 +278,7 @@ impl AsyncPager {
     }
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.as_super().get().reading.next_async(this.py(), Unit::Row)
+        let base = this.as_super().get();
+        base.reading.next_async(this.py(), Unit::Row, base.owner.as_ref())
     }
 }

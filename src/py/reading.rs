@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use pyo3::{exceptions::PyStopAsyncIteration, prelude::*};
+use pyo3::{PyTraverseError, PyVisit, exceptions::PyStopAsyncIteration, prelude::*};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
@@ -87,8 +87,10 @@ impl Reading {
         self: &Arc<Self>,
         py: Python<'py>,
         unit: Unit,
+        owner: Option<&Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Operation::new(py, Box::new(Next { reading: self.clone(), unit }))
+        let owner = owner.map(|owner| owner.clone_ref(py));
+        Operation::new(py, Box::new(Next { reading: self.clone(), unit, owner }))
     }
 
     /// The next unit if it is in memory, as the caller's own. Only what became a Python object is
@@ -185,6 +187,7 @@ async fn filled(pages: Arc<Mutex<Pages>>, unit: Unit) -> Result<OwnedMutexGuard<
 struct Next {
     reading: Arc<Reading>,
     unit: Unit,
+    owner: Option<Py<PyAny>>,
 }
 
 impl Start for Next {
@@ -198,7 +201,7 @@ impl Start for Next {
     fn work(self: Box<Self>, py: Python<'_>, slot: &Arc<Slot>) -> PyResult<Work> {
         self.reading.unreceived.enter(py, slot)?;
         self.reading.check_free(py)?;
-        let Next { reading, unit } = *self;
+        let Next { reading, unit, .. } = *self;
         let pages = reading.pages.clone();
         // The guard goes along: the unit is the awaiting code's, or still in the pager.
         let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| match reading
@@ -216,6 +219,10 @@ impl Start for Next {
     fn name(&self) -> String {
         format!("the next {} of {}", self.unit.name(), self.reading.listing.draft.label)
     }
+
+    fn owner(&self) -> Option<&Py<PyAny>> {
+        self.owner.as_ref()
+    }
 }
 
 impl Unit {
@@ -229,11 +236,18 @@ impl Unit {
 
 /// Iterates the pages of a pager, from where it stands.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct PageIterator(Arc<Reading>, Unit);
+pub struct PageIterator(PageReading);
 
 /// The same for `async for`.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct AsyncPageIterator(Arc<Reading>, Unit);
+pub struct AsyncPageIterator(PageReading);
+
+struct PageReading {
+    reading: Arc<Reading>,
+    unit: Unit,
+    /// The client, which has what the core refers to weakly.
+    owner: Option<Py<PyAny>>,
+}
 
 /// The iterator of a pager's pages.
 pub fn pages<'py>(
@@ -241,11 +255,13 @@ pub fn pages<'py>(
     face: Face,
     reading: &Arc<Reading>,
     unit: Unit,
+    owner: Option<&Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let reading = reading.clone();
+    let owner = owner.map(|owner| owner.clone_ref(py));
+    let pages = PageReading { reading: reading.clone(), unit, owner };
     match face {
-        Face::Sync => Ok(Bound::new(py, PageIterator(reading, unit))?.into_any()),
-        Face::Async => Ok(Bound::new(py, AsyncPageIterator(reading, unit))?.into_any()),
+        Face::Sync => Ok(Bound::new(py, PageIterator(pages))?.into_any()),
+        Face::Async => Ok(Bound::new(py, AsyncPageIterator(pages))?.into_any()),
     }
 }
 
@@ -256,7 +272,11 @@ impl PageIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.0.next(py, self.1)
+        self.0.reading.next(py, self.0.unit)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.0.owner)
     }
 }
 
@@ -267,6 +287,10 @@ impl AsyncPageIterator {
     }
 
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.next_async(py, self.1)
+        self.0.reading.next_async(py, self.0.unit, self.0.owner.as_ref())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.0.owner)
     }
 }
