@@ -1,6 +1,12 @@
 //! Authorize, send, judge, retry: each attempt freshly signed.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use ::http::{HeaderMap, HeaderValue};
 use arc_swap::ArcSwap;
@@ -88,6 +94,7 @@ pub struct Sender {
     clock: Arc<Clock>,
     readers: Readers,
     wire: Arc<PerProcess<Wire>>,
+    closed: Arc<AtomicBool>,
 }
 
 /// What cannot be shared with a forked child: connections, and locks that may be held.
@@ -122,6 +129,7 @@ impl Sender {
             clock: Arc::default(),
             readers,
             wire: Arc::new(PerProcess::new()),
+            closed: Arc::default(),
         };
         // A proxy or certificate that cannot be used shall fail here, not at the first call.
         sender.wire()?;
@@ -137,6 +145,7 @@ impl Sender {
             clock: self.clock.clone(),
             readers: self.readers,
             wire: self.wire.clone(),
+            closed: self.closed.clone(),
         }
     }
 
@@ -144,9 +153,19 @@ impl Sender {
         &self.readers
     }
 
-    /// Lets go of the connections: those that are idle close now, the others when they fall idle.
+    /// Sends nothing from here on, whoever asks. Idle connections close now, the others when they
+    /// become idle. Waits for nobody.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
         self.wire.forget();
+    }
+
+    /// Refuses to go on after `close`.
+    pub fn check_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Relaxed) {
+            true => Err(Error::config("this client is closed; make a new one")),
+            false => Ok(()),
+        }
     }
 
     pub fn base(&self) -> &BaseUrl {
@@ -335,6 +354,7 @@ impl Sender {
         token: Option<&TokenSet>,
         attempt: u32,
     ) -> Result<Received> {
+        self.check_open()?;
         if let Some(answer) = self.options.tape.as_ref().and_then(|tape| tape.answer(prepared)) {
             return answer;
         }
@@ -451,6 +471,7 @@ impl Sender {
     }
 
     fn wire(&self) -> Result<Arc<Wire>> {
+        self.check_open()?;
         self.wire.get_or_make(|| {
             Ok(Wire {
                 client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),

@@ -1,9 +1,6 @@
 //! `Client` and `AsyncClient`: one class below both; their typed methods are generated.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use ::http::Method;
 use pyo3::{
@@ -39,7 +36,6 @@ use crate::{
 pub struct ClientBase {
     core: Core,
     face: Face,
-    closed: AtomicBool,
     /// The arguments as they were given, for pickling.
     given: Py<PyDict>,
     /// What the core refers to weakly: hooks, and the credentials with their store.
@@ -50,9 +46,7 @@ pub struct ClientBase {
 
 impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(raise(py, Error::config("this client is closed; make a new one")));
-        }
+        self.core.sender().check_open().map_err(|error| raise(py, error))?;
         Ok(self.core.clone())
     }
 
@@ -94,7 +88,6 @@ impl ClientBase {
         Ok(ClientBase {
             core,
             face,
-            closed: AtomicBool::new(false),
             given: given.unbind(),
             needed,
             shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
@@ -117,9 +110,7 @@ impl ClientBase {
 
     /// Ends the client: later calls are refused, idle connections are closed.
     fn _close(&self) {
-        if !self.closed.swap(true, Ordering::Relaxed) {
-            self.core.sender().close();
-        }
+        self.core.sender().close();
     }
 
     /// The service's time as an aware UTC datetime.
