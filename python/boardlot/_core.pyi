@@ -46,7 +46,6 @@ __all__ = [
     "PageIterator",
     "Pager",
     "PagerBase",
-    "Ready",
     "Received",
     "Recorder",
     "Records",
@@ -530,11 +529,6 @@ class ClientBase:
     ) -> Any: ...
 
 @final
-class Ready:
-    def __await__(self) -> Iterator[Any]: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
-
 @final
 class Faults:
     def __new__(

@@ -70,7 +70,7 @@ impl Face {
                 let value = block_in(py, lane, call.future, |_| Ok(()))?;
                 (call.finish)(py, value).map(|object| object.into_bound(py))
             }
-            Face::Async => Operation::new(py, Box::new(call)),
+            Face::Async => Operation::awaitable(py, Box::new(call)),
         }
     }
 }
