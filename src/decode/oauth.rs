@@ -138,9 +138,10 @@ fn sounds_like_trouble(message: &str) -> bool {
     WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Throttling and failures of the service itself may be over soon, whatever their words are.
+/// Statuses that reject no grant, whatever the words beside them are: throttling and failures of the
+/// service itself may be over soon, and another path is not that of the authorization server.
 const fn is_passing(status: u16) -> bool {
-    matches!(status, 407 | 408 | 425 | 429 | 500..=599)
+    matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }
 
 /// A code of an OAuth error: short, of visible ASCII.
