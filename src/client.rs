@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Endpoint, Envelope, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
+        Answer, Argument, Contract, Endpoint, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_credentials, server_time, token_answer},
     error::{Error, Result},
     http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
     pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
@@ -39,7 +39,10 @@ pub struct Explanation {
     /// The five signed lines; the last is the hash of the body.
     pub payload: Option<String>,
     pub body_hash: String,
+    /// Those that describe the request, and the caller's own.
     pub headers: Vec<(String, String)>,
+    /// Those that authorize it, a token struck out.
+    pub authorization: Vec<(String, String)>,
 }
 
 /// The outcome of many calls: records of all keys in the order of the keys, and what failed.
@@ -82,7 +85,7 @@ impl Client {
     }
 
     async fn page(&self, plan: &Plan) -> Result<Page> {
-        self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
+        self.send(&plan.draft, |answer| open(plan.contract, &plan.rows_at, answer)).await
     }
 
     /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
@@ -104,7 +107,7 @@ impl Client {
 
     /// A request of the caller's own; the envelope is left to the caller.
     pub async fn request(&self, draft: &Draft) -> Result<Received> {
-        self.send(draft, |answer| refused_by_status(answer).map(|()| answer.clone())).await
+        self.send(draft, |answer| refused_credentials(answer).map(|()| answer.clone())).await
     }
 
     /// What a request would be, signed as of now.
@@ -120,24 +123,26 @@ impl Client {
             let query = url.query().unwrap_or_default();
             payload(timestamp, prepared.method.as_str(), url.path(), query, body)
         };
-        let mut headers: Vec<(String, String)> = prepared
+        let headers: Vec<(String, String)> = prepared
             .headers
             .iter()
             .map(|(name, value)| {
                 (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             })
             .collect();
-        headers.extend(authorization.into_iter().map(|(name, value)| {
+        let authorization = authorization.into_iter().map(|(name, value)| {
             // A bearer token is a secret; a signature is not.
             let secret = value.starts_with("Bearer ");
             (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
-        }));
+        });
+        let authorization = authorization.collect();
         Ok(Explanation {
             method: prepared.method.to_string(),
             url: url.to_string(),
             payload: timestamp.map(|ms| String::from_utf8_lossy(&lines(ms)).into_owned()),
             body_hash: body_hash(body),
             headers,
+            authorization,
         })
     }
 
@@ -231,7 +236,7 @@ impl Client {
 #[derive(Debug)]
 pub struct Plan {
     pub draft: Draft,
-    pub envelope: Envelope,
+    pub contract: Contract,
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static crate::api::Field]>,
 }
@@ -253,7 +258,7 @@ impl Plan {
             })
         });
         let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
-        Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
+        Ok(Plan { draft, contract: endpoint.contract(), rows_at, fields })
     }
 }
 
@@ -279,8 +284,8 @@ pub fn listing(
             (start.is_none() || end.is_none() || windows > 1).then_some(span)
         }
     };
-    let Plan { draft, envelope, rows_at, fields } = plan;
-    Ok(Listing { draft, envelope, rows_at, fields, style, span })
+    let Plan { draft, contract, rows_at, fields } = plan;
+    Ok(Listing { draft, contract, rows_at, fields, style, span })
 }
 
 /// Into how many windows a range is to be split.

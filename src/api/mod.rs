@@ -12,7 +12,7 @@ mod record;
 mod trade;
 mod values;
 
-pub use failure::Failure;
+pub use failure::{Contract, Failure};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, Parameter, ParameterKind, Place, Sent};
 pub use quote::{
@@ -69,6 +69,11 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// How its responses are read.
+    pub const fn contract(&self) -> Contract {
+        Contract { envelope: self.envelope, failures: self.failures }
     }
 
     /// The parameter that carries the cursor, where the answer comes in pages.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::ToSpan;
 
 use crate::{
-    api::{Envelope, Field, FirstPage, Place},
+    api::{Contract, Field, FirstPage, Place},
     auth::body_hash,
     decode::{Page, RowsAt, Value, calendar_date},
     error::{Error, Result},
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Listing {
     pub draft: Draft,
-    pub envelope: Envelope,
+    pub contract: Contract,
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static Field]>,
     pub style: Style,

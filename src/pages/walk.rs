@@ -47,7 +47,7 @@ impl Source for Sender {
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, |answer| open(listing.envelope, &listing.rows_at, answer)).await
+            self.send(&prepared, |answer| open(listing.contract, &listing.rows_at, answer)).await
         })
     }
 

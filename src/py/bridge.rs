@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How often a blocking call looks for Ctrl-C.
-const SIGNAL_POLL: Duration = Duration::from_millis(50);
+pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// How a client or pager hands out what its futures give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
