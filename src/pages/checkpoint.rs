@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listing, seen::Seen};
+use super::{Listing, PreviousRows, seen::Seen};
 use crate::error::{Error, Result};
 
 /// A place in a list, to the record.
@@ -23,6 +23,9 @@ pub struct Position {
     /// The cursors up to that page, as `Seen` writes them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seen: String,
+    /// The rows of the page before, which that page may repeat.
+    #[serde(default, skip_serializing_if = "PreviousRows::is_empty")]
+    pub previous: PreviousRows,
 }
 
 #[derive(Serialize, Deserialize)]

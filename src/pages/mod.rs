@@ -1,6 +1,7 @@
 //! Iterations over lists that come in pages, to the record: the only pagination loop.
 
 mod checkpoint;
+mod date_range;
 mod listing;
 mod seen;
 mod walk;
@@ -17,7 +18,8 @@ use std::{
 use futures_util::future::try_join_all;
 
 pub use checkpoint::Position;
-pub use listing::{DateRange, Listing, NextEnd, Span, Style};
+pub use date_range::{DateRange, NextEnd, PreviousRows};
+pub use listing::{Listing, Span, Style};
 pub use walk::Source;
 use walk::{Arrived, Walk};
 use window::Window;
@@ -310,9 +312,11 @@ impl Pages {
             (Some(arrived), _) => {
                 position.cursor.clone_from(&arrived.cursor);
                 position.row = arrived.read;
+                position.previous = arrived.previous.clone();
             }
             (None, Some((cursor, row))) => {
                 position.cursor = cursor.map(str::to_owned);
+                position.previous = walk.previous().clone();
                 position.row = row;
             }
             // The first page of the next window.

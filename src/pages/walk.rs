@@ -11,7 +11,7 @@ use std::{
 
 use tokio::task::JoinHandle;
 
-use super::{Listing, Position, Sink, Window, seen::Seen};
+use super::{Listing, Position, PreviousRows, Sink, Window, seen::Seen};
 use crate::{
     decode::{Page, Piece, open},
     error::{Error, Result},
@@ -69,6 +69,8 @@ pub struct Walk {
     skip: usize,
     ahead: Option<Ahead>,
     seen: Seen,
+    /// The rows of the page before the upcoming one.
+    previous: PreviousRows,
     requests: Arc<AtomicU64>,
 }
 
@@ -79,6 +81,8 @@ pub struct Arrived {
     pub cursor: Option<String>,
     /// How many of its records were handed out before.
     pub read: usize,
+    /// The rows of the page before it.
+    pub previous: PreviousRows,
 }
 
 #[derive(Debug, Clone)]
@@ -120,6 +124,7 @@ impl Walk {
             skip: 0,
             ahead: None,
             seen: Seen::default(),
+            previous: PreviousRows::default(),
             requests,
         }
     }
@@ -129,6 +134,7 @@ impl Walk {
         // A checkpoint was read before it became a position.
         self.seen = Seen::read(&position.seen).unwrap_or_default();
         self.skip = position.row;
+        self.previous = position.previous.clone();
         self.upcoming =
             if position.done { Upcoming::End } else { Upcoming::At(position.cursor.clone()) };
     }
@@ -143,6 +149,10 @@ impl Walk {
 
     pub fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    pub fn previous(&self) -> &PreviousRows {
+        &self.previous
     }
 
     /// Asks for the upcoming page, unless that is under way.
@@ -180,6 +190,7 @@ impl Walk {
         if let (Some(window), Some(span)) = (&self.window, &self.listing.span) {
             window.keep_own(&mut page, span)?;
         }
+        let (next, rows) = self.listing.advance(&mut page, cursor.as_deref(), &self.previous)?;
         if self.skip > page.len() {
             return Err(Error::pagination(format!(
                 "the checkpoint stands behind record {} of a page that now has {}",
@@ -190,7 +201,7 @@ impl Walk {
         if let Some(cursor) = &cursor {
             self.seen.insert(cursor);
         }
-        self.upcoming = match self.listing.next_cursor(&page)? {
+        self.upcoming = match next {
             None => Upcoming::End,
             Some(next) => {
                 // The first page of these styles is asked for by an empty cursor.
@@ -204,7 +215,8 @@ impl Walk {
             }
         };
         let read = std::mem::take(&mut self.skip);
-        Ok(Arrived { page: Arc::new(page), cursor, read })
+        let previous = std::mem::replace(&mut self.previous, rows);
+        Ok(Arrived { page: Arc::new(page), cursor, read, previous })
     }
 
     /// Reads to its end, into a sink.
