@@ -279,9 +279,16 @@ pub fn listing(
     let span = match span {
         TimeSpan::None => None,
         TimeSpan::StartEnd { default_days, moment } => {
-            let (start, end) = range_of(&plan.draft);
-            let span = Span { start, end, default_days, moment, windows };
-            (start.is_none() || end.is_none() || windows > 1).then_some(span)
+            let range = range_of(&plan.draft);
+            if range.is_none() && windows > 1 {
+                let shown = windows.to_string();
+                let error = Error::argument("windows", &shown, "1 for times beyond 2^63");
+                return Err(error.at(endpoint.name));
+            }
+            range.and_then(|(start, end)| {
+                let span = Span { start, end, default_days, moment, windows };
+                (start.is_none() || end.is_none() || windows > 1).then_some(span)
+            })
         }
     };
     let Plan { draft, contract, rows_at, fields } = plan;
@@ -299,13 +306,15 @@ fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     )
 }
 
-/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none.
-fn range_of(draft: &Draft) -> (Option<i64>, Option<i64>) {
+/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none. A range
+/// beyond 2^63 microseconds is sent as it was given: no clock comes near it.
+fn range_of(draft: &Draft) -> Option<(Option<i64>, Option<i64>)> {
     let given = |name: &str| {
-        let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
-        (value > 0).then_some(value)
+        let value = draft.query.iter().find(|(n, _)| n == name);
+        let micros = value.map_or(Ok(0), |(_, value)| value.parse::<i64>()).ok()?;
+        Some((micros > 0).then_some(micros))
     };
-    (given("start"), given("end"))
+    given("start").zip(given("end"))
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.

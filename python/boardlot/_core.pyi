@@ -195,7 +195,12 @@ def begin_login(
 @final
 class DateRange:
     def __new__(
-        cls, end: str = "end", *, next: str | None = None, before: str | None = None
+        cls,
+        end: str = "end",
+        *,
+        next: str | None = None,
+        before: str | None = None,
+        unique: str | None = None,
     ) -> Self: ...
 
 @final
@@ -480,6 +485,10 @@ class ClientBase:
     def __new__(cls, base_url: str | None = None, **options: Any) -> Self: ...
     @property
     def base_url(self) -> str: ...
+    @property
+    def ws_quote_url(self) -> str | None: ...
+    @property
+    def ws_trade_url(self) -> str | None: ...
     @property
     def clock_offset(self) -> float: ...
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.

@@ -100,6 +100,18 @@ impl ClientBase {
         self.core.sender().base().as_str()
     }
 
+    /// The address of the quote WebSocket as it was given, or None.
+    #[getter]
+    fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_quote_url")
+    }
+
+    /// The address of the trade WebSocket as it was given, or None.
+    #[getter]
+    fn ws_trade_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_trade_url")
+    }
+
     /// How many seconds the service's clock is ahead of this machine's: 0.0 until a signed request
     /// was refused for it, and from then on what requests are signed by.
     #[getter]
