@@ -1,5 +1,7 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
+use std::borrow::Cow;
+
 use pyo3::{
     basic::CompareOp,
     exceptions::{PyIndexError, PyOverflowError},
@@ -10,14 +12,13 @@ use pyo3::{
 use super::once::intern;
 use super::{
     arrow::{ArrowStream, Frame, column_options},
-    door::detach,
     errors::raise,
-    objects,
+    objects::{self, TypedDicts},
     shapes::Shapes,
 };
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Rows},
+    decode::{ColumnOptions, Rows, renamed},
 };
 
 /// An immutable sequence of records.
@@ -54,8 +55,7 @@ impl Records {
     }
 
     fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        detach(py, || ArrowStream::of(vec![self.rows.columns(options)?]))
-            .map_err(|error| raise(py, error))
+        ArrowStream::of_rows(py, &self.rows, options)
     }
 
     fn frame(
@@ -202,7 +202,8 @@ impl Records {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let key = self.rows.key_name().map(SchemaField::key);
-        let fields = self.rows.fields().iter().map(|field| SchemaField::of(field));
+        let of = |field: &&Field| SchemaField::of(field, self.rows.key_name());
+        let fields = self.rows.fields().iter().map(of);
         PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
     }
 
@@ -213,9 +214,10 @@ impl Records {
         if !typed {
             return self.list(py);
         }
+        let typed = TypedDicts::of(&self.rows);
         let list = PyList::empty(py);
         for row in self.rows.iter() {
-            list.append(objects::typed_dict(py, &self.rows, row)?)?;
+            list.append(typed.dict(py, row)?)?;
         }
         Ok(list)
     }
@@ -268,7 +270,7 @@ fn out_of_range() -> PyErr {
 /// One field of a schema.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
@@ -279,9 +281,10 @@ pub struct SchemaField {
 }
 
 impl SchemaField {
-    fn of(field: &Field) -> Self {
+    /// Beside the key's column of that name.
+    fn of(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: field.name,
+            name: renamed(key_name, field.name),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
@@ -291,7 +294,7 @@ impl SchemaField {
 
     fn key(name: &'static str) -> Self {
         SchemaField {
-            name,
+            name: name.into(),
             kind: "text",
             unit: "",
             doc: "The key that was asked for",
