@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
+# More nullable columns than the document declares for any record.
+MANY = 200
+
 __all__ = ["batches", "batches_async", "to_arrow", "to_pandas", "to_polars"]
 
 
@@ -192,6 +195,14 @@ def _pandas(columns: Any) -> pandas.DataFrame:
     # `self_destruct` frees each column as it is converted, so that not all data lie there twice.
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
+    if len(nullable) > MANY:
+        # Inserting takes as long as the frame is wide: so many at once are put together anew.
+        rest = iter(frame.items())
+        columns = {
+            name: nullable[place] if place in nullable else next(rest)[1].array
+            for place, name in enumerate(names)
+        }
+        return pd.DataFrame(columns, copy=False)
     for place, values in nullable.items():
         frame.insert(place, names[place], values)
     return frame
