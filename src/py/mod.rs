@@ -27,6 +27,7 @@ mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
+mod signals;
 mod stores;
 mod tape;
 mod watcher;

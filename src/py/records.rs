@@ -1,6 +1,9 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -13,14 +16,13 @@ use pyo3::{
 use super::once::intern;
 use super::{
     arrow::{ArrowStream, Frame, column_options},
-    door::detach,
     errors::raise,
-    objects,
+    objects::{self, TypedDicts},
     shapes::Shapes,
 };
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Rows},
+    decode::{ColumnOptions, Rows, renamed},
 };
 
 /// An immutable sequence of records.
@@ -57,8 +59,7 @@ impl Records {
     }
 
     fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        detach(py, || ArrowStream::of(vec![self.rows.columns(options)?]))
-            .map_err(|error| raise(py, error))
+        ArrowStream::of_rows(py, &self.rows, options)
     }
 
     fn frame(
@@ -209,7 +210,8 @@ impl Records {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let key = self.rows.key_name().map(SchemaField::key);
-        let fields = self.rows.fields().iter().map(|field| SchemaField::of(field));
+        let of = |field: &&Field| SchemaField::of(field, self.rows.key_name());
+        let fields = self.rows.fields().iter().map(of);
         PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
     }
 
@@ -220,9 +222,10 @@ impl Records {
         if !typed {
             return self.list(py);
         }
+        let typed = TypedDicts::of(&self.rows);
         let list = PyList::empty(py);
         for row in self.rows.iter() {
-            list.append(objects::typed_dict(py, &self.rows, row)?)?;
+            list.append(typed.dict(py, row)?)?;
         }
         Ok(list)
     }
@@ -275,7 +278,7 @@ fn out_of_range() -> PyErr {
 /// One field of a schema.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
@@ -286,9 +289,10 @@ pub struct SchemaField {
 }
 
 impl SchemaField {
-    fn of(field: &Field) -> Self {
+    /// Beside the key's column of that name.
+    fn of(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: field.name,
+            name: renamed(key_name, field.name),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
@@ -298,7 +302,7 @@ impl SchemaField {
 
     fn key(name: &'static str) -> Self {
         SchemaField {
-            name,
+            name: name.into(),
             kind: "text",
             unit: "",
             doc: "The key that was asked for",
