@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Settings, store_option
-from boardlot.cli.stores import last_client_id, store_for_login
+from boardlot.cli.stores import check_config, last_client_id, store_for_login
 
 __all__ = ["command"]
 
@@ -51,6 +52,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
         raise click.UsageError("which service? Add --base-url URL")
+    if settings.profile is not None:
+        check_config()
     store = store_for_login(known["store"] if known else settings.store_file)
     # Read before the person is asked for anything: a store that is of no use shows itself now.
     last = last_client_id(store, base_url)
@@ -66,8 +69,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
         proxy=settings.proxy,
         ca_file=settings.ca_file,
     )
-    click.echo(f"logged in as client {oauth.client_id}", err=True)
-    click.echo(f"scopes: {' '.join(sorted(oauth.scopes))}", err=True)
+    click.echo(f"logged in as client {escaped(oauth.client_id)}", err=True)
+    click.echo(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}", err=True)
     if settings.profile is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return

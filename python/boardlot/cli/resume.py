@@ -8,6 +8,7 @@ length is cut off before going on. So both may be broken off anywhere, even by k
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -19,14 +20,22 @@ from typing import Any, BinaryIO
 import click
 
 from boardlot.cli.again import RESUMED_FORMATS, same_command
+from boardlot.cli.files import same_file
 from boardlot.cli.formats import WRITERS, Fields, counted
-from boardlot.cli.output import PART, Progress, check_out, naming, put_in_place
+from boardlot.cli.output import (
+    PART,
+    Progress,
+    check_out,
+    check_replaceable,
+    naming,
+    put_in_place,
+)
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
 __all__ = ["resumed"]
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -35,7 +44,7 @@ class State:
 
     version: int
     base_url: str
-    line: str
+    arguments: dict[str, str]
     format: str
     out: str
     checkpoint: str
@@ -44,36 +53,56 @@ class State:
     rows: int = 0
     length: int = 0
     done: bool = False
+    digest: str = ""
 
     @classmethod
     def load(cls, file: Path) -> State | None:
         try:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_bytes()
         except FileNotFoundError:
             return None
+        other = f"--resume {file} was not written by `boardlot fills --resume`"
         try:
-            state = cls(**json.loads(text))
-        except (ValueError, TypeError):
-            raise click.UsageError(
-                f"--resume {file} is no file of `boardlot fills --resume`"
-            ) from None
-        if state.version != VERSION:
-            raise click.UsageError(f"--resume {file} was written by another version of boardlot")
+            read = json.loads(text)
+            if isinstance(read, dict) and read.get("version") not in (None, VERSION):
+                other = f"--resume {file} was written by another version of boardlot"
+            state = cls(**read)
+            # What was cut, or changed by hand, is not believed.
+            whole = state.version == VERSION and state.digest == state.computed_digest()
+        except (ValueError, TypeError, RecursionError):
+            whole = False
+        if not whole:
+            raise click.UsageError(f"{other}, or was changed: name another file, or delete it")
         return state
 
     def save(self, file: Path) -> None:
-        beside = file.with_name(f".{file.name}{PART}")
+        file = Path(os.path.realpath(file))
+        beside = _beside(file)
+        self.digest = self.computed_digest()
         with naming(file):
             beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
             put_in_place(beside, file, force=True)
 
+    def computed_digest(self) -> str:
+        """What tells a file that was changed; it guards against accidents, not against forgery."""
+        content = {**asdict(self), "digest": ""}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(f".{file.name}{PART}")
+
 
 def resumed(
-    settings: Settings, file: Path, method: str, arguments: dict[str, Any], line: str
+    settings: Settings,
+    file: Path,
+    method: str,
+    arguments: dict[str, Any],
+    typed: dict[str, str],
 ) -> None:
-    """Write all rows of a pager method to `--out`, going on where the checkpoint file says.
+    """Write all rows of a pager method to `--out`, from where the checkpoint file says.
 
-    `line` is how the arguments were typed, for the one who asks what a file belongs to.
+    `typed` is how the arguments were typed, for the one who asks what a file belongs to.
     """
     out = _checked(settings, file)
     with settings.client() as client:
@@ -83,7 +112,7 @@ def resumed(
         begun = State(
             VERSION,
             base_url=client.base_url,
-            line=line,
+            arguments=typed,
             format=settings.data_format,
             asked=settings.columns,
             out=out.name,
@@ -94,8 +123,8 @@ def resumed(
             check_out(settings)
         try:
             call(**arguments, resume=state.checkpoint)
-        except ConfigError:
-            raise _other(file, f"other arguments, {state.line}") from None
+        except ConfigError as error:
+            raise _differing(file, state.arguments, typed) or error from None
         if not state.done or _part_of(out).exists():
             with _part(out) as part:
                 # Once more: another process may have gone on until now.
@@ -110,23 +139,47 @@ def resumed(
 def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
-        raise click.UsageError("--resume needs --out FILE: what a pipe took cannot be taken back")
+        raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
     if settings.data_format not in RESUMED_FORMATS:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMED_FORMATS)}, not {settings.data_format}: "
             "add --format, or end --out with .csv or .jsonl"
         )
-    if out.exists() and not out.is_file():
-        raise click.UsageError(f"--resume needs a file for --out, which {out} is not")
-    for place in (out, file):
-        if not place.parent.is_dir():
-            raise click.UsageError(f"{place}: there is no folder {place.parent}")
-    return Path(os.path.realpath(out))
+    for option, path in (("--out", out), ("--resume", file)):
+        if path.exists() and not path.is_file():
+            raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
+        if not path.parent.is_dir():
+            raise click.UsageError(f"{option} {path}: there is no folder {path.parent}")
+        check_replaceable(option, path)
+    whole, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
+    # Each of these is written, replaced or cut: none may be one of the others.
+    for written in (whole, _part_of(whole)):
+        if same_file(written, state) or written == _beside(state):
+            raise click.UsageError(
+                f"--out {out} and --resume {file} would write to the same file: "
+                f"name another file for --resume, such as {out}.checkpoint"
+            )
+    return whole
 
 
 def _other(file: Path, what: str) -> click.UsageError:
     return click.UsageError(
         f"--resume {file} belongs to {what}: run that command again, or name another file"
+    )
+
+
+def _differing(file: Path, before: dict[str, str], now: dict[str, str]) -> click.UsageError | None:
+    """What to say of arguments that were typed otherwise than before; nothing if none was."""
+    differences = [
+        f"{name} is {now.get(name, 'not given')} and was {before.get(name, 'not given')}"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+    if not differences:
+        return None
+    return click.UsageError(
+        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Give those, or "
+        "name another file"
     )
 
 

@@ -2,16 +2,14 @@
 //! beside and renamed, locked by the operating system.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{Secret, store_error};
-use crate::error::Result;
-
-const LOCK_POLL: Duration = Duration::from_millis(10);
+use crate::{error::Result, lock::FileLock};
 
 /// The content of a private file; `None` where there is none.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
@@ -65,7 +63,7 @@ fn write_beside(beside: &Path, content: &[u8]) -> io::Result<()> {
 
 /// An exclusive lock on a permanent file. The operating system lets go of it when a process dies.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "locked as long as it is open")] File);
+pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
 
 impl Lock {
     pub fn acquire(path: &Path, patience: Duration) -> Result<Self> {
@@ -80,22 +78,14 @@ impl Lock {
         }
         let metadata = file.metadata().unwrap_or(metadata);
         check_private(path, &metadata)?;
-        let until = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock(file)),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(LOCK_POLL);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(store_error(
-                        path,
-                        format!("another process has held it for {} s", patience.as_secs()),
-                        "end that process, or call again",
-                    ));
-                }
-                Err(TryLockError::Error(error)) => return Err(refused(path, &error, way_out)),
-            }
+        match FileLock::wait(file, patience, || Ok::<_, io::Error>(())) {
+            Ok(Some(lock)) => Ok(Lock(lock)),
+            Ok(None) => Err(store_error(
+                path,
+                format!("another process has held it for {} s", patience.as_secs()),
+                "end that process, or call again",
+            )),
+            Err(error) => Err(refused(path, &error, way_out)),
         }
     }
 }
