@@ -178,12 +178,17 @@ def _widths(value: str) -> Iterator[int]:
         if char == EMOJI_STYLE:
             # A sign that also is an emoji, such as a heart, is two cells wide as one.
             width = 1 if before == 1 else 0
-        elif unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO:
+        elif _joins(char):
             width = 0
         else:
             width = 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
         yield width
         before = width
+
+
+def _joins(char: str) -> bool:
+    """Whether the character is drawn upon the one before it."""
+    return unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO
 
 
 def cut(value: str, width: int) -> str:
@@ -196,4 +201,7 @@ def cut(value: str, width: int) -> str:
         if used > width:
             break
         kept += 1
+    # What is drawn upon a character goes with it.
+    while kept and _joins(value[kept]):
+        kept -= 1
     return value[:kept] + ELLIPSIS

@@ -70,18 +70,16 @@ pub fn change(
     };
     let lock = OpenOptions::new().write(true).create(true).truncate(false).open(beside(".lock"));
     let wait = || if interrupted() { Err(Stopped::Interrupted) } else { Ok(()) };
-    let _lock = match lock
-        .map_err(Stopped::Io)
-        .and_then(|lock| FileLock::wait(lock, PATIENCE, wait))
-    {
-        Ok(Some(lock)) => lock,
-        Ok(None) => {
-            let held = format!("another process has been changing it for {PATIENCE:?}");
-            return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
-        }
-        Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
-        Err(Stopped::Io(error)) => return Err(failed(error)),
-    };
+    let _lock =
+        match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, PATIENCE, wait)) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => {
+                let held = format!("another process has been changing it for {PATIENCE:?}");
+                return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
+            }
+            Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
+            Err(Stopped::Io(error)) => return Err(failed(error)),
+        };
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -96,8 +96,19 @@ impl Profile {
             // A file that was broken before is found out here.
             let mut document: DocumentMut =
                 before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
+            // Comments alone would end up behind the first table.
+            let head = if document.is_empty() {
+                document = DocumentMut::new();
+                if before.is_empty() || before.ends_with('\n') {
+                    before
+                } else {
+                    &format!("{before}\n")
+                }
+            } else {
+                ""
+            };
             login.put(&mut document, name, replace).map_err(at)?;
-            let text = document.to_string();
+            let text = format!("{head}{document}");
             toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
             Ok(text)
         })?;

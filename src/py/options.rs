@@ -75,7 +75,7 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     };
     let told = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
     let told = told.map_or_else(|_| error.to_string(), |told| told.to_string());
-    PyOSError::new_err((number, told, path.to_owned()))
+    PyOSError::new_err((number, told, path.as_os_str().to_owned()))
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret lies: `key_id` and

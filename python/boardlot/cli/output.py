@@ -89,8 +89,6 @@ def check_place(settings: Settings) -> None:
     out = settings.out
     if out is None:
         return
-    if not out.parent.is_dir():
-        raise click.UsageError(f"--out {out}: there is no folder {out.parent}")
     if out.is_file() and not settings.force:
         raise click.UsageError(f"{out} exists: choose another --out, or add --force to replace it")
     check_replaceable("--out", out)
@@ -102,9 +100,13 @@ def check_place(settings: Settings) -> None:
 
 def check_replaceable(option: str, path: Path) -> None:
     """Refuse a file that cannot be made or replaced, or a device that cannot be written to."""
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        folder = real.parent if path.is_symlink() else path.parent
+        raise click.UsageError(f"{option} {path}: there is no folder {folder}")
     try:
         if not path.exists() or path.is_file():
-            check_writable(Path(os.path.realpath(path)))
+            check_writable(real)
         elif not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     except OSError as error:

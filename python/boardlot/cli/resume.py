@@ -148,8 +148,6 @@ def _checked(settings: Settings, file: Path) -> Path:
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
             raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
-        if not path.parent.is_dir():
-            raise click.UsageError(f"{option} {path}: there is no folder {path.parent}")
         check_replaceable(option, path)
     whole, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
     # Each of these is written, replaced or cut: none may be one of the others.
