@@ -151,6 +151,10 @@ def test_data_do_not_replace_what_the_command_reads(
         assert "is a file that the command itself reads" in capsys.readouterr().err
         assert Path("k.pem").read_bytes() == key
     assert service.key_file.read_bytes() == key
+    Path("body").write_text("{}")
+    line = [*live, "request", "POST", "/x", "--body", "@body", "--out", "./body", "--force"]
+    assert main(line) == 2
+    assert "is a file that the command itself reads" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

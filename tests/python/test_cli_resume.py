@@ -337,6 +337,50 @@ def test_two_processes_do_not_write_one_output(service: Service, tmp_path: Path)
     assert len(read(tmp_path / "fills.csv")) == FILLS
 
 
+def test_two_processes_do_not_use_one_checkpoint_file(service: Service, tmp_path: Path) -> None:
+    service.sandbox.faults = bl.Faults(latency=0.05)
+    where = ["--resume", str(tmp_path / "where")]
+    with service.start(*CALL, "--out", str(tmp_path / "a.csv"), *where) as first:
+        while not (tmp_path / "where").exists():
+            assert first.poll() is None
+            time.sleep(0.005)
+        for out in ("b.csv", "a.csv"):
+            second = service.run(*CALL, "--out", str(tmp_path / out), *where)
+            assert second.returncode == 2
+        _, err = first.communicate(timeout=60)
+    assert first.returncode == 0, err.decode()
+    assert len(read(tmp_path / "a.csv")) == FILLS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "where"]
+
+
+def test_many_processes_at_once_write_one_whole_file(service: Service, tmp_path: Path) -> None:
+    out = tmp_path / "fills.csv"
+    for number in range(5):
+        # Some with the same checkpoint file, some with their own.
+        wheres = [str(tmp_path / f"where-{number}-{name}") for name in ("a", "a", "b", "c")]
+        started = [service.start(*CALL, "--out", str(out), "--resume", w) for w in wheres]
+        done = [(process.communicate(timeout=120)[1], process.returncode) for process in started]
+        assert {status for _, status in done} <= {0, 1, 2}
+        assert 0 in {status for _, status in done}, done
+        assert read(out) == as_csv(held(service))
+        out.unlink()
+
+
+def test_a_link_in_the_place_of_the_part_is_not_followed(
+    service: Service, live: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("precious")
+    out, where = tmp_path / "fills.csv", tmp_path / "where"
+    line = [*live, *CALL, "--out", str(out), "--resume", str(where)]
+    (tmp_path / "fills.csv.boardlot-part").symlink_to(mine)
+    assert main(line) == 1
+    (tmp_path / "fills.csv.boardlot-part").unlink()
+    (tmp_path / ".where.part").symlink_to(mine)
+    assert main(line) == 0
+    assert mine.read_text() == "precious"
+
+
 def test_an_interruption_or_a_full_disk_says_where_it_goes_on(
     service: Service, tmp_path: Path
 ) -> None:

@@ -237,3 +237,28 @@ def test_a_login_asks_for_nothing_where_its_profile_cannot_be_written(
     assert "hint: Give yourself the right to write there, or log in without --profile" in said
     assert "nothing was sent" not in said
     assert not asked and not (tmp_path / "tokens").exists()
+
+
+def test_a_profile_that_cannot_be_written_after_all_leaves_a_login_that_can_be_used(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    def login(base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
+        flow = bl.begin_login(base_url, **options)
+        # Another process was quicker.
+        keep("live")
+        return flow.finish(sandbox.authorize_demo_user(flow.url))
+
+    monkeypatch.setattr(bl, "login", login)
+    monkeypatch.setattr("getpass.getpass", lambda _: "a passphrase")
+    with bl.Sandbox() as sandbox:
+        store = ["--store", str(tmp_path / "tokens")]
+        assert main(["--base-url", sandbox.base_url, "--profile", "live", "login", *store]) == 1
+        said = capsys.readouterr().err
+        assert "the login is stored, but not the profile live: " in said
+        assert "nothing was sent" not in said
+        line = said.split("Use the login by ")[1].split(",")[0].split()
+        assert main([*line, "sim-orders", "5001", "--format", "json"]) == 0
+    assert profiles("live") == {"client-live"}

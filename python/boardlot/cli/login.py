@@ -96,6 +96,7 @@ def _check_same(settings: Settings, known: dict[str, Any]) -> None:
 
 def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str) -> None:
     """Make the login a profile, or see to it that the profile is still right."""
+    import boardlot as bl
     from boardlot import _core
 
     name = settings.profile
@@ -106,6 +107,15 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
     file = settings.store_file if known is None else known["store"]
     file = None if file is None else file.absolute()
     # Where the registration was forgotten, as by a logout, the service gave another id.
-    path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+    try:
+        path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+    except (bl.ConfigError, OSError) as error:
+        # As by another process meanwhile; before the login it could be written.
+        store = "" if file is None else f" --store {file}"
+        raise bl.StoreError(
+            f"the login is stored, but not the profile {name}: {error}",
+            hint=f"Use the login by --base-url {base_url} --client-id {client_id}{store}, or run "
+            "the command again for another name.",
+        ) from error
     did = "added the profile to" if known is None else "changed the profile in"
     click.echo(f"{did} {path}", err=True)

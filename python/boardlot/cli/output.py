@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -84,15 +84,15 @@ def check_out(settings: Settings) -> None:
     check_place(settings)
 
 
-def check_place(settings: Settings) -> None:
-    """Refuse a place that nothing can or must be written to."""
+def check_place(settings: Settings, reads: Sequence[Path] = ()) -> None:
+    """Refuse a place that nothing can or must be written to, as what the command itself reads."""
     out = settings.out
     if out is None:
         return
     if out.is_file() and not settings.force:
         raise click.UsageError(f"{out} exists: choose another --out, or add --force to replace it")
     check_replaceable("--out", out)
-    if any(same_file(out, file) for file in settings.inputs):
+    if any(same_file(out, file) for file in (*settings.inputs, *reads)):
         raise click.UsageError(
             f"--out {out} is a file that the command itself reads: choose another --out"
         )

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,6 +32,11 @@ from boardlot.cli.output import (
 )
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["resumed"]
 
@@ -78,9 +83,11 @@ class State:
     def save(self, file: Path) -> None:
         file = Path(os.path.realpath(file))
         beside = _beside(file)
+        beside.unlink(missing_ok=True)
         self.digest = self.computed_digest()
         with naming(file):
-            beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+            with beside.open("x", encoding="utf-8") as text:
+                text.write(json.dumps(asdict(self), indent=1) + "\n")
             put_in_place(beside, file, force=True)
 
     def computed_digest(self) -> str:
@@ -125,15 +132,20 @@ def resumed(
             call(**arguments, resume=state.checkpoint)
         except ConfigError as error:
             raise _differing(file, state.arguments, typed) or error from None
-        if not state.done or _part_of(out).exists():
-            with _part(out) as part:
-                # Once more: another process may have gone on until now.
-                state = _compared(State.load(file), begun, file)
-                if not state.done:
-                    pager = call(**arguments, resume=state.checkpoint)
-                    with naming(out):
-                        _write(settings, state, file, pager, part)
-    _finish(settings, state, file, out)
+        if state.done and not _part_of(out).exists():
+            _finish(settings, state, file, out)
+            return
+        with _held(file, out) as part:
+            # Once more: another process may have gone on until now.
+            state = _compared(State.load(file), begun, file)
+            if not state.done:
+                check_out(settings)
+                pager = call(**arguments, resume=state.checkpoint)
+                with naming(out):
+                    _write(settings, state, file, pager, part)
+            if fcntl is None:
+                part.close()
+            _finish(settings, state, file, out)
 
 
 def _checked(settings: Settings, file: Path) -> Path:
@@ -255,21 +267,34 @@ def _part_of(out: Path) -> Path:
 
 
 @contextmanager
-def _part(out: Path) -> Iterator[BinaryIO]:
-    """The part of that output, opened for one process alone."""
-    path = _part_of(out)
-    path.touch()
-    with path.open("r+b") as file:
-        _lock(file, out)
-        yield file
+def _held(file: Path, out: Path) -> Iterator[BinaryIO]:
+    """The part of that output, opened for one process alone; it alone has the checkpoint file."""
+    place = Path(os.path.realpath(file))
+    lock = place.with_name(f".{place.name}.lock")
+    with _locked(lock, f"--resume {file}"):
+        try:
+            with _locked(_part_of(out), f"--out {out}") as part:
+                yield part
+        finally:
+            with suppress(OSError):  # Windows does not remove what is open.
+                lock.unlink()
 
 
-def _lock(file: BinaryIO, out: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: there a file that is open cannot be replaced anyway.
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise click.UsageError(f"another process is writing {out}") from None
+def _locked(path: Path, name: str) -> BinaryIO:
+    """A file that no other process has opened in this way; made where there is none."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        file = os.fdopen(os.open(path, flags, 0o666), "r+b")
+        if fcntl is None:  # Windows: there a file that is open cannot be replaced anyway.
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except BlockingIOError:
+            file.close()
+            raise click.UsageError(f"another process is writing {name}") from None
+        except FileNotFoundError:
+            pass
+        # The process that had the lock has just moved or removed the file.
+        file.close()
