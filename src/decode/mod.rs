@@ -1,5 +1,6 @@
 //! From bytes to rows to columns. `Page` is the seam: what it offers stays, however it is read.
 
+mod as_sent;
 mod bytes;
 mod cells;
 mod columns;

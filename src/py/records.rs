@@ -16,6 +16,7 @@ use pyo3::{
 use super::once::intern;
 use super::{
     arrow::{ArrowStream, Frame, column_options},
+    door::detach,
     errors::raise,
     objects::{self, TypedDicts},
     shapes::Shapes,
@@ -256,6 +257,23 @@ impl Records {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         self._arrow(py, "float64", "raise", "utf8")?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    /// Each record as compact JSON text, every number as the service wrote it: all fields, or those
+    /// of these names.
+    #[pyo3(signature = (names = None))]
+    fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
+        detach(py, || self.rows.json(names.as_deref())).map_err(|error| raise(py, error))
+    }
+
+    /// The values of these names in each record, as text; None for null and for what is missing.
+    fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
+        detach(py, || self.rows.texts(&names)).map_err(|error| raise(py, error))
+    }
+
+    /// The names of the declared fields, then the others in the order of their appearance.
+    fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detach(py, || self.rows.names()).map_err(|error| raise(py, error))
     }
 
     /// Columns with these options, as an object with the PyCapsule interface.
