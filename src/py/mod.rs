@@ -20,6 +20,7 @@ mod options;
 mod pager;
 mod paging;
 mod progress;
+mod ranges;
 mod records;
 mod response;
 #[cfg(feature = "sandbox")]
@@ -47,6 +48,7 @@ mod _core {
         options::{keep_login, profile},
         pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
         paging::DateRange,
+        ranges::time_range_of,
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
