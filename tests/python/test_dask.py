@@ -231,7 +231,9 @@ def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
     assert len(ends) == len(starts) == 4, "the partitions' own"
     assert before <= max(ends) <= after
     assert max(ends) - min(starts) == 90 * 86_400 * 10**6
-    latest = everything["deal_id"][everything["updated_time"] >= pd.Timestamp(min(starts) * 1000, tz="UTC")]
+    latest = everything["deal_id"][
+        everything["updated_time"] >= pd.Timestamp(min(starts) * 1000, tz="UTC")
+    ]
     assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
 
 

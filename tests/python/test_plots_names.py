@@ -12,9 +12,9 @@ matplotlib = pytest.importorskip("matplotlib")
 from boardlot.plots import looks  # noqa: E402
 
 NAMES = [
-    "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}", "", " ",
-    "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m", "\u202eRTL", "e\u0301", "x" * 300, "腾" * 300, "$^$" * 100,
-    "\ud800",
+    "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}",
+    "", " ", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m", "\u202eRTL", "e\u0301", "\ud800",
+    "x" * 300, "腾" * 300, "$^$" * 100,
 ]  # fmt: skip
 
 

@@ -102,9 +102,7 @@ def test_tests_in_several_processes_have_a_sandbox_each(pytester: pytest.Pyteste
 
 
 @pytest.mark.parametrize("mode", ["asyncio", "anyio"])
-def test_asynchronous_tests_have_a_fresh_sandbox_each(
-    pytester: pytest.Pytester, mode: str
-) -> None:
+def test_asynchronous_tests_have_a_fresh_sandbox_each(pytester: pytest.Pytester, mode: str) -> None:
     pytest.importorskip("pytest_asyncio" if mode == "asyncio" else "anyio")
     pytester.makepyfile(
         SPOILT

@@ -157,7 +157,9 @@ def test_a_recording_is_never_overwritten(path):
     assert path.read_text() == "dear"
 
 
-@pytest.mark.parametrize("text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n'])
+@pytest.mark.parametrize(
+    "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n']
+)
 def test_a_file_that_is_no_tape_is_refused(path, text):
     path.write_text(text)
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):

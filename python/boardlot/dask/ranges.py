@@ -163,7 +163,8 @@ class _Window:
             )
         after = self.is_first | (times >= self.start)
         before = self.is_last | (times < self.end)
-        return frame[after & before]
+        own: pd.DataFrame = frame[after & before]
+        return own
 
 
 @dataclass(frozen=True)

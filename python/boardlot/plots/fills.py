@@ -77,7 +77,9 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         looks.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
         # Room for the legend above, and for labels beside the lowest and highest price.
         ax.margins(x=0.02, y=0.12)
-        ends = [(looks.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]]
+        ends = [
+            (looks.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
+        ]
         looks.label_ends(ax, ends)
     return ax
 
