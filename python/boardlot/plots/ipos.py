@@ -87,7 +87,7 @@ def _calendar(source: Any) -> Any:
         return source
     from boardlot.calendar import IpoCalendar
 
-    prefix = source[0]["code"].split(".")[0].lower() if source else "hk"
+    prefix = text(source[0].get("code")).partition(".")[0].lower() if source else "hk"
     # A-shares have the prefixes of their exchanges.
     return IpoCalendar.of(prefix if prefix in ("hk", "us", "sg", "my") else "cn", source)
 
