@@ -325,7 +325,7 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
     assert not any(line.encode() in carried for line in lines if len(line) > 20)
 
 
-@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth", "X-Service-Client-Nnid"])
+@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
 def test_a_header_of_the_clients_is_in_no_graph_and_no_repr(service, span, name) -> None:
     """Refused by the client's own pickle, or left out of it."""
     secret = "canary-of-a-header"

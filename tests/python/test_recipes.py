@@ -1,4 +1,4 @@
-"""The recipe of docs/paging.md, taken from the page: killed, run again, and with errors that stay."""
+"""The recipe of docs/paging.md, taken from the page: killed, run again, with errors that stay."""
 
 import random
 import signal
