@@ -59,8 +59,8 @@ pub struct Prepared {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub repeatable: bool,
-    /// Whether the body holds secrets, which an answer may repeat.
-    pub confidential: bool,
+    /// Whether a tape must not hold it, such as a body with secrets, which a response may repeat.
+    pub unrecorded: bool,
 }
 
 impl Draft {
@@ -220,7 +220,7 @@ impl Draft {
             headers,
             body,
             repeatable: self.repeatable,
-            confidential: matches!(self.body, Body::Form(_)),
+            unrecorded: matches!(self.body, Body::Form(_)),
         })
     }
 }
@@ -307,6 +307,11 @@ impl BaseUrl {
     /// Whether requests to it need no network, and so no proxy.
     pub fn stays_on_this_machine(&self) -> bool {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
+    }
+
+    /// Whether that path of a URL is this path below this base.
+    pub fn is_path(&self, whole: &str, path: &str) -> bool {
+        whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
 
     /// The URL of a path below this base.

@@ -138,7 +138,7 @@ impl Tape {
         strike: impl Fn(String) -> String,
     ) -> Result<()> {
         let Tape::Recorder(recorder) = self else { return Ok(()) };
-        if prepared.confidential || of_login(prepared.url.path()) {
+        if prepared.unrecorded || of_login(prepared.url.path()) {
             return Ok(());
         }
         let strike = |text| strike_members(strike(text));

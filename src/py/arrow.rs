@@ -6,10 +6,11 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
+use super::door::detach;
 use super::errors::raise;
 use super::once::intern;
 use crate::{
-    decode::{ColumnOptions, Columns, Decimals, InvalidValues, Strings},
+    decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
 };
 
@@ -63,6 +64,14 @@ impl Frame {
         let strings = frames.call_method1(intern!(py, "ready"), (function, decimals, invalid))?;
         let options = column_options(decimals, invalid, strings.extract()?);
         Ok(Frame { function, options: options.map_err(|error| raise(py, error))? })
+    }
+
+    /// The record batch of one page.
+    pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
+        let columns = detach(py, || ArrowStream::of(vec![rows.columns(self.options)?]))
+            .map_err(|error| raise(py, error))?;
+        let frames = py.import(intern!(py, "boardlot.frames"))?;
+        frames.call_method1(intern!(py, "batch"), (columns,)).map(Bound::unbind)
     }
 
     /// The frame of the parts of one result.

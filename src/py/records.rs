@@ -1,6 +1,9 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use pyo3::{
+    PyTraverseError, PyVisit,
     basic::CompareOp,
     exceptions::{PyIndexError, PyOverflowError},
     prelude::*,
@@ -76,6 +79,10 @@ impl Records {
         self.rows.len()
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.errors)
+    }
+
     fn __getitem__<'py>(
         &self,
         py: Python<'py>,
@@ -114,12 +121,12 @@ impl Records {
     }
 
     fn __iter__(this: Py<Self>) -> RecordsIterator {
-        RecordsIterator { records: this, next: 0, step: 1 }
+        RecordsIterator { records: this, next: AtomicUsize::new(0), step: 1 }
     }
 
     fn __reversed__(this: Py<Self>) -> RecordsIterator {
         let next = this.get().rows.len().wrapping_sub(1);
-        RecordsIterator { records: this, next, step: -1 }
+        RecordsIterator { records: this, next: AtomicUsize::new(next), step: -1 }
     }
 
     fn __contains__(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -309,10 +316,11 @@ impl SchemaField {
 }
 
 /// Walks over records, making each dict when it is asked for.
-#[pyclass(module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordsIterator {
     records: Py<Records>,
-    next: usize,
+    /// The place of the next record; threads that share the iterator each take one of their own.
+    next: AtomicUsize,
     step: isize,
 }
 
@@ -322,18 +330,28 @@ impl RecordsIterator {
         this
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let records = self.records.get();
-        if self.next >= records.rows.len() {
-            return Ok(None);
+        let within = |place: usize| {
+            (place < records.rows.len()).then(|| place.wrapping_add_signed(self.step))
+        };
+        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within) {
+            Ok(place) => records.dict(py, place).map(Some).inspect_err(|_| {
+                // A record that cannot become a dict is not skipped.
+                let after = place.wrapping_add_signed(self.step);
+                let (order, unless) = (Ordering::Relaxed, Ordering::Relaxed);
+                let _ = self.next.compare_exchange(after, place, order, unless);
+            }),
+            Err(_) => Ok(None),
         }
-        let dict = records.dict(py, self.next)?;
-        self.next = self.next.wrapping_add_signed(self.step);
-        Ok(Some(dict))
     }
 
     fn __length_hint__(&self) -> usize {
-        let length = self.records.get().rows.len();
-        if self.step < 0 { self.next.wrapping_add(1) } else { length.saturating_sub(self.next) }
+        let (length, next) = (self.records.get().rows.len(), self.next.load(Ordering::Relaxed));
+        if self.step < 0 { next.wrapping_add(1) } else { length.saturating_sub(next) }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.records)
     }
 }

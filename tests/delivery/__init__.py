@@ -1,0 +1,1 @@
+"""Rows that are delivered exactly once, whatever interrupts; and calls from places nobody expects."""
