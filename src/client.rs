@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Endpoint, Envelope, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
+        Answer, Argument, Contract, Endpoint, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_credentials, server_time, token_answer},
     error::{Error, Result},
     http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
     pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
@@ -39,7 +39,10 @@ pub struct Explanation {
     /// The five signed lines; the last is the hash of the body.
     pub payload: Option<String>,
     pub body_hash: String,
+    /// Those that describe the request, and the caller's own.
     pub headers: Vec<(String, String)>,
+    /// Those that authorize it, a token struck out.
+    pub authorization: Vec<(String, String)>,
 }
 
 /// The outcome of many calls: records of all keys in the order of the keys, and what failed.
@@ -82,7 +85,7 @@ impl Client {
     }
 
     async fn page(&self, plan: &Plan) -> Result<Page> {
-        self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
+        self.send(&plan.draft, |answer| open(plan.contract, &plan.rows_at, answer)).await
     }
 
     /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
@@ -104,7 +107,7 @@ impl Client {
 
     /// A request of the caller's own; the envelope is left to the caller.
     pub async fn request(&self, draft: &Draft) -> Result<Received> {
-        self.send(draft, |answer| refused_by_status(answer).map(|()| answer.clone())).await
+        self.send(draft, |answer| refused_credentials(answer).map(|()| answer.clone())).await
     }
 
     /// What a request would be, signed as of now.
@@ -120,24 +123,26 @@ impl Client {
             let query = url.query().unwrap_or_default();
             payload(timestamp, prepared.method.as_str(), url.path(), query, body)
         };
-        let mut headers: Vec<(String, String)> = prepared
+        let headers: Vec<(String, String)> = prepared
             .headers
             .iter()
             .map(|(name, value)| {
                 (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             })
             .collect();
-        headers.extend(authorization.into_iter().map(|(name, value)| {
+        let authorization = authorization.into_iter().map(|(name, value)| {
             // A bearer token is a secret; a signature is not.
             let secret = value.starts_with("Bearer ");
             (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
-        }));
+        });
+        let authorization = authorization.collect();
         Ok(Explanation {
             method: prepared.method.to_string(),
             url: url.to_string(),
             payload: timestamp.map(|ms| String::from_utf8_lossy(&lines(ms)).into_owned()),
             body_hash: body_hash(body),
             headers,
+            authorization,
         })
     }
 
@@ -231,7 +236,7 @@ impl Client {
 #[derive(Debug)]
 pub struct Plan {
     pub draft: Draft,
-    pub envelope: Envelope,
+    pub contract: Contract,
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static crate::api::Field]>,
 }
@@ -253,7 +258,7 @@ impl Plan {
             })
         });
         let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
-        Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
+        Ok(Plan { draft, contract: endpoint.contract(), rows_at, fields })
     }
 }
 
@@ -271,10 +276,14 @@ pub fn listing(
         None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
     };
     let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
-    let span = span_of(span, &plan.draft, windows)
-        .filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
-    let Plan { draft, envelope, rows_at, fields } = plan;
-    Ok(Listing { draft, envelope, rows_at, fields, style, span })
+    let span = span_of(span, &plan.draft, windows);
+    if span.is_none() && windows > 1 {
+        let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
+        return Err(error.at(endpoint.name));
+    }
+    let span = span.filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
+    let Plan { draft, contract, rows_at, fields } = plan;
+    Ok(Listing { draft, contract, rows_at, fields, style, span })
 }
 
 /// The range of time that a call is about, in microseconds. Nothing is sent, so none if its caller
@@ -289,16 +298,20 @@ pub fn time_range(
         Some(Paging::PageFlag { span, .. }) => span_of(span, &draft, 1),
         _ => None,
     };
-    let span = span.ok_or_else(|| no_span(endpoint))?;
+    let span = span.ok_or_else(|| match endpoint.has_span() {
+        true => Error::config("start and end are to be split, and so below 2^63").at(endpoint.name),
+        false => no_span(endpoint),
+    })?;
     let known = !span.is_open() || now_micros.is_some();
     Ok(known.then(|| span.fix(now_micros.unwrap_or_default())))
 }
 
+/// The range of a call; none if it has none, or one that does not fit a count of microseconds here.
 fn span_of(span: TimeSpan, draft: &Draft, windows: usize) -> Option<Span> {
     match span {
         TimeSpan::None => None,
         TimeSpan::StartEnd { default_days, moment } => {
-            let (start, end) = range_of(draft);
+            let (start, end) = range_of(draft)?;
             Some(Span { start, end, default_days, moment, windows })
         }
     }
@@ -319,13 +332,15 @@ fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     )
 }
 
-/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none.
-fn range_of(draft: &Draft) -> (Option<i64>, Option<i64>) {
+/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none. A range
+/// beyond 2^63 microseconds is sent as it was given: no clock comes near it.
+fn range_of(draft: &Draft) -> Option<(Option<i64>, Option<i64>)> {
     let given = |name: &str| {
-        let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
-        (value > 0).then_some(value)
+        let value = draft.query.iter().find(|(n, _)| n == name);
+        let micros = value.map_or(Ok(0), |(_, value)| value.parse::<i64>()).ok()?;
+        Some((micros > 0).then_some(micros))
     };
-    (given("start"), given("end"))
+    given("start").zip(given("end"))
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.

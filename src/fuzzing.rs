@@ -30,7 +30,7 @@ pub fn envelopes(data: &[u8]) {
     }
     let place = usize::from(choice & 0x7f) % ENDPOINTS.len();
     let Some(endpoint) = ENDPOINTS.get(place) else { return };
-    drop(object(endpoint.envelope, &answer));
+    drop(object(endpoint.contract(), &answer));
     drop(server_time(&answer));
     drop(client_registered(&answer));
 }

@@ -46,7 +46,6 @@ __all__ = [
     "PageIterator",
     "Pager",
     "PagerBase",
-    "Ready",
     "Received",
     "Recorder",
     "Records",
@@ -197,7 +196,12 @@ def begin_login(
 @final
 class DateRange:
     def __new__(
-        cls, end: str = "end", *, next: str | None = None, before: str | None = None
+        cls,
+        end: str = "end",
+        *,
+        next: str | None = None,
+        before: str | None = None,
+        unique: str | None = None,
     ) -> Self: ...
 
 @final
@@ -483,6 +487,10 @@ class ClientBase:
     @property
     def base_url(self) -> str: ...
     @property
+    def ws_quote_url(self) -> str | None: ...
+    @property
+    def ws_trade_url(self) -> str | None: ...
+    @property
     def clock_offset(self) -> float: ...
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
@@ -531,11 +539,6 @@ class ClientBase:
     ) -> Any: ...
 
 @final
-class Ready:
-    def __await__(self) -> Iterator[Any]: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
-
 @final
 class Faults:
     def __new__(

@@ -19,12 +19,12 @@ mod tests;
 pub use bytes::same;
 pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Parts, Strings, unfit};
 pub use cursor::{Cursor, Raw, Span};
-pub use envelope::{object, open, refused_by_status, server_time};
+pub use envelope::{object, open, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
 pub use envelope::{opened_generally, scanned};
 pub use grid::Cells;
 pub use json::{Members, Value};
 pub use numbers::{calendar_date, float, integer};
-pub use oauth::{client_registered, shown, token_answer};
+pub use oauth::{client_registered, token_answer};
 pub use page::{Page, RowsAt};
 pub use rows::{Piece, RowAt, Rows};

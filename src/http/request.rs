@@ -123,7 +123,7 @@ impl Draft {
     fn check_span(&self) -> Result<()> {
         let value = |name| self.query.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let (Some(start), Some(end)) = (value("start"), value("end")) else { return Ok(()) };
-        let backward = match (start.parse::<i64>(), end.parse::<i64>()) {
+        let backward = match (start.parse::<u64>(), end.parse::<u64>()) {
             (Ok(start_micros), Ok(end_micros)) => {
                 start_micros > 0 && end_micros > 0 && start_micros >= end_micros
             }
@@ -134,6 +134,21 @@ impl Draft {
             return Err(Error::argument("end", end, &format!("a time after start ({start})")));
         }
         Ok(())
+    }
+
+    /// A parameter in the query or the JSON body, as text.
+    pub fn get(&self, place: Place, name: &str) -> Option<String> {
+        match (place, &self.body) {
+            (Place::Query, _) => {
+                self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            }
+            (Place::Body, Body::Json(members)) => {
+                let (_, raw) = members.iter().find(|(known, _)| known == name)?;
+                let text = serde_json::from_str::<String>(raw.get());
+                Some(text.unwrap_or_else(|_| raw.get().to_owned()))
+            }
+            _ => None,
+        }
     }
 
     /// Sets a text parameter, in the place of an earlier value where there was one.

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     api::SERVER_TIME,
     auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenAnswer, TokenSet},
-    error::{Error, ErrorKind, FailureClass, Result, strike},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result},
     process::PerProcess,
 };
 
@@ -237,12 +237,14 @@ impl Sender {
             let outcome = received.as_ref().map_err(Clone::clone).and_then(&judge);
             let error = match outcome {
                 Ok(value) => {
-                    self.keep(prepared, &received, token.as_deref())?;
+                    self.keep(prepared, &received, token.iter().chain(&rejected))?;
                     wire.paces.accepted(&prepared.label);
                     wire.quota.succeeded(retries > 0);
                     return Ok(value);
                 }
-                Err(error) => self.without_secret(error, token.as_deref()).at(&prepared.label),
+                Err(error) => error
+                    .redacted(&self.redactor(token.iter().chain(&rejected)))
+                    .at(&prepared.label),
             };
             let watched = self.watched(prepared, attempts);
             if is_throttled(&error)
@@ -252,7 +254,7 @@ impl Sender {
             {
                 watched.tell(What::Slowed { per_second }).await;
             }
-            if token.is_some() && rejected.is_none() && is_unauthorized(&error) {
+            if token.is_some() && rejected.is_none() && error.rejects_token() {
                 rejected = token;
                 continue;
             }
@@ -267,7 +269,7 @@ impl Sender {
                     Err(_) => return Err(error),
                 }
             }
-            self.keep(prepared, &received, token.as_deref())?;
+            self.keep(prepared, &received, token.iter().chain(&rejected))?;
             if retries >= self.options.max_retries || !may_repeat(prepared, &error) {
                 return Err(error);
             }
@@ -437,26 +439,21 @@ impl Sender {
 
     /// Puts an exchange on the tape, if there is one. Not those that a fresh token or signature
     /// made good: played back there is neither.
-    fn keep(
+    fn keep<'a>(
         &self,
         prepared: &Prepared,
         received: &Result<Received>,
-        used: Option<&TokenSet>,
+        used: impl Iterator<Item = &'a Arc<TokenSet>>,
     ) -> Result<()> {
         let Some(tape) = &self.options.tape else { return Ok(()) };
-        tape.keep(self.base.as_str(), prepared, received, |mut text| {
-            match &self.credentials {
-                Some(Credentials::Bearer { token, .. }) => strike(&mut text, token),
-                Some(Credentials::OAuth(_)) => {
-                    for secret in used.into_iter().flat_map(TokenSet::secrets) {
-                        strike(&mut text, secret);
-                    }
-                }
-                Some(Credentials::ApiKey { .. }) | None => {}
-            }
-            text
-        })
-        .map_err(|error| error.at(&prepared.label))
+        tape.keep(self.base.as_str(), prepared, received, &self.redactor(used))
+            .map_err(|error| error.at(&prepared.label))
+    }
+
+    /// Finds what the service may repeat of the secrets that a call has used.
+    fn redactor<'a>(&self, used: impl Iterator<Item = &'a Arc<TokenSet>>) -> Redactor {
+        let own = self.credentials.as_ref().and_then(Credentials::secret);
+        Redactor::new(used.flat_map(|set| set.secrets()).chain(own))
     }
 
     /// The service's time as far as it is known, in milliseconds, for a call of that identity.
@@ -465,14 +462,6 @@ impl Sender {
         match &self.options.tape {
             Some(tape) => tape.now_ms(self.base.as_str(), &call(), now_ms),
             None => now_ms,
-        }
-    }
-
-    fn without_secret(&self, error: Error, used: Option<&TokenSet>) -> Error {
-        match &self.credentials {
-            Some(Credentials::Bearer { token, .. }) => error.without(token),
-            Some(Credentials::OAuth(oauth)) => oauth.strike(error, used),
-            Some(Credentials::ApiKey { .. }) | None => error,
         }
     }
 
@@ -498,10 +487,6 @@ impl Sender {
 
 fn is_throttled(error: &Error) -> bool {
     error.refusal().is_some_and(|refusal| refusal.class == FailureClass::RateLimited)
-}
-
-fn is_unauthorized(error: &Error) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::Authentication)
 }
 
 /// A request that may have been carried out is repeated only where that does no harm.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Listing, Position,
+    Listing, Position, PreviousRows,
     cursor_history::{decode, encode},
 };
 use crate::{
@@ -39,6 +39,9 @@ struct Place {
     row: usize,
     #[serde(default, skip_serializing_if = "is_false")]
     done: bool,
+    /// The rows of the page before, which that page may repeat.
+    #[serde(default, skip_serializing_if = "PreviousRows::is_empty")]
+    previous: PreviousRows,
     /// The cursors up to that page, as `cursor_history` writes them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     used: String,
@@ -59,6 +62,7 @@ pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
             cursor: position.cursor.clone(),
             row: position.row,
             done: position.done,
+            previous: position.previous_rows.clone(),
             used: encode(&position.used_cursors),
         },
         checksum: String::new(),
@@ -97,7 +101,7 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
             checkpoint.call.escape_debug()
         )));
     }
-    let Place { range, window, cursor, row, done, used } = checkpoint.at;
+    let Place { range, window, cursor, row, done, previous, used } = checkpoint.at;
     let begun = cursor.is_some() || row > 0 || window > 0;
     let misplaced = match listing.span {
         // Only before its first record is a range not fixed yet.
@@ -107,7 +111,8 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     if misplaced {
         return Err(Error::config("resume is a checkpoint with another time range"));
     }
-    Ok(Position { range, window, cursor, row, done, used_cursors: decode(&used)? })
+    let (previous_rows, used_cursors) = (previous, decode(&used)?);
+    Ok(Position { range, window, cursor, row, done, previous_rows, used_cursors })
 }
 
 impl Checkpoint {

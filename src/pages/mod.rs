@@ -7,6 +7,7 @@
 
 pub mod checkpoint;
 mod cursor_history;
+mod date_range;
 mod gather;
 mod listing;
 mod position;
@@ -18,8 +19,9 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
+pub use date_range::{DateRange, NextEnd, PreviousRows};
 pub use gather::{Sink, exhausted};
-pub use listing::{DateRange, Listing, NextEnd, Span, Style};
+pub use listing::{Listing, Span, Style};
 pub use position::{Position, Standing};
 pub use walk::Source;
 use walk::{Arrived, Walk};
@@ -179,10 +181,12 @@ impl Pages {
             (Some(Current { arrived, .. }), _) => {
                 arrived.published = true;
                 position.cursor.clone_from(&arrived.cursor);
+                position.previous_rows = arrived.previous_rows.clone();
                 position.row = arrived.read;
             }
             (None, Some((cursor, row))) => {
                 position.cursor = cursor.map(str::to_owned);
+                position.previous_rows = walk.previous_rows().clone();
                 position.row = row;
             }
             // The first page of the next window.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::cursor_history::Mark;
+use super::{PreviousRows, cursor_history::Mark};
 
 /// A place in a list, exact to the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Position {
     pub row: usize,
     /// Whether nothing is left.
     pub done: bool,
+    /// The rows of the page before that one, which it may repeat.
+    pub previous_rows: PreviousRows,
     /// The cursors that were used in this window.
     pub used_cursors: Vec<Mark>,
 }

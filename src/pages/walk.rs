@@ -12,7 +12,7 @@ use std::{
 use tokio::task::JoinHandle;
 
 use super::{
-    Listing, Position, Sink, Window,
+    Listing, Position, PreviousRows, Sink, Window,
     cursor_history::{CursorHistory, Mark},
 };
 use crate::{
@@ -47,7 +47,7 @@ impl Source for Sender {
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, |answer| open(listing.envelope, &listing.rows_at, answer)).await
+            self.send(&prepared, |answer| open(listing.contract, &listing.rows_at, answer)).await
         })
     }
 
@@ -76,6 +76,8 @@ pub struct Walk {
     skip: usize,
     ahead: Option<Ahead>,
     history: CursorHistory,
+    /// The rows of the page before the upcoming one.
+    previous_rows: PreviousRows,
     requests: Arc<AtomicU64>,
 }
 
@@ -86,6 +88,8 @@ pub struct Arrived {
     pub cursor: Option<String>,
     /// How many of its records were received.
     pub read: usize,
+    /// The rows of the page before it.
+    pub previous_rows: PreviousRows,
     /// Whether the caller stands in it already.
     pub published: bool,
 }
@@ -129,6 +133,7 @@ impl Walk {
             skip: 0,
             ahead: None,
             history: CursorHistory::default(),
+            previous_rows: PreviousRows::default(),
             requests,
         }
     }
@@ -136,6 +141,7 @@ impl Walk {
     /// Goes to a place within this walk.
     pub fn go_to(&mut self, position: Position) {
         self.history = CursorHistory::of(position.used_cursors);
+        self.previous_rows = position.previous_rows;
         self.skip = position.row;
         self.upcoming = if position.done { Upcoming::End } else { Upcoming::At(position.cursor) };
     }
@@ -151,6 +157,11 @@ impl Walk {
     /// The cursors of the pages so far.
     pub fn used_cursors(&self) -> &[Mark] {
         self.history.used()
+    }
+
+    /// The rows of the page before the upcoming one.
+    pub fn previous_rows(&self) -> &PreviousRows {
+        &self.previous_rows
     }
 
     /// Asks for the upcoming page, unless that is under way.
@@ -188,6 +199,8 @@ impl Walk {
         if let (Some(window), Some(span)) = (&self.window, &self.listing.span) {
             window.keep_own(&mut page, span)?;
         }
+        let (next, rows) =
+            self.listing.advance(&mut page, cursor.as_deref(), &self.previous_rows)?;
         if self.skip > page.len() {
             return Err(Error::pagination(format!(
                 "the checkpoint stands behind record {} of a page that now has {}",
@@ -198,7 +211,7 @@ impl Walk {
         if let Some(cursor) = &cursor {
             self.history.insert(cursor);
         }
-        self.upcoming = match self.listing.next_cursor(&page)? {
+        self.upcoming = match next {
             None => Upcoming::End,
             Some(next) => {
                 // The first page of these styles is asked for by an empty cursor.
@@ -212,7 +225,8 @@ impl Walk {
             }
         };
         let read = std::mem::take(&mut self.skip);
-        Ok(Arrived { page: Arc::new(page), cursor, read, published: false })
+        let previous_rows = std::mem::replace(&mut self.previous_rows, rows);
+        Ok(Arrived { page: Arc::new(page), cursor, read, previous_rows, published: false })
     }
 
     /// Reads to its end, into a sink.

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How often a blocking call looks for Ctrl-C.
-const SIGNAL_POLL: Duration = Duration::from_millis(50);
+pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// How a client or pager hands out what its futures give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Face {
                 let value = block_in(py, lane, call.future, |_| Ok(()))?;
                 (call.finish)(py, value).map(|object| object.into_bound(py))
             }
-            Face::Async => Operation::new(py, Box::new(call)),
+            Face::Async => Operation::awaitable(py, Box::new(call)),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
     bridge::{Call, Face},
     errors::{exception, raise},
     event_loop::load_asyncio,
-    options::open,
+    options::{self, open},
     pager::PagerBase,
     paging::style,
     progress::Progress,
@@ -98,6 +98,18 @@ impl ClientBase {
     #[getter]
     fn base_url(&self) -> &str {
         self.core.sender().base().as_str()
+    }
+
+    /// The address of the quote WebSocket as it was given, or None.
+    #[getter]
+    fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_quote_url")
+    }
+
+    /// The address of the trade WebSocket as it was given, or None.
+    #[getter]
+    fn ws_trade_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_trade_url")
     }
 
     /// How many seconds the service's clock is ahead of this machine's: 0.0 until a signed request
@@ -212,7 +224,7 @@ impl ClientBase {
         let style = style(paging, &draft.method)?;
         let listing = Listing {
             draft,
-            envelope: Envelope::NotShown,
+            contract: Envelope::NotShown.into(),
             rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
             fields: Arc::default(),
             style,
@@ -317,12 +329,7 @@ impl ClientBase {
         let py = this.py();
         let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
-        let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
-        if proxy.contains('@') {
-            let text =
-                "a client whose proxy has a password is not pickled: it would be in the pickle";
-            return Err(raise(py, Error::config(text)));
-        }
+        options::refuse_secrets(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
 }

@@ -48,7 +48,7 @@ impl Reader {
     /// The records of an answer with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let answer = Received::new(Bytes::from_owner(body));
-        let page = open(self.plan.envelope, &self.plan.rows_at, &answer)
+        let page = open(self.plan.contract, &self.plan.rows_at, &answer)
             .map_err(|error| raise(py, error))?;
         let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
         self.shapes.records()(py, Rows::new(pieces, self.plan.fields.clone()))
@@ -93,7 +93,7 @@ impl Source for Bodies {
         let body = body.map(|body| Bytes::copy_from_slice(body));
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
-            open(listing.envelope, &listing.rows_at, &Received::new(body))
+            open(listing.contract, &listing.rows_at, &Received::new(body))
         })
     }
 

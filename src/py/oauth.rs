@@ -119,7 +119,7 @@ impl OAuth {
 
     /// A pickle carries the client id and the store, which refuses where it would show a secret.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
-        if self.core.has_own_secret() {
+        if self.core.client_secret().is_some() {
             let what = "an OAuth with a client_secret is not pickled: the secret would be too";
             return Err(raise(py, Error::config(what)));
         }

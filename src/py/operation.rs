@@ -65,7 +65,7 @@ enum Stage {
 }
 
 impl Operation {
-    pub fn new<'py>(py: Python<'py>, start: Box<dyn Start>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn awaitable<'py>(py: Python<'py>, start: Box<dyn Start>) -> PyResult<Bound<'py, PyAny>> {
         let operation = Operation(Mutex::new(Stage::New(start)));
         Ok(Bound::new(py, operation)?.into_any())
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     client::Client as Core,
     error::{Error, Result},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, SenderOptions, is_public_header},
     profile::{Profile, ProfileAuth},
 };
 
@@ -148,6 +148,28 @@ pub fn open(
     };
     let base = BaseUrl::parse(&base_url).map_err(refused)?;
     Ok((Core::new(base, auth, options).map_err(refused)?, needed))
+}
+
+/// Refuses to pickle options that are secrets, or may be: a pickle is a file that others read.
+pub fn refuse_secrets(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = given.py();
+    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    if proxy.contains('@') {
+        let text = "a client whose proxy has a password is not pickled: it would be in the pickle";
+        return Err(raise(py, Error::config(text)));
+    }
+    let headers = given.get_item("headers")?.filter(|headers| !headers.is_none());
+    let headers = arguments::headers(headers.as_ref())?;
+    match headers.keys().find(|name| !is_public_header(name.as_str())) {
+        Some(name) => Err(raise(
+            py,
+            Error::config(format!(
+                "a client with the header '{name}' is not pickled: its value may be a secret, and \
+                 would be in the pickle; make that client where it is used"
+            )),
+        )),
+        None => Ok(()),
+    }
 }
 
 pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {

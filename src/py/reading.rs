@@ -90,7 +90,7 @@ impl Reading {
         owner: Option<&Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone_ref(py));
-        Operation::new(py, Box::new(Next { reading: self.clone(), unit, owner }))
+        Operation::awaitable(py, Box::new(Next { reading: self.clone(), unit, owner }))
     }
 
     /// The next unit if it is in memory, as the caller's own. Only what became a Python object is

@@ -48,9 +48,9 @@ def test_batches_of_an_exhausted_pager_are_refused_as_well(face):
         await client.rows(pager)
         pager.to_arrow(batches=True)
 
-    with Scripted(Book("fills_history", LENGTHS)) as server:
-        with pytest.raises(bl.ConfigError, match="exhausted"):
-            run(face, server, use)
+    server = Scripted(Book("fills_history", LENGTHS))
+    with server, pytest.raises(bl.ConfigError, match="exhausted"):
+        run(face, server, use)
 
 
 @faces
@@ -81,10 +81,13 @@ def test_limited_calls_in_a_loop_end_with_an_empty_result(face):
     with Scripted(book) as server:
         chunks = run(face, server, use)
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
-    assert sum(chunks, []) == book.rows
+    assert [row for chunk in chunks for row in chunk] == book.rows
 
 
-HUGE = b'{"code":0,"msg":"","data":{"orders":[{"n":1},{"n":%s},{"n":3}],"page_flag":"","completed":true}}'
+HUGE = (
+    b'{"code":0,"msg":"","data":{"orders":[{"n":1},{"n":%s},{"n":3}],'
+    b'"page_flag":"","completed":true}}'
+)
 
 
 @faces
@@ -121,7 +124,11 @@ def renamed(checkpoint, server):
         return pager.checkpoint()
 
     made = run("sync", server, use)
-    assert {**json.loads(made), "service": 0, "checksum": 0} == {**told, "service": 0, "checksum": 0}
+    assert {**json.loads(made), "service": 0, "checksum": 0} == {
+        **told,
+        "service": 0,
+        "checksum": 0,
+    }
     return made
 
 
@@ -227,7 +234,10 @@ def test_a_forgotten_await_is_warned_of():
         async with bl.AsyncClient(server.base_url) as client:
             client.crypto_orders(7).all()
 
-    with Scripted(Book("crypto_orders", [1])) as server, warnings.catch_warnings(record=True) as told:
+    with (
+        Scripted(Book("crypto_orders", [1])) as server,
+        warnings.catch_warnings(record=True) as told,
+    ):
         warnings.simplefilter("always")
         asyncio.run(main(server))
         gc.collect()
@@ -242,7 +252,9 @@ def test_trio_is_told_what_to_use_instead():
         client = bl.AsyncClient(base_url)
         with pytest.raises(bl.ConfigError, match="asyncio"):
             await client.crypto_orders(7).all()
-        return await trio.to_thread.run_sync(lambda: list(bl.Client(base_url).crypto_orders(7).all()))
+        return await trio.to_thread.run_sync(
+            lambda: list(bl.Client(base_url).crypto_orders(7).all())
+        )
 
     book = Book("crypto_orders", [2])
     with Scripted(book) as server:

@@ -126,7 +126,9 @@ def run(kind, cases):
     book = Book(METHOD, LENGTHS)
 
     async def all_of(server):
-        async with bl.AsyncClient(server.base_url, auth=bl.BearerToken("token-of-a-test")) as client:
+        async with bl.AsyncClient(
+            server.base_url, auth=bl.BearerToken("token-of-a-test")
+        ) as client:
             for case in cases:
                 try:
                     await play(client, book, *case)

@@ -402,3 +402,17 @@ def test_frames_of_clients_with_other_options_are_not_taken_for_one(service) -> 
         for t in (5.0, 6.0)
     ]
     assert frames[0]._name != frames[1]._name
+
+
+@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
+def test_headers_that_may_be_secrets_are_refused_and_shown_nowhere(service, name) -> None:
+    client = service.client(headers={name: "canary-7f1e"})
+    for make in (
+        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS),
+        lambda: refer(client, None, None),
+    ):
+        with pytest.raises(bl.ConfigError, match=name.lower()) as refused:
+            make()
+        assert "canary" not in str(refused.value)
+    reference = refer(service.client(headers={"Accept-Language": "en"}), None, None)
+    assert repr(reference) == f"Reference({service.sandbox.base_url!r})"

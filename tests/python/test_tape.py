@@ -278,3 +278,32 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
         sandbox.client(tape=recorder).server_time()
         with pytest.raises(bl.ConfigError, match="take another one"):
             other.client(tape=recorder).server_time()
+
+
+NAMES = ["app_secret", "api_key", "id_token", "session", "signature", "passwd", "X-Api-Key", "ID-Token"]
+NAMES += ["accessToken", "userPassword", "sign", "client_secret"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_field_whose_name_says_that_it_is_a_secret_is_not_on_the_tape(sandbox, path, name):
+    def ask(client, value):
+        return [
+            client.request("GET", "/nowhere", query={name: value, "code": "HK.00700"}).status,
+            client.request("POST", "/nowhere", body={"a": [{name: value}], "b": 1}).status,
+            client.request("POST", "/nowhere", body={name: [value, {"x": value}]}).status,
+            client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
+        ]
+
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = ask(client, CANARY)
+    text = path.read_text("utf-8")
+    assert CANARY not in text and text.count("***") == 4 and "HK.00700" in text
+    # What was recorded with one secret is played with another.
+    with bl.Client(tape=bl.Replay(path)) as client:
+        assert ask(client, "another-secret") == recorded
+
+
+def test_cursors_and_fields_of_records_stay_on_the_tape(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        client.request("GET", "/nowhere", query={"page_token": "p-1", "next_key": "n-1"})
+    assert "p-1" in path.read_text("utf-8") and "n-1" in path.read_text("utf-8")

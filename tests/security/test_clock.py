@@ -150,7 +150,16 @@ def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, 
         assert other.clock_offset == 0.0
 
 
-IMPLAUSIBLE = ["0", "-1", "1", str(2**63 - 1), str(2**63), "1e12", " 1790000000123", "+1790000000123"]
+IMPLAUSIBLE = [
+    "0",
+    "-1",
+    "1",
+    str(2**63 - 1),
+    str(2**63),
+    "1e12",
+    " 1790000000123",
+    "+1790000000123",
+]
 IMPLAUSIBLE += ["1262303999999", "4102444800000", "", "1790000000123.0", None, True, [], {}]
 
 

@@ -13,6 +13,9 @@ use crate::error::Result;
 
 const LOCK_POLL: Duration = Duration::from_millis(10);
 
+/// Asked again and again while a lock is waited for; an error gives the waiting up.
+pub type WhileWaiting = dyn Fn() -> Result<()> + Send + Sync;
+
 /// The content of a private file; `None` where there is none.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
     if !check_folder(parent(path))? {
@@ -68,7 +71,7 @@ fn write_beside(beside: &Path, content: &[u8]) -> io::Result<()> {
 pub struct Lock(#[expect(dead_code, reason = "locked as long as it is open")] File);
 
 impl Lock {
-    pub fn acquire(path: &Path, patience: Duration) -> Result<Self> {
+    pub fn acquire(path: &Path, patience: Duration, tick: &WhileWaiting) -> Result<Self> {
         make_folder(parent(path))?;
         let way_out = "give yourself the right to write there, or choose another path";
         let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
@@ -85,6 +88,7 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock(file)),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    tick()?;
                     std::thread::sleep(LOCK_POLL);
                 }
                 Err(TryLockError::WouldBlock) => {
