@@ -277,30 +277,56 @@ pub fn listing(
         None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
     };
     let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
-    let span = match span {
-        TimeSpan::None => None,
-        TimeSpan::StartEnd { default_days, moment } => {
-            let range = range_of(&plan.draft);
-            if range.is_none() && windows > 1 {
-                let shown = windows.to_string();
-                let error = Error::argument("windows", &shown, "1 for times beyond 2^63");
-                return Err(error.at(endpoint.name));
-            }
-            range.and_then(|(start, end)| {
-                let span = Span { start, end, default_days, moment, windows };
-                (start.is_none() || end.is_none() || windows > 1).then_some(span)
-            })
-        }
-    };
+    let span = span_of(span, &plan.draft, windows);
+    if span.is_none() && windows > 1 {
+        let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
+        return Err(error.at(endpoint.name));
+    }
+    let span = span.filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
     let Plan { draft, contract, rows_at, fields } = plan;
     Ok(Listing { draft, contract, rows_at, fields, style, span })
+}
+
+/// The range of time that a call is about, in microseconds. Nothing is sent, so none if its caller
+/// left both ends open and `now_micros` does not tell the service's time.
+pub fn time_range(
+    endpoint: &'static Endpoint,
+    arguments: &Arguments<'_>,
+    now_micros: Option<i64>,
+) -> Result<Option<(i64, i64)>> {
+    let draft = Draft::of(endpoint, arguments)?;
+    let span = match endpoint.paging {
+        Some(Paging::PageFlag { span, .. }) => span_of(span, &draft, 1),
+        _ => None,
+    };
+    let span = span.ok_or_else(|| match endpoint.has_span() {
+        true => Error::config("start and end are to be split, and so below 2^63").at(endpoint.name),
+        false => no_span(endpoint),
+    })?;
+    let known = !span.is_open() || now_micros.is_some();
+    Ok(known.then(|| span.fix(now_micros.unwrap_or_default())))
+}
+
+/// The range of a call; none if it has none, or one that does not fit a count of microseconds here.
+fn span_of(span: TimeSpan, draft: &Draft, windows: usize) -> Option<Span> {
+    match span {
+        TimeSpan::None => None,
+        TimeSpan::StartEnd { default_days, moment } => {
+            let (start, end) = range_of(draft)?;
+            Some(Span { start, end, default_days, moment, windows })
+        }
+    }
+}
+
+fn no_span(endpoint: &Endpoint) -> Error {
+    Error::config(format!("{} has no range of time to split", endpoint.name))
 }
 
 /// Into how many windows a range is to be split.
 fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if !endpoint.has_span() {
-        return Err(Error::config(format!("{} has no range of time to split", endpoint.name)));
+        return Err(no_span(endpoint));
     }
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
         || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),

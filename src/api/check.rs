@@ -196,6 +196,8 @@ impl Parameter {
             }
             Argument::Instant(instant, _) => Some(*instant),
             Argument::Date(date) => midnight(*date),
+            // Unix time has no leap seconds, and jiff would read this one as the second before.
+            Argument::Text(text) if is_leap_second(text) => None,
             Argument::Text(text) => match text.parse::<Timestamp>() {
                 Ok(instant) => Some(instant),
                 Err(_) if text.len() == 10 => text.parse().ok().and_then(midnight),
@@ -253,6 +255,14 @@ impl Parameter {
 
 fn midnight(date: Date) -> Option<Timestamp> {
     Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Whether the seconds of an ISO 8601 time, basic or extended, are 60.
+fn is_leap_second(text: &str) -> bool {
+    let clock = text.split_once(['T', 't', ' ']).map_or("", |(_, clock)| clock);
+    let end = clock.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(clock.len());
+    let digits = clock.get(..end).unwrap_or_default().bytes().filter(u8::is_ascii_digit);
+    digits.skip(4).take(2).eq(*b"60")
 }
 
 fn is_market_prefix(text: &str) -> bool {
@@ -326,6 +336,21 @@ mod tests {
         );
         for text in ["2026-01-05T10:00:00", "2026-02-30", "yesterday", ""] {
             assert!(check(&MICROS, text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_leap_second_is_refused_and_not_taken_for_the_second_before() {
+        for text in [
+            "2016-12-31T23:59:60Z",
+            "2016-12-31t23:59:60.5z",
+            "2017-01-01 07:59:60+08:00",
+            "20161231T235960Z",
+        ] {
+            assert!(check(&MICROS, text).is_err(), "{text}");
+        }
+        for text in ["2016-12-31T23:59:59.60Z", "2016-12-31T23:00:06Z", "2016-12-31T10:59Z"] {
+            assert_eq!(check(&MICROS, text).is_ok(), text.parse::<Timestamp>().is_ok(), "{text}");
         }
     }
 

@@ -77,6 +77,13 @@ impl Default for SenderOptions {
     }
 }
 
+impl SenderOptions {
+    /// Whether a tape is played back in place of the network.
+    fn is_replayed(&self) -> bool {
+        matches!(self.tape.as_deref(), Some(Tape::Replay(_)))
+    }
+}
+
 /// How the answers are read that the sender itself asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Readers {
@@ -117,8 +124,7 @@ impl Sender {
         readers: Readers,
     ) -> Result<Self> {
         // Nobody asks a tape who it is.
-        let played = matches!(options.tape.as_deref(), Some(Tape::Replay(_)));
-        let credentials = credentials.filter(|_| !played);
+        let credentials = credentials.filter(|_| !options.is_replayed());
         if let Some(credentials) = &credentials {
             credentials.bind(base.as_str())?;
         }
@@ -284,7 +290,7 @@ impl Sender {
                 return Err(error);
             }
             retries += 1;
-            tokio::time::sleep(wait).await;
+            self.pause(wait).await;
         }
     }
 
@@ -330,8 +336,13 @@ impl Sender {
     async fn turn(&self, wire: &Wire, prepared: &Prepared) {
         let now = Instant::now();
         let departure = wire.paces.departure(&prepared.label, now);
-        if departure > now {
-            tokio::time::sleep_until(departure).await;
+        self.pause(departure.saturating_duration_since(now)).await;
+    }
+
+    /// Waits before a request; a replay has no service to spare, so it does not wait.
+    async fn pause(&self, wait: Duration) {
+        if !wait.is_zero() && !self.options.is_replayed() {
+            tokio::time::sleep(wait).await;
         }
     }
 

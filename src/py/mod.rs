@@ -21,6 +21,7 @@ mod options;
 mod pager;
 mod paging;
 mod progress;
+mod ranges;
 mod reading;
 mod records;
 mod response;
@@ -51,6 +52,7 @@ mod _core {
         options::{config_file, keep_login, profile_of},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
+        ranges::time_range_of,
         reading::{AsyncPageIterator, PageIterator},
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
