@@ -51,4 +51,3 @@ class Tally:
 
     def report(self):
         return {name: value for name, value in vars(self).items() if name != "fills"}
-
