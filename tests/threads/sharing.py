@@ -25,7 +25,7 @@ SHARED = {each.__name__: each for each in (*RESULTS, *CREDENTIALS, *SERVICES)}
 
 
 def round_of(shared, operations, end, seed):
-    """Eight threads on one object, until it is used up or the time is over; gives calls and errors."""
+    """Eight threads on one object, until it is used up or time is up; returns calls and errors."""
     calls, errors = Counter(), []
     begin = threading.Barrier(THREADS)
 

@@ -1,4 +1,4 @@
-"""What nobody can reach any more is collected, with its threads and files, whatever it refers to."""
+"""What nobody can reach any more is collected, with its threads and files."""
 
 import asyncio
 import gc

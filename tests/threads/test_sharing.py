@@ -1,4 +1,4 @@
-"""One object of every public class, shared by eight threads: no crash, no odd error, no wrong value.
+"""One object of every public class, shared by eight threads: no crash, error or wrong value.
 
 On a CPython without the interpreter lock this finds races, on one with it what depends on order.
 `BOARDLOT_TEST_PYTHON` names the interpreter; `make free-threaded-test` sets it.
