@@ -171,13 +171,13 @@ class InvalidSymbol(ApiError, LookupError):
 
 
 class ServiceError(ApiError):
-    """The service failed itself: codes -2, -4, -5, -6, `internal_error`, or HTTP 5xx."""
+    """The service failed itself: a code that its endpoint documents as `internal_error`, or HTTP 5xx."""
 
     _usual_hint = "Call again later; report it if it persists."
 
 
 class AuthenticationError(ApiError):
-    """The key, its signature or the token was not accepted: HTTP 401."""
+    """The key, its signature or the token was rejected: HTTP 401, or a response that says so."""
 
     _usual_hint = "Check the key id, that the public key was uploaded, or the token."
 
