@@ -4,6 +4,7 @@
 //!
 //! Nothing here does I/O or knows Python. Section numbers are those of the service document.
 
+mod check;
 mod failure;
 mod oauth;
 mod parameter;
@@ -15,9 +16,7 @@ mod values;
 pub use failure::{Contract, Failure};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, Parameter, ParameterKind, Place, Sent};
-pub use quote::{
-    DIVIDENDS, IPO_LIST, MARKETS, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS,
-};
+pub use quote::{DIVIDENDS, IPO_LIST, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};

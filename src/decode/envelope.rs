@@ -49,6 +49,10 @@ pub fn opened_generally(
     Page::find(&body, &top, at)
 }
 
+/// 2010-01-01 to 2100-01-01 in milliseconds: no clock that a request can be signed by, or a range
+/// be ended with, is beyond these.
+const PLAUSIBLE_MS: std::ops::Range<i64> = 1_262_304_000_000..4_102_444_800_000;
+
 /// The service's time in milliseconds.
 pub fn server_time(answer: &Response<Bytes>) -> Result<i64> {
     let Answer::ServerTime(field) = SERVER_TIME.answer else {
@@ -56,9 +60,17 @@ pub fn server_time(answer: &Response<Bytes>) -> Result<i64> {
     };
     let (_, top) = object(SERVER_TIME.contract(), answer)?;
     let value = member(&top, field).and_then(|raw| Value::parse(raw.get()).ok());
-    value.as_ref().and_then(|value| value.as_text()?.parse().ok()).ok_or_else(|| {
-        Error::protocol(format!("{field} is no string of milliseconds"), answer.body())
-    })
+    let text = value.as_ref().and_then(Value::as_text);
+    text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .filter(|millis| PLAUSIBLE_MS.contains(millis))
+        .ok_or_else(|| {
+            let text = format!(
+                "{field} is not the time; expected milliseconds since 1970 as a string of digits, \
+                 between 2010 and 2100"
+            );
+            Error::protocol(text, answer.body())
+        })
 }
 
 /// The members of a successful answer, with its text.

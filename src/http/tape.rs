@@ -55,7 +55,8 @@ struct Recording {
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
-    base_url: String,
+    /// None if nothing was recorded.
+    base_url: Option<String>,
     left: Mutex<Left>,
 }
 
@@ -142,7 +143,7 @@ impl Tape {
         redactor: &Redactor,
     ) -> Result<()> {
         let Tape::Recorder(recorder) = self else { return Ok(()) };
-        if prepared.confidential || of_login(prepared.url.path()) {
+        if prepared.unrecorded || of_login(prepared.url.path()) {
             return Ok(());
         }
         let without_known = |text: &str| {
@@ -245,15 +246,17 @@ impl Replay {
                 left.answers.entry(key).or_default().push_back(answer);
             }
         }
-        let base_url = base_url.ok_or_else(|| {
-            Error::config(format!("{} is no tape: its first line is missing", path.display()))
-        })?;
+        // A recorder that was closed unused leaves an empty file.
+        if base_url.is_none() && !text.is_empty() {
+            let text = format!("{} is not a tape: its first line is missing", path.display());
+            return Err(Error::config(text));
+        }
         Ok(Replay { path: path.to_owned(), base_url, left: Mutex::new(left) })
     }
 
-    /// The service whose traffic was recorded.
-    pub fn base_url(&self) -> &str {
-        &self.base_url
+    /// The service whose traffic was recorded; none if nothing was.
+    pub fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
     }
 
     fn answer(&self, prepared: &Prepared) -> Result<Received> {

@@ -69,7 +69,7 @@ pub fn pager_of<'py>(
     let pages = listing(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
-    PagerBase::open(py, Face::Sync, pages)
+    PagerBase::open(py, Face::Sync, pages, None)
 }
 
 fn borrowed(given: &[(String, Argument)]) -> Vec<(&str, Argument)> {
@@ -97,7 +97,14 @@ impl Source for Bodies {
         })
     }
 
-    fn now_ms(&self, _listing: &Listing) -> i64 {
-        0
+    fn origin(&self) -> &str {
+        ""
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Ok(0) })
     }
 }
