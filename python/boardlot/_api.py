@@ -462,8 +462,8 @@ class Client(_core.ClientBase):
 
         `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
         goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
-        `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are
-        handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+        `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
+        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
 
         >>> client.request("GET", "/api/v1.0/server-time").status
         200
@@ -923,8 +923,8 @@ class AsyncClient(_core.ClientBase):
 
         `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
         goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
-        `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are
-        handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+        `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
+        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
 
         >>> (await client.request("GET", "/api/v1.0/server-time")).status
         200

@@ -30,8 +30,8 @@ use crate::{
     process::runtime,
 };
 
-/// The tokens of a login, kept in a store and refreshed for you: before they run out and on a 401,
-/// once for all threads, tasks and processes that share the store.
+/// The tokens of a login, kept in a store and refreshed for you: before they run out and when the
+/// service rejects one, once for all threads, tasks and processes that share the store.
 ///
 /// `OAuth(client_id, *, store, client_secret=None, base_url=None)`: tokens that an earlier
 /// `boardlot.login` put into the store. They belong to one service: that of the first client which
@@ -105,6 +105,8 @@ impl OAuth {
     }
 
     /// Forgets the tokens and the client's registration: the store holds nothing of it any more.
+    /// Succeeds if there is no such login, and then writes nothing. Raises `StoreError` if the store
+    /// cannot be read or written.
     fn logout(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.clone();
         block(py, async move { core.log_out().await }, |_| Ok(()))
