@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use super::{Prepared, Received};
 use crate::{
     api::{AUTHORIZE, REGISTER, TOKEN},
-    error::{Error, ErrorKind, Result},
+    error::{Delivery, Error, ErrorKind, Result},
 };
 
 /// What stands between the sender and the network.
@@ -366,7 +366,7 @@ impl Answer {
             Answer::Came { status, headers, body } => (status, headers, body),
             Answer::Missing { why, timeout: true } => return Err(ErrorKind::Timeout(why).into()),
             Answer::Missing { why, timeout: false } => {
-                return Err(ErrorKind::Transport { message: why, sent: true }.into());
+                return Err(ErrorKind::Transport { message: why, sent: Delivery::Unknown }.into());
             }
         };
         let mut received = Received::new(body.bytes());
