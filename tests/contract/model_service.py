@@ -1,7 +1,7 @@
 """A small service written by hand from the service document, with a clock of its own.
 
-It shares nothing with boardlot or its sandbox. It holds historical deals up to its own now, and a new
-one happens before each page, so that a list is never still while it is read.
+It shares nothing with boardlot or its sandbox. It holds historical deals up to its own now, and a
+new one happens before each page, so that a list is never still while it is read.
 """
 
 import itertools
@@ -57,7 +57,7 @@ class Model:
         }
 
     def expected(self, start=None, end=None):
-        """The ids that a range holds of the deals of the beginning, as the document's table says."""
+        """The ids of the first deals within a range, by the document's table of start and end."""
         if start is None:
             start = (end or self.now()) - SPAN
         end = end or (start + SPAN)

@@ -14,8 +14,8 @@ BODY = b'{"server_time_ms":"1790000000123"}'
 class Http2:
     """Answers every request with the same body, and counts those that it processed.
 
-    After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores what
-    comes later on it, and closes it once all is answered. `refused(number)` says of a request,
+    After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores
+    what comes later on it, and closes it once all is answered. `refused(number)` says of a request,
     counted from 1, whether its stream is refused.
     """
 
