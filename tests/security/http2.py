@@ -1,17 +1,18 @@
 """An HTTP/2 server over TLS on loopback that ends connections and refuses streams as it is told."""
 
 import socket
-import threading
 
 import h2.config
 import h2.connection
 import h2.errors
 import h2.events
 
+from ..contract.scripted import Scripted
+
 BODY = b'{"server_time_ms":"1790000000123"}'
 
 
-class Http2:
+class Http2(Scripted):
     """Answers every request with the same body, and counts those that it processed.
 
     After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores
@@ -20,35 +21,23 @@ class Http2:
     """
 
     def __init__(self, context, *, streams_each=None, refused=lambda number: False):
+        super().__init__()
         context.set_alpn_protocols(["h2"])
         self._context = context
         self.streams_each, self.refused = streams_each, refused
-        self._lock = threading.Lock()
         self.asked = self.processed = self.connections = 0
 
     def __enter__(self):
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.base_url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__enter__()
+        self.base_url = self.base_url.replace("http:", "https:")
         return self
 
-    def __exit__(self, *_):
-        self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, plain):
+    def _serve(self, connection):
         try:
-            with self._context.wrap_socket(plain, server_side=True) as connection:
+            with self._context.wrap_socket(connection, server_side=True) as encrypted:
                 with self._lock:
                     self.connections += 1
-                self._speak(connection)
+                self._speak(encrypted)
         except OSError:
             pass
 
