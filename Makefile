@@ -67,7 +67,7 @@ soak: $(BIN)/.built
 # Each fuzzer for so many seconds, from the corpus that is kept and into one that is not. libFuzzer and
 # the address sanitizer need a compiler that takes unstable flags: this one, told so.
 FUZZ_SECONDS ?= 60
-FUZZERS := envelopes page token callback key checkpoint
+FUZZERS := envelopes page columns shapes token callback key checkpoint
 
 fuzz: target/tools/bin/cargo-fuzz
 	for fuzzer in $(FUZZERS); do \

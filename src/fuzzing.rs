@@ -1,19 +1,24 @@
 //! What reads untrusted bytes, a function each, for the fuzzers in `fuzz/`: no bytes make it panic,
 //! and where there are two ways to read, both say the same.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+    time::{Duration, Instant},
+};
 
 use ::http::StatusCode;
 use bytes::Bytes;
 use zeroize::Zeroizing;
 
 use crate::{
-    api::{Answer, Argument, ENDPOINTS, Envelope, Field, Schema, endpoint},
+    api::{Answer, Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, Schema, endpoint},
     auth::{Attempt, KeyPair},
     client::listing,
     decode::{
-        ColumnOptions, Columns, InvalidValues, Page, Piece, RowsAt, client_registered, object,
-        open, opened_generally, scanned, server_time, token_answer,
+        Absent, ColumnOptions, Columns, Decimals, InvalidValues, Page, Piece, Raw, RowsAt, Strings,
+        Typed, Value, client_registered, member, members, object, open, opened_generally, scanned,
+        server_time, token_answer, typed,
     },
     error::Result,
     http::Received,
@@ -84,6 +89,129 @@ fn columns(page: Page) {
     if scanned.is_ok() {
         assert_eq!(fast.finish().ok(), slow.finish().ok(), "the same columns");
     }
+}
+
+/// Records of any endpoint as columns, with any options, whole and in parts: all of the same schema
+/// and with every row, in a time that grows with the bytes.
+pub fn columns_of_parts(data: &[u8]) {
+    let Some((endpoint, choice, page)) = chosen(data) else { return };
+    let Some(page) = page else { return };
+    let fields = fields_of(endpoint);
+    let options = ColumnOptions {
+        decimals: match choice % 3 {
+            0 => Decimals::Float64,
+            1 => Decimals::Decimal,
+            _ => Decimals::Text,
+        },
+        strings: match choice / 3 % 3 {
+            0 => Strings::Utf8,
+            1 => Strings::Large,
+            _ => Strings::View,
+        },
+        invalid: InvalidValues::Null,
+    };
+    let key = (choice & 0x40 != 0).then_some("symbol");
+    let rows = page.len();
+    let page = Arc::new(page);
+    let piece = |range| Piece { page: page.clone(), range, key: key.map(Arc::from) };
+    let make = || Columns::new(fields.iter().copied(), key, options);
+    within_budget(data.len(), || {
+        let (mut whole, mut parts) = (make(), vec![make(), make()]);
+        let taken = whole.push_piece(&piece(0..rows));
+        for (part, range) in parts.iter_mut().zip([0..rows / 2, rows / 2..rows]) {
+            assert_eq!(part.push_piece(&piece(range)).is_ok(), taken.is_ok(), "all or none");
+        }
+        let (Ok(whole), Ok((schema, parts))) = (whole.finish(), Columns::finish_parts(parts))
+        else {
+            return;
+        };
+        assert_eq!(whole.schema(), schema, "one schema");
+        assert_eq!(whole.num_rows(), rows, "every row");
+        let names: HashSet<&String> = schema.fields().iter().map(|field| field.name()).collect();
+        assert_eq!(names.len(), schema.fields().len(), "no name twice");
+        // Each field stands in some record, with a quote at either end.
+        assert!(names.len() <= fields.len() + 1 + data.len() / 5, "no more fields than were sent");
+        let mut from = 0;
+        for part in parts {
+            assert_eq!(whole.slice(from, part.num_rows()), part, "the same cells");
+            from += part.num_rows();
+        }
+    });
+}
+
+/// The values of records by every way that makes objects of them: member by member, where the scan
+/// saw them, and as one value. What has the kind of its field in one world has it in the other.
+pub fn shapes(data: &[u8]) {
+    let Some((endpoint, _, Some(page))) = chosen(data) else { return };
+    let fields = fields_of(endpoint);
+    within_budget(data.len(), || {
+        let keys: Option<Vec<String>> = page.keys().map(|keys| keys.map(str::to_owned).collect());
+        for index in 0..page.len() {
+            let Ok(members) = page.row(index) else { continue };
+            let parsed: Vec<Option<Value<'_>>> =
+                members.iter().map(|(_, raw)| Value::parse(raw.get()).ok()).collect();
+            if let (Some(keys), Some(cells)) = (&keys, page.cells(index)) {
+                assert_eq!(keys.len(), members.len(), "a value for each key");
+                let cut = (0..keys.len()).map(|at| Value::parse(cells.get(at)?.json).ok());
+                assert!(cut.eq(parsed.iter().cloned()), "the same values");
+            }
+            let fit = fields.iter().all(|field| {
+                member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+            });
+            let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
+            assert_eq!(columns.push(None, &members).is_ok(), fit, "of its kind in both or none");
+        }
+    });
+}
+
+/// Whether a typed dict takes a value, and all within it.
+fn fits(kind: Kind, json: &str) -> bool {
+    match typed(kind, Raw::new(json)) {
+        Ok(Typed::Object) => {
+            let Kind::Object(fields) = kind else { return false };
+            let Ok(members) = members(json) else { return false };
+            fields.iter().all(|field| {
+                member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+            })
+        }
+        outcome => !matches!(outcome, Err(Absent::Invalid)),
+    }
+}
+
+/// An endpoint with records and a byte of choices, chosen by the first two bytes; the rest are its
+/// records, or an answer of it.
+fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
+    let (choices, rest) = data.split_first_chunk::<2>()?;
+    let [place, choice] = *choices;
+    let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.answer, Answer::Rows(..)));
+    let endpoint = listed.clone().nth(usize::from(place) % listed.by_ref().count().max(1))?;
+    let at = RowsAt::Path(vec!["d".into()]);
+    let body = match choice & 0x80 {
+        0 => [b"{\"s\":\"ok\",\"d\":[", rest, b"]}"].concat(),
+        _ => rest.to_vec(),
+    };
+    let page = open(Envelope::Status, &at, &Received::new(Bytes::from(body))).ok();
+    Some((endpoint, choice, page))
+}
+
+fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
+    match endpoint.answer {
+        Answer::Rows(_, schema) => {
+            schema.records().first().map(|record| record.fields().collect()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the work may cost at most, with the sanitizer and on a busy machine: quadratic work on the
+/// longest inputs is far beyond.
+fn within_budget(bytes: usize, work: impl FnOnce()) {
+    const ONCE: Duration = Duration::from_secs(1);
+    const PER_BYTE: Duration = Duration::from_micros(40);
+    let start = Instant::now();
+    work();
+    let most = ONCE + PER_BYTE * u32::try_from(bytes).unwrap_or(u32::MAX);
+    assert!(start.elapsed() < most, "{bytes} bytes took {:?}", start.elapsed());
 }
 
 /// The answer of the token endpoint.

@@ -6,52 +6,52 @@ Generated from the table of endpoints by `make generate`: change that, not this.
 from __future__ import annotations
 
 from . import _core
+from ._core import (
+    ApiKey,
+    AsyncPager,
+    BearerToken,
+    DateRange,
+    Explanation,
+    OAuth,
+    Pager,
+    Recorder,
+    Records,
+    Replay,
+    RequestEvent,
+    Response,
+    ResponseEvent,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date, datetime
-    from os import PathLike
-    from types import TracebackType
-    from typing import Any, Literal
+    import datetime
+    import os
+    import types
+    import typing
+    from collections import abc
 
     from typing_extensions import Self
 
-    from ._core import (
-        ApiKey,
-        AsyncPager,
-        BearerToken,
-        DateRange,
-        Explanation,
-        OAuth,
-        Pager,
-        Recorder,
-        Records,
-        Replay,
-        RequestEvent,
-        Response,
-        ResponseEvent,
-    )
-    from ._records import (
-        TradingDay,
-        RelatedFuture,
-        HkIpo,
-        UsIpo,
-        CnIpo,
-        SgIpo,
-        MyIpo,
-        Dividend,
-        PlateStock,
-        CryptoOrder,
-        SimOrder,
-        SimPosition,
-        Fill,
-    )
-    from .calendar import IpoCalendar
+    from . import _arguments, _records, calendar
+else:
 
-    Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]
-    Day = str | date
-    Time = str | int | date | datetime
+    class _Module:
+        """A module that is imported when an annotation that names it is evaluated.
+
+        `typing` alone would take longer to import than all of boardlot.
+        """
+
+        def __init__(self, name):
+            self._name = name
+
+        def __getattr__(self, name):
+            return getattr(__import__(self._name, fromlist=[name]), name)
+
+    abc = _Module("collections.abc")
+    datetime, os, types, typing = map(_Module, ("datetime", "os", "types", "typing"))
+    _arguments, _records = _Module("boardlot._arguments"), _Module("boardlot._records")
+    calendar = _Module("boardlot.calendar")
+    Self = _core.ClientBase
 
 
 class Client(_core.ClientBase):
@@ -98,12 +98,12 @@ class Client(_core.ClientBase):
         max_connections: int = 64,
         max_body_bytes: int = 33554432,
         proxy: str | None = None,
-        ca_file: str | PathLike[str] | None = None,
-        headers: Mapping[str, str] | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: Callable[[RequestEvent], object] | None = None,
-        on_response: Callable[[ResponseEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
@@ -116,7 +116,7 @@ class Client(_core.ClientBase):
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        traceback: TracebackType | None,
+        traceback: types.TracebackType | None,
     ) -> None:
         self._close()
 
@@ -124,7 +124,7 @@ class Client(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
-    def server_time(self) -> datetime:
+    def server_time(self) -> datetime.datetime:
         """The service's clock.
 
         Signed requests are refused where the two clocks differ by more than 5 seconds; the client
@@ -142,7 +142,12 @@ class Client(_core.ClientBase):
         """
         return self._server_time()
 
-    def trading_days(self, market: str, start: Day, end: Day) -> Records[TradingDay]:
+    def trading_days(
+        self,
+        market: str,
+        start: _arguments.Day,
+        end: _arguments.Day,
+    ) -> Records[_records.TradingDay]:
         """The trading days of a market between two dates.
 
         The service document does not show the fields of the answer: they are handed on as they
@@ -166,7 +171,7 @@ class Client(_core.ClientBase):
         """
         return self._call("trading_days", [("market", market), ("start", start), ("end", end)])
 
-    def reference_futures(self, symbol: str) -> Records[RelatedFuture]:
+    def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
         Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
@@ -191,10 +196,10 @@ class Client(_core.ClientBase):
 
     def ipo_list(
         self,
-        market: Literal["hk", "us", "cn", "sg", "my"],
+        market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[HkIpo | UsIpo | CnIpo | SgIpo | MyIpo]:
+    ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
         """Subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -218,7 +223,7 @@ class Client(_core.ClientBase):
         """
         return self._call("ipo_list", [("market", market), ("request_type", request_type)])
 
-    def dividends(self, symbol: str) -> Records[Dividend]:
+    def dividends(self, symbol: str) -> Records[_records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
         `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
@@ -248,7 +253,7 @@ class Client(_core.ClientBase):
         *,
         limit: int | None = None,
         resume: str | None = None,
-    ) -> Pager[PlateStock]:
+    ) -> Pager[_records.PlateStock]:
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
@@ -277,7 +282,7 @@ class Client(_core.ClientBase):
         *,
         page_size: int | None = None,
         resume: str | None = None,
-    ) -> Pager[CryptoOrder]:
+    ) -> Pager[_records.CryptoOrder]:
         """The open crypto orders of an account, newest first.
 
         Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
@@ -302,7 +307,7 @@ class Client(_core.ClientBase):
         """
         return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
-    def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
+    def sim_orders(self, acc_id: str | int) -> Records[_records.SimOrder]:
         """Today's simulated-trading orders.
 
         - `acc_id`: Business account id.
@@ -326,7 +331,7 @@ class Client(_core.ClientBase):
         acc_id: str | int,
         *,
         market: int | None = None,
-    ) -> Records[SimPosition]:
+    ) -> Records[_records.SimPosition]:
         """Simulated-trading positions.
 
         The allowed values of `market` are not shown in the service document.
@@ -354,12 +359,12 @@ class Client(_core.ClientBase):
         trd_market: str,
         *,
         code: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
+        start: _arguments.Time | None = None,
+        end: _arguments.Time | None = None,
         page_size: int | None = None,
         windows: int | None = None,
         resume: str | None = None,
-    ) -> Pager[Fill]:
+    ) -> Pager[_records.Fill]:
         """The historical deals of a trading account, latest first.
 
         An open end of the time range is fixed before the first page: without `start` 90 days
@@ -408,12 +413,12 @@ class Client(_core.ClientBase):
     def fetch_many(
         self,
         method: str,
-        keys: Iterable[str | int],
+        keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
-        on_error: Literal["raise", "collect"] = "raise",
+        on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
-    ) -> Records[dict[str, Any]]:
+    ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
@@ -432,10 +437,10 @@ class Client(_core.ClientBase):
 
     def ipo_calendar(
         self,
-        markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[str] = ("hk", "us", "cn", "sg", "my"),
         *,
-        on_error: Literal["raise", "collect"] = "raise",
-    ) -> IpoCalendar:
+        on_error: typing.Literal["raise", "collect"] = "raise",
+    ) -> calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
         One row for each event (opening, closing, ballot, listing and what else a market
@@ -456,8 +461,8 @@ class Client(_core.ClientBase):
         method: str,
         path: str,
         *,
-        query: Query | None = None,
-        body: dict[str, Any] | list[Any] | bytes | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
         """Any request, authorized like the others; the envelope is left to the caller.
@@ -477,12 +482,12 @@ class Client(_core.ClientBase):
         method: str,
         path: str,
         *,
-        paging: Literal["next_key", "page_flag"] | DateRange,
+        paging: typing.Literal["next_key", "page_flag"] | DateRange,
         rows: str,
-        query: Query | None = None,
-        body: dict[str, Any] | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | None = None,
         resume: str | None = None,
-    ) -> Pager[dict[str, Any]]:
+    ) -> Pager[dict[str, typing.Any]]:
         """The pages of any list.
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
@@ -501,8 +506,8 @@ class Client(_core.ClientBase):
         self,
         method: str,
         path: str,
-        query: Query | None = None,
-        body: dict[str, Any] | list[Any] | bytes | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
     ) -> Explanation:
         """What a request would be, signed as of now, without sending it.
 
@@ -561,12 +566,12 @@ class AsyncClient(_core.ClientBase):
         max_connections: int = 64,
         max_body_bytes: int = 33554432,
         proxy: str | None = None,
-        ca_file: str | PathLike[str] | None = None,
-        headers: Mapping[str, str] | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: Callable[[RequestEvent], object] | None = None,
-        on_response: Callable[[ResponseEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
@@ -579,7 +584,7 @@ class AsyncClient(_core.ClientBase):
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        traceback: TracebackType | None,
+        traceback: types.TracebackType | None,
     ) -> None:
         self._close()
 
@@ -587,7 +592,7 @@ class AsyncClient(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
-    async def server_time(self) -> datetime:
+    async def server_time(self) -> datetime.datetime:
         """The service's clock.
 
         Signed requests are refused where the two clocks differ by more than 5 seconds; the client
@@ -605,7 +610,12 @@ class AsyncClient(_core.ClientBase):
         """
         return await self._server_time()
 
-    async def trading_days(self, market: str, start: Day, end: Day) -> Records[TradingDay]:
+    async def trading_days(
+        self,
+        market: str,
+        start: _arguments.Day,
+        end: _arguments.Day,
+    ) -> Records[_records.TradingDay]:
         """The trading days of a market between two dates.
 
         The service document does not show the fields of the answer: they are handed on as they
@@ -629,7 +639,7 @@ class AsyncClient(_core.ClientBase):
         """
         return await self._call("trading_days", [("market", market), ("start", start), ("end", end)])
 
-    async def reference_futures(self, symbol: str) -> Records[RelatedFuture]:
+    async def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
         Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
@@ -654,10 +664,10 @@ class AsyncClient(_core.ClientBase):
 
     async def ipo_list(
         self,
-        market: Literal["hk", "us", "cn", "sg", "my"],
+        market: typing.Literal["hk", "us", "cn", "sg", "my"],
         *,
         request_type: int | None = None,
-    ) -> Records[HkIpo | UsIpo | CnIpo | SgIpo | MyIpo]:
+    ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
         """Subscribable and upcoming IPOs of a market, without historical ones.
 
         The data depends on the user's primary broker: without one for the market the list may be
@@ -681,7 +691,7 @@ class AsyncClient(_core.ClientBase):
         """
         return await self._call("ipo_list", [("market", market), ("request_type", request_type)])
 
-    async def dividends(self, symbol: str) -> Records[Dividend]:
+    async def dividends(self, symbol: str) -> Records[_records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
         `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
@@ -711,7 +721,7 @@ class AsyncClient(_core.ClientBase):
         *,
         limit: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[PlateStock]:
+    ) -> AsyncPager[_records.PlateStock]:
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
@@ -740,7 +750,7 @@ class AsyncClient(_core.ClientBase):
         *,
         page_size: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[CryptoOrder]:
+    ) -> AsyncPager[_records.CryptoOrder]:
         """The open crypto orders of an account, newest first.
 
         Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown in the
@@ -765,7 +775,7 @@ class AsyncClient(_core.ClientBase):
         """
         return self._pages("crypto_orders", [("acc_id", acc_id), ("page_size", page_size)], None, resume)
 
-    async def sim_orders(self, acc_id: str | int) -> Records[SimOrder]:
+    async def sim_orders(self, acc_id: str | int) -> Records[_records.SimOrder]:
         """Today's simulated-trading orders.
 
         - `acc_id`: Business account id.
@@ -789,7 +799,7 @@ class AsyncClient(_core.ClientBase):
         acc_id: str | int,
         *,
         market: int | None = None,
-    ) -> Records[SimPosition]:
+    ) -> Records[_records.SimPosition]:
         """Simulated-trading positions.
 
         The allowed values of `market` are not shown in the service document.
@@ -817,12 +827,12 @@ class AsyncClient(_core.ClientBase):
         trd_market: str,
         *,
         code: str | None = None,
-        start: Time | None = None,
-        end: Time | None = None,
+        start: _arguments.Time | None = None,
+        end: _arguments.Time | None = None,
         page_size: int | None = None,
         windows: int | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[Fill]:
+    ) -> AsyncPager[_records.Fill]:
         """The historical deals of a trading account, latest first.
 
         An open end of the time range is fixed before the first page: without `start` 90 days
@@ -871,12 +881,12 @@ class AsyncClient(_core.ClientBase):
     async def fetch_many(
         self,
         method: str,
-        keys: Iterable[str | int],
+        keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
-        on_error: Literal["raise", "collect"] = "raise",
+        on_error: typing.Literal["raise", "collect"] = "raise",
         progress: bool = False,
-    ) -> Records[dict[str, Any]]:
+    ) -> Records[dict[str, typing.Any]]:
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
@@ -895,10 +905,10 @@ class AsyncClient(_core.ClientBase):
 
     async def ipo_calendar(
         self,
-        markets: Iterable[str] = ("hk", "us", "cn", "sg", "my"),
+        markets: abc.Iterable[str] = ("hk", "us", "cn", "sg", "my"),
         *,
-        on_error: Literal["raise", "collect"] = "raise",
-    ) -> IpoCalendar:
+        on_error: typing.Literal["raise", "collect"] = "raise",
+    ) -> calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
         One row for each event (opening, closing, ballot, listing and what else a market
@@ -919,8 +929,8 @@ class AsyncClient(_core.ClientBase):
         method: str,
         path: str,
         *,
-        query: Query | None = None,
-        body: dict[str, Any] | list[Any] | bytes | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
         """Any request, authorized like the others; the envelope is left to the caller.
@@ -940,12 +950,12 @@ class AsyncClient(_core.ClientBase):
         method: str,
         path: str,
         *,
-        paging: Literal["next_key", "page_flag"] | DateRange,
+        paging: typing.Literal["next_key", "page_flag"] | DateRange,
         rows: str,
-        query: Query | None = None,
-        body: dict[str, Any] | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | None = None,
         resume: str | None = None,
-    ) -> AsyncPager[dict[str, Any]]:
+    ) -> AsyncPager[dict[str, typing.Any]]:
         """The pages of any list.
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
@@ -964,8 +974,8 @@ class AsyncClient(_core.ClientBase):
         self,
         method: str,
         path: str,
-        query: Query | None = None,
-        body: dict[str, Any] | list[Any] | bytes | None = None,
+        query: _arguments.Query | None = None,
+        body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
     ) -> Explanation:
         """What a request would be, signed as of now, without sending it.
 

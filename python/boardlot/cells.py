@@ -33,6 +33,8 @@ TITLE_CAP = 500
 EMOJI_STYLE = "\N{VARIATION SELECTOR-16}"
 # Vowels and finals of Korean, which are drawn into the syllable that their initial began.
 JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
+# No more of a text is looked at.
+LONGEST = 2 * TITLE_CAP
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
@@ -58,15 +60,27 @@ class Column(NamedTuple):
         return clean(f"{self.kind}{unit}{doc}")
 
 
-def columns_of(records: object, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """The declared columns, then the unknown fields of the rows shown."""
+def columns_of(
+    records: object, rows: Sequence[Mapping[str, Any]], most: int | None = None
+) -> tuple[list[Column], int]:
+    """The declared columns, then the unknown fields of the rows shown.
+
+    Args:
+        records: `Records`, or any sequence of dicts.
+        rows: The rows shown.
+        most: How many unknown fields become columns; `None` for all.
+
+    Returns:
+        The columns, and the number of unknown fields that are not among them.
+    """
     columns = [
         Column(field.name, field.kind, field.unit or "", field.doc or "")
         for field in getattr(records, "schema", None) or ()
     ]
     known = {column.name for column in columns}
-    unknown = dict.fromkeys(key for row in rows for key in row if key not in known)
-    return columns + [undeclared(name, rows) for name in unknown]
+    unknown = list(dict.fromkeys(key for row in rows for key in row if key not in known))
+    shown = unknown[:most]
+    return columns + [undeclared(name, rows) for name in shown], len(unknown) - len(shown)
 
 
 def undeclared(name: str, rows: Sequence[Mapping[str, Any]]) -> Column:
@@ -142,13 +156,24 @@ def _shown(value: object) -> str:
     if value is None:
         return NULL
     if isinstance(value, (dict, list, tuple)):
-        value = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        value = _json(value)
     return clean(str(value))
+
+
+def _json(value: object) -> str:
+    """The JSON of a value, no more of it than is ever shown."""
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+    text = ""
+    for part in encoder.iterencode(value):
+        text += part[:LONGEST]
+        if len(text) >= LONGEST:
+            break
+    return text
 
 
 def clean(value: str) -> str:
     """The beginning of the text, as `escaped` has it."""
-    return escaped(value[: TITLE_CAP * 2])
+    return escaped(value[:LONGEST])
 
 
 def escaped(value: str, kept: str = "") -> str:

@@ -35,6 +35,8 @@ PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
 # where even that is not enough and columns are left out.
 NARROWEST, COMFORTABLE = 16, 24
 HTML_CAP = 60
+# No more fields that are not declared are laid out, and in a notebook shown.
+MOST_UNDECLARED = 500
 
 _DIM = "opacity:.65;font-weight:normal;font-size:85%"
 _LINE = "rgba(128,128,128,.45)"
@@ -65,7 +67,7 @@ def text(
     Returns:
         Lines joined by line feeds, with none at the end.
     """
-    grid = _Grid.of(records, max_rows, columns)
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
     width = width or shutil.get_terminal_size().columns
     if not grid.columns:
         return "\n".join(wrapped(grid.summary(0), width))
@@ -124,8 +126,12 @@ class Layout:
             favourites: Names of the columns to show where not all of them fit, the most
                 important first.
         """
-        grid = _Grid.of(records, len(records), columns)
-        return cls(grid.columns, grid.rows, width, favourites) if grid.columns else None
+        grid = _Grid.of(records, len(records), columns, MOST_UNDECLARED if width else None)
+        if not grid.columns:
+            return None
+        layout = cls(grid.columns, grid.rows, width, favourites)
+        layout.hidden += grid.left_out
+        return layout
 
     def heading(self) -> list[str]:
         """The names, the units where there are any, and a rule."""
@@ -162,7 +168,7 @@ def html(
     The title of a header cell tells kind, unit and meaning of the field, the title of a cell that
     is cut its whole text. `max_rows` and `columns` are those of `text`.
     """
-    grid = _Grid.of(records, max_rows, columns)
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
     heads, cells = [], []
     for column in grid.columns:
         align = f"text-align:{'right' if column.numeric else 'left'}"
@@ -195,6 +201,8 @@ class _Grid(NamedTuple):
     rows: list[Mapping[str, Any]]
     head: int
     total: int
+    # How many fields are no columns.
+    left_out: int
 
     @classmethod
     def of(
@@ -202,6 +210,7 @@ class _Grid(NamedTuple):
         records: Sequence[Mapping[str, Any]],
         max_rows: int,
         names: Sequence[str] | None,
+        most: int | None,
     ) -> _Grid:
         count = len(records)
         if count <= max_rows:
@@ -210,11 +219,11 @@ class _Grid(NamedTuple):
             head, tail = max_rows - max_rows // 2, max_rows // 2
             rows = list(records[:head])
             rows += list(records[count - tail :])
-        columns = columns_of(records, rows)
+        columns, left_out = columns_of(records, rows, most if names is None else None)
         if names is not None:
             known = {column.name: column for column in columns}
             columns = [known.get(name) or undeclared(name, rows) for name in names]
-        return cls(columns, rows, head, count)
+        return cls(columns, rows, head, count, left_out)
 
     @property
     def skipped(self) -> int:
@@ -222,7 +231,9 @@ class _Grid(NamedTuple):
 
     def summary(self, hidden: int) -> str:
         rows = f"{self.total:,} row{'' if self.total == 1 else 's'}"
-        columns = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        hidden += self.left_out
+        number = len(self.columns) + self.left_out
+        columns = f"{number} column{'' if number == 1 else 's'}"
         return f"{rows} × {columns}" + (f", {hidden} of them not shown" if hidden else "")
 
 

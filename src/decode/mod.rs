@@ -27,6 +27,8 @@ pub use envelope::{object, open, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
 pub use envelope::{opened_generally, scanned};
 pub use grid::Cells;
+#[cfg(feature = "fuzzing")]
+pub use json::member;
 pub use json::{Members, Value, members};
 pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, token_answer};

@@ -7,7 +7,7 @@ use boardlot::{
     pages::WINDOWS_MAX,
 };
 
-use super::{python_records::records, wrapped};
+use super::wrapped;
 
 /// Which of the two classes is written.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,13 +46,13 @@ const COMMON: &[Common] = &[
         name: "fetch_many",
         parameters: &[
             "method: str",
-            "keys: Iterable[str | int]",
+            "keys: abc.Iterable[str | int]",
             "*",
             "concurrency: int = 8",
-            "on_error: Literal[\"raise\", \"collect\"] = \"raise\"",
+            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
             "progress: bool = False",
         ],
-        returns: Returns::Value("Records[dict[str, Any]]"),
+        returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method with exactly one required argument, such as\n\
               `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
@@ -71,11 +71,11 @@ const COMMON: &[Common] = &[
     Common {
         name: "ipo_calendar",
         parameters: &[
-            "markets: Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
+            "markets: abc.Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
             "*",
-            "on_error: Literal[\"raise\", \"collect\"] = \"raise\"",
+            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
         ],
-        returns: Returns::Value("IpoCalendar"),
+        returns: Returns::Value("calendar.IpoCalendar"),
         doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
               One row for each event (opening, closing, ballot, listing and what else a market\n\
               tells) with its date, currency and the columns that the markets have in common; see\n\
@@ -92,8 +92,8 @@ const COMMON: &[Common] = &[
             "method: str",
             "path: str",
             "*",
-            "query: Query | None = None",
-            "body: dict[str, Any] | list[Any] | bytes | None = None",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
             "headers: dict[str, str] | None = None",
         ],
         returns: Returns::Value("Response"),
@@ -111,13 +111,13 @@ const COMMON: &[Common] = &[
             "method: str",
             "path: str",
             "*",
-            "paging: Literal[\"next_key\", \"page_flag\"] | DateRange",
+            "paging: typing.Literal[\"next_key\", \"page_flag\"] | DateRange",
             "rows: str",
-            "query: Query | None = None",
-            "body: dict[str, Any] | None = None",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | None = None",
             "resume: str | None = None",
         ],
-        returns: Returns::Pager("dict[str, Any]"),
+        returns: Returns::Pager("dict[str, typing.Any]"),
         doc: "The pages of any list.\n\n\
               `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
               backward by moving the end of a range of dates (service document, section 2.4).\n\
@@ -137,8 +137,8 @@ const COMMON: &[Common] = &[
         parameters: &[
             "method: str",
             "path: str",
-            "query: Query | None = None",
-            "body: dict[str, Any] | list[Any] | bytes | None = None",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
         ],
         returns: Returns::Plain("Explanation"),
         doc: "What a request would be, signed as of now, without sending it.\n\n\
@@ -155,30 +155,38 @@ const COMMON: &[Common] = &[
 ];
 
 pub fn text() -> String {
-    let names: Vec<&str> = records().iter().map(|record| record.name).collect();
-    let mut out = format!(
+    let mut out = String::from(
         "\"\"\"`Client` and `AsyncClient`: a method for each endpoint of the service.\n\n\
          Generated from the table of endpoints by `make generate`: change that, not this.\n\
          \"\"\"\n\n\
          from __future__ import annotations\n\n\
-         from . import _core\n\n\
+         from . import _core\n\
+         from ._core import (\n    ApiKey,\n    AsyncPager,\n    BearerToken,\n    \
+             DateRange,\n    Explanation,\n    OAuth,\n    Pager,\n    Recorder,\n    Records,\n    \
+             Replay,\n    RequestEvent,\n    Response,\n    ResponseEvent,\n)\n\n\
          TYPE_CHECKING = False\n\
          if TYPE_CHECKING:\n    \
-             from collections.abc import Callable, Iterable, Mapping, Sequence\n    \
-             from datetime import date, datetime\n    \
-             from os import PathLike\n    \
-             from types import TracebackType\n    \
-             from typing import Any, Literal\n\n    \
+             import datetime\n    \
+             import os\n    \
+             import types\n    \
+             import typing\n    \
+             from collections import abc\n\n    \
              from typing_extensions import Self\n\n    \
-             from ._core import (\n        ApiKey,\n        AsyncPager,\n        BearerToken,\n        \
-             DateRange,\n        Explanation,\n        OAuth,\n        Pager,\n        Recorder,\n        Records,\n        Replay,\n        RequestEvent,\n        Response,\n        \
-             ResponseEvent,\n    )\n    \
-             from ._records import (\n        {},\n    )\n    \
-             from .calendar import IpoCalendar\n\n    \
-             Query = Mapping[str, str | int | float] | Sequence[tuple[str, str | int | float]]\n    \
-             Day = str | date\n    \
-             Time = str | int | date | datetime\n",
-        names.join(",\n        ")
+             from . import _arguments, _records, calendar\n\
+         else:\n\n    \
+             class _Module:\n        \
+                 \"\"\"A module that is imported when an annotation that names it is evaluated.\n\n        \
+                 `typing` alone would take longer to import than all of boardlot.\n        \
+                 \"\"\"\n\n        \
+                 def __init__(self, name):\n            \
+                     self._name = name\n\n        \
+                 def __getattr__(self, name):\n            \
+                     return getattr(__import__(self._name, fromlist=[name]), name)\n\n    \
+             abc = _Module(\"collections.abc\")\n    \
+             datetime, os, types, typing = map(_Module, (\"datetime\", \"os\", \"types\", \"typing\"))\n    \
+             _arguments, _records = _Module(\"boardlot._arguments\"), _Module(\"boardlot._records\")\n    \
+             calendar = _Module(\"boardlot.calendar\")\n    \
+             Self = _core.ClientBase\n",
     );
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
@@ -264,22 +272,22 @@ fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
         ("proxy", "str | None", none(), "a proxy URL; the environment's proxies are not used"),
         (
             "ca_file",
-            "str | PathLike[str] | None",
+            "str | os.PathLike[str] | None",
             none(),
             "a PEM bundle that is trusted besides the system's",
         ),
-        ("headers", "Mapping[str, str] | None", none(), "sent with every request"),
+        ("headers", "abc.Mapping[str, str] | None", none(), "sent with every request"),
         ("ws_quote_url", "str | None", none(), "the quote WebSocket address, checked and kept"),
         ("ws_trade_url", "str | None", none(), "the trade WebSocket address, checked and kept"),
         (
             "on_request",
-            "Callable[[RequestEvent], object] | None",
+            "abc.Callable[[RequestEvent], object] | None",
             none(),
             "called before each request is sent, with its method, path and attempt",
         ),
         (
             "on_response",
-            "Callable[[ResponseEvent], object] | None",
+            "abc.Callable[[ResponseEvent], object] | None",
             none(),
             "called after each request, with its status and duration besides",
         ),
@@ -321,7 +329,7 @@ fn context(face: Face) -> String {
     format!(
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
-         error: BaseException | None,\n        traceback: TracebackType | None,\n    ) -> None:\n        \
+         error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
          \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n"
@@ -332,14 +340,15 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     let paged = endpoint.paging.is_some();
     let is_async = face == Face::Async && !paged;
     let record = match endpoint.answer {
-        Answer::Rows(_, Schema::One(record)) => record.name.to_owned(),
-        Answer::Rows(_, Schema::By(_, records)) => {
-            records.iter().map(|(_, record)| record.name).collect::<Vec<_>>().join(" | ")
+        Answer::Rows(_, schema) => {
+            let names =
+                schema.records().into_iter().map(|record| format!("_records.{}", record.name));
+            names.collect::<Vec<_>>().join(" | ")
         }
         _ => String::new(),
     };
     let returns = match (endpoint.answer, paged, face) {
-        (Answer::ServerTime(_), ..) => "datetime".to_owned(),
+        (Answer::ServerTime(_), ..) => "datetime.datetime".to_owned(),
         (_, true, Face::Sync) => format!("Pager[{record}]"),
         (_, true, Face::Async) => format!("AsyncPager[{record}]"),
         (_, false, _) => format!("Records[{record}]"),
@@ -425,11 +434,11 @@ fn annotation(parameter: &Parameter) -> String {
         | ParameterKind::PlateCode
         | ParameterKind::Text
         | ParameterKind::Secret => "str".to_owned(),
-        ParameterKind::OneOf(words) => format!("Literal[\"{}\"]", words.join("\", \"")),
+        ParameterKind::OneOf(words) => format!("typing.Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
-        ParameterKind::Date => "Day".to_owned(),
-        ParameterKind::Micros => "Time".to_owned(),
+        ParameterKind::Date => "_arguments.Day".to_owned(),
+        ParameterKind::Micros => "_arguments.Time".to_owned(),
         ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }

@@ -1,0 +1,265 @@
+"""What a declared kind accepts, the same in typed dicts and in columns, whatever a service sends."""
+
+import itertools
+import json
+import math
+from datetime import date, datetime, timezone
+from decimal import Decimal
+
+import boardlot as bl
+import polars as pl
+import pytest
+from boardlot import _core, _records
+
+from .scripted import Scripted, answer
+from .support import client_of
+
+# Of each kind a field, with what reads the records that have it.
+FILLS = ("fills_history", [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)])
+IPOS = ("ipo_list", [("market", "hk")])
+ORDERS = ("crypto_orders", [("acc_id", "1")])
+FIELDS = {
+    "text": (IPOS, "name"),
+    "integer": (FILLS, "counter_broker_id"),
+    "number": (IPOS, "ipo_price_min"),
+    "flag": (IPOS, "is_apply_started"),
+    "decimal": (FILLS, "price"),
+    "timestamp": (FILLS, "updated_time"),
+    "millis": (IPOS, "apply_start_timestamp"),
+    "date": (IPOS, "list_time"),
+    "object": (ORDERS, "symbol_pair"),
+}
+TIME = 1_780_000_000_123_456
+
+VALUES = [
+    *("null", "true", "false", "0", "-0", "1", "-1", "5", "1.0", "0.5", "6.5e4", "1E-8", "1e400"),
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "9" * 5000),
+    *("253402300799", "253402300799999", "253402300800000", "253402300799999999"),
+    *("253402300800000000", "-62135596800000000", "-62135596800000001", str(TIME)),
+    *("[]", "{}", "[1]", '{"a":1}', '{"base":5,"quote":"USD","more":[1]}', '{"base":{}}'),
+]
+TEXTS = [
+    *("", "--", "-", " ", "a", "HK.00700", "\u817e\u8baf", "0", "00", "-0", "1", "+1", "-1", "007"),
+    *("12.5", "1.", ".5", ".", "1e5", "1E-8", "6.5e4", "1e400", "1e99999999999", "1e-12345", "e5"),
+    *("NaN", "nan", "Infinity", "-inf", "1_0", " 1 ", "1 ", "\u0661\u0662", "0x10", "1,5", "true"),
+    *("2024-05-17", "2024/05/17", "2024/05-17", "2024-02-30", "0000-00-00", "0000-01-01"),
+    *("2024-05-17 00:00:00", "2024/05/17 08:30", "2024-05-17T23:59:59.999999Z", "2024-05-17T"),
+    *("2024-05-17T09:30:00+08:00", "2024-05-17 09:30:00.5 +0800", "2024-05-17 24:00:00"),
+    *("20240517", "17-05-2024", "2024-5-7", "2024-W20-5", "2024-05-17x", "\u0662024-05-17"),
+    *("253402300799999999", "253402300800000000", "9223372036854775808", str(TIME)),
+]
+KINDS = list(FIELDS)
+
+
+def body(rows, more=""):
+    """An answer with these rows for all three endpoints."""
+    rows = "[" + ",".join(rows) + "]"
+    data = f'{{"list":{rows}}}' if more == "ipo_list" else f'{{"orders":{rows}}}'
+    if more == "fills_history":
+        inner = f'"order_fills":{rows},"page_flag":"","completed":true'
+        return f'{{"s":"ok","d":{{{inner}}}}}'.encode()
+    return f'{{"ret_code":0,"code":0,"data":{data}}}'.encode()
+
+
+def records(kind, values):
+    (endpoint, arguments), field = FIELDS[kind]
+    rows = [f'{{"{field}":{value}}}' for value in values]
+    return _core._reader_of(endpoint, arguments)(body(rows, endpoint)), field
+
+
+def outcome(read):
+    """The value that is read, or the error that it is."""
+    try:
+        return read()
+    except bl.ProtocolError as error:
+        return error
+
+
+def both(kind, value, **options):
+    result, field = records(kind, [value])
+    return (
+        outcome(lambda: result.to_dicts(typed=True)[0][field]),
+        outcome(lambda: result.to_arrow(**options)[field][0].as_py()),
+        field,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", VALUES + [json.dumps(text) for text in TEXTS])
+def test_typed_dicts_and_columns_take_the_same_values_and_make_the_same_of_them(kind, value):
+    typed, column, field = both(kind, value)
+    assert isinstance(typed, bl.ProtocolError) == isinstance(column, bl.ProtocolError), (
+        typed,
+        column,
+    )
+    if isinstance(typed, bl.ProtocolError):
+        assert f"{field} of record 0 is" in str(typed) and str(typed) == str(column)
+        return
+    if kind == "object" and typed is not None:
+        # An Arrow struct has every member, a dict those that were sent.
+        typed = {"base": None, "quote": None, **typed}
+        column = {name: column.get(name) for name in typed}
+        typed = {k: json.dumps(v) if isinstance(v, list) else v for k, v in typed.items()}
+    if isinstance(typed, Decimal):
+        typed = float(typed)
+    assert typed == column and type(typed) is type(column)
+    loose = records(kind, [value])[0].to_arrow(invalid="null")
+    assert loose[field][0].as_py() == records(kind, [value])[0].to_arrow()[field][0].as_py()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("integer", '"42"', 42),
+        ("number", '"12.5"', 12.5),
+        ("text", "5", "5"),
+        ("text", "12345678901234567890123", "12345678901234567890123"),
+        ("decimal", "6.5e4", 65000.0),
+        ("date", '"2024-05-17 00:00:00"', date(2024, 5, 17)),
+        ("date", '"2024/05/17T23:30:00.250+08:00"', date(2024, 5, 17)),
+        ("date", '"--"', None),
+        ("timestamp", '"0"', None),
+        ("timestamp", f'"{TIME}"', datetime(2026, 5, 28, 20, 26, 40, 123456, timezone.utc)),
+        ("integer", '""', None),
+    ],
+)
+def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
+    typed, column, _ = both(kind, value)
+    assert column == expected and typed == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(kind, f'"{text}"') for kind in ("integer", "number", "decimal")
+     for text in ("NaN", "Infinity", "1_0", " 1 ", "\u0661")]
+    + [("integer", "true"), ("integer", "1.5"), ("flag", "1"), ("flag", '"true"'), ("date", "20240517")]
+    + [("timestamp", "253402300800000000"), ("millis", "253402300800000"), ("millis", str(2**63 - 1))]
+    + [("object", "5"), ("integer", "9" * 5000), ("number", "1e400")],
+)  # fmt: skip
+def test_what_is_not_of_the_kind_is_refused_with_record_and_field(kind, value):
+    result, field = records(kind, ["null", value])
+    reads = [
+        lambda: result.to_dicts(typed=True),
+        result.to_arrow,
+        result.to_pandas,
+        result.to_polars,
+        lambda: result.to_arrow(decimals="decimal"),
+    ]
+    for read in reads:
+        with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
+            read()
+    assert result.to_arrow(invalid="null")[field].null_count == 2
+
+
+def test_times_to_the_end_of_the_year_9999_can_be_shown_and_later_ones_are_refused():
+    last = 253_402_300_799_999_999
+    result, field = records("timestamp", [str(last), "-62135596800000000"])
+    pandas, polars = result.to_pandas()[[field]], result.to_polars().select(field)
+    assert "9999-12-31" in str(pandas) and "9999-12-31" in str(polars)
+    assert result.to_dicts(typed=True)[0][field] == datetime(
+        9999, 12, 31, 23, 59, 59, 999999, timezone.utc
+    )
+    assert result.to_dicts(typed=True)[1][field].year == 1
+    loose, _ = records("timestamp", [str(last + 1)])
+    assert loose.to_pandas(invalid="null")[field].isna().all()
+
+
+def test_decimals_of_any_scale_and_exponent_are_exact():
+    sent = ['"1E-8"', "6.5e4", '"12345678901234567890.123456789012345678"', "-0.10", '"1e19"', '""']
+    exact = [Decimal(json.loads(value, parse_float=str, parse_int=str) or 0) for value in sent]
+    result, field = records("decimal", sent)
+    for column in (
+        result.to_arrow(decimals="decimal")[field].to_pylist(),
+        result.to_polars(decimals="decimal")[field].to_list(),
+        list(result.to_pandas(decimals="decimal")[field]),
+        [row[field] for row in result.to_dicts(typed=True)],
+    ):
+        assert column[:5] == exact[:5] and column[5] is None
+    rounded = result.to_arrow()[field].to_pylist()
+    assert all(map(math.isclose, rounded[:5], map(float, exact[:5])))
+    for fine in ('"1e-19"', '"1e20"'):
+        with pytest.raises(bl.ProtocolError, match="price of record 0 is"):
+            records("decimal", [fine])[0].to_arrow(decimals="decimal")
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "-" + "9" * 5000, "[1,{}]".format("9" * 5000)])
+@pytest.mark.parametrize("field", ["counter_broker_id", "of_no_schema"])
+def test_an_integer_that_python_does_not_read_is_an_error_with_record_and_field(field, value):
+    rows = [f'{{"{field}":1}}', f'{{"{field}":{value}}}']
+    result = _core._reader_of(*FILLS)(body(rows, "fills_history"))
+    assert result[0] == {field: 1}
+    for read in (lambda: result[1], lambda: list(result), result.to_dicts):
+        with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is an integer of 5000"):
+            read()
+    with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
+        result.to_dicts(typed=True)
+    if field == "of_no_schema":
+        assert result.to_arrow()[field].to_pylist() == ["1", value]
+    else:
+        with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is"):
+            result.to_arrow()
+
+
+def dividends(*rows):
+    def serve(received):
+        symbol = received.path.split("/")[4]
+        data = {"dividend_list": [{**row, "statement": symbol} for row in rows]}
+        return answer({"ret_code": 0, "ret_msg": "success", "data": data})
+
+    return serve
+
+
+def test_a_field_named_like_the_key_column_is_renamed_and_the_key_wins():
+    rows = [
+        {"symbol": "theirs", "symbol_": 1, "symbols": True},
+        {"symbol_": 2},
+        {"symbol": "last", "symbol__": 3.5},
+    ]
+    with Scripted(dividends(*rows)) as server, client_of(server) as client:
+        records = client.fetch_many("dividends", ["HK.1", "HK.2"])
+        alone = client.dividends("HK.1")
+    expected = [
+        {"symbol": key, "symbol_": "theirs", "symbol__": 1, "symbols": True, "statement": key}
+        if place == 0
+        else {"symbol": key, "symbol__": 2, "statement": key}
+        if place == 1
+        else {"symbol": key, "symbol_": "last", "symbol___": 3.5, "statement": key}
+        for key, place in itertools.product(["HK.1", "HK.2"], range(3))
+    ]
+    assert records == expected and list(records) == expected
+    assert [records[place] for place in range(6)] == expected
+    assert records.to_dicts(typed=True) == expected
+    assert alone[0]["symbol"] == "theirs", "one key has no column of its own"
+    declared = [field.name for field in records.schema]
+    for frame in (records.to_arrow().to_pylist(), records.to_polars().to_dicts()):
+        assert list(frame[0])[: len(declared)] == declared
+        for row, wanted in zip(frame, expected, strict=True):
+            assert {k: v for k, v in row.items() if v is not None} == wanted
+    pandas = records.to_pandas()
+    assert pandas.columns.is_unique and list(pandas["symbol"]) == [row["symbol"] for row in expected]
+
+
+def test_no_keys_of_an_endpoint_with_several_schemas_have_every_column_of_each():
+    with Scripted(dividends()) as server, client_of(server) as client:
+        empty = client.fetch_many("ipo_list", [])
+        assert server.received == []
+    names = [field.name for field in empty.schema]
+    assert names[0] == "market" and len(names) == len(set(names))
+    for record in (_records.HkIpo, _records.UsIpo, _records.MyIpo):
+        assert set(record.__annotations__) <= set(names)
+    assert empty == [] and list(empty.to_arrow().column_names) == names
+    assert empty.to_polars().schema["list_time"] == pl.Date
+
+
+def test_members_of_an_object_that_the_document_does_not_name_are_in_the_columns_too():
+    pairs = [{"base": "BTC", "quote": "USD", "step": "0.1"}, None, {"base": "ETH", "tick": 5}, {}]
+    rows = [json.dumps({"symbol_pair": pair}) for pair in pairs]
+    result = _core._reader_of(*ORDERS)(body(rows, "crypto_orders"))
+    assert [row["symbol_pair"] for row in result] == pairs
+    column = result.to_arrow()["symbol_pair"]
+    assert [field.name for field in column.type][-2:] == ["step", "tick"]
+    for pair, got in zip(pairs, column.to_pylist(), strict=True):
+        wanted = pair and {**dict.fromkeys(got), **pair}
+        assert got == wanted if pair else got is None or not any(got.values())
+    assert result.to_polars()["symbol_pair"].struct.field("tick").to_list() == [None, None, 5, None]
+    assert [row["symbol_pair"] for row in result.to_dicts(typed=True)] == pairs

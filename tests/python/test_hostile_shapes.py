@@ -1,0 +1,235 @@
+"""Answers of hostile shapes: the work grows with their bytes and no faster, and Ctrl-C ends it.
+
+Growth is compared and not time, since these tests run on builds and machines of any speed. With
+`-m slow` on a release build, each reading is held against the standard library's besides.
+"""
+
+import inspect
+import json
+import subprocess
+import sys
+import time
+import typing
+
+import boardlot as bl
+import pytest
+from boardlot import _core, errors
+
+READ = ("sim_orders", [("acc_id", "1")])
+
+
+def body(rows, **beside):
+    answer = {"ret_code": 0, "data": {"orders": rows, **beside}}
+    return json.dumps(answer, separators=(",", ":")).encode()
+
+
+def nested(inner, levels, mark):
+    """Objects in each other, with a member behind the inner one that has another name each time."""
+    for level in range(levels):
+        inner = {"inner": inner, mark: level}
+    return inner
+
+
+def two_wide(size):
+    each = size // 30
+    return body([{f"{mark}{n}": n for n in range(each)} for mark in "ab"])
+
+
+def other_keys_each(size):
+    each = int((size / 12) ** 0.5)
+    return body([{f"k{row}_{n}": n for n in range(each)} for row in range(each)])
+
+
+def two_shapes(size):
+    return body([{f"{'ab'[row % 2]}{n}": n for n in range(100)} for row in range(size // 780)])
+
+
+def doubled(size):
+    row = "{" + ",".join(['"a":1'] * (size // 24)) + "}"
+    return b'{"ret_code":0,"data":{"orders":[' + ",".join([row] * 4).encode() + b"]}}"
+
+
+def deep(size):
+    rows = [nested(list(range(size // 80)), 50, f"m{row % 2}") for row in range(12)]
+    return body(rows)
+
+
+def deep_lists(size):
+    inner = json.dumps(list(range(size // 8)))
+    text = "[" * 50 + inner + "]" * 50
+    return b'{"ret_code":0,"data":{"orders":[{"x":' + text.encode() + b"}]}}"
+
+
+def escapes(size):
+    return body([{"code": '\n"\\\u4e2d' * (size // 24)}] * 2)
+
+
+def beside(size):
+    return body([{}], **{f"m{n}": nested([n], 20, "m") for n in range(size // 400)})
+
+
+def tiny(size):
+    return body([{}] * (size // 3))
+
+
+def many_pages(size):
+    """What every second record of a sequence is: a piece each."""
+    return body([{"code": str(n), "price": "1.5"} for n in range(size // 30)])
+
+
+SHAPES = [
+    two_wide, other_keys_each, two_shapes, doubled, deep, deep_lists, escapes, beside, tiny,
+    many_pages,
+]  # fmt: skip
+
+
+def columns(records):
+    try:
+        return records._arrow("float64", "raise", "utf8")
+    except errors.ProtocolError as error:
+        # Of so many fields with a value each there is no table; that is found out early.
+        assert "too sparse for columns" in str(error)
+
+
+READINGS = {
+    "dicts": lambda records: records.to_dicts(),
+    "typed dicts": lambda records: records.to_dicts(typed=True),
+    "every second": lambda records: records[::2].to_dicts(),
+    "columns": columns,
+    "text": repr,
+    "html": lambda records: records._repr_html_(),
+    "meta": lambda records: (records.meta, records.schema),
+}
+
+
+def seconds(work, times=3):
+    best = float("inf")
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def readings(text):
+    """The seconds of each reading of an answer."""
+    records = _core._reader_of(*READ)(text)
+    took = {"answer": seconds(lambda: _core._reader_of(*READ)(text))}
+    for name, read in READINGS.items():
+        took[name] = seconds(lambda read=read: read(records))
+    return took
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
+    small, large = shape(200_000), shape(800_000)
+    growth = len(large) / len(small)
+    before, after = readings(small), readings(large)
+    for name, took in after.items():
+        # Quadratic work would be 16 times as long; 20 ms are noise.
+        assert took <= 2.5 * growth * before[name] + 0.02, f"{name}: {before[name]} -> {took}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_reading_takes_much_longer_than_the_standard_library_takes(shape):
+    text = shape(4_000_000)
+    ours = readings(text)
+    # A dict of columns is the least that a table can be made of.
+    theirs = seconds(lambda: table(json.loads(text)["data"]["orders"]))
+    slow = {name: took for name, took in ours.items() if took > 5 * theirs + 0.02}
+    assert not slow, f"{slow}, while the standard library takes {theirs}"
+
+
+def table(rows):
+    columns = {}
+    for place, row in enumerate(rows):
+        for name, value in row.items():
+            columns.setdefault(name, {})[place] = value
+    return columns
+
+
+def test_wide_records_are_frames_with_every_field():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    records = _core._reader_of(*READ)(two_wide(60_000))
+    names = [field.name for field in records.schema]
+    names += [f"{mark}{n}" for mark in "ab" for n in range(2000)]
+    assert records.to_arrow().column_names == names
+    assert records.to_polars().columns == names
+    frame = records.to_pandas()
+    assert list(frame.columns) == names and isinstance(frame, pandas.DataFrame)
+    assert str(frame["a7"].dtype) == "Int64" and frame["a7"][0] == 7
+    assert frame["a7"].isna().tolist() == [False, True]
+    assert isinstance(records.to_polars(), polars.DataFrame)
+
+
+def test_a_table_shows_how_many_fields_it_leaves_out():
+    records = _core._reader_of(*READ)(two_wide(60_000))
+    fields = len(records.schema) + 4000
+    assert f"2 rows × {fields} columns" in repr(records).splitlines()[-1]
+    html = records._repr_html_()
+    assert f"2 rows × {fields} columns, 3500 of them not shown" in html
+
+
+def test_fields_without_end_are_refused_before_they_are_columns():
+    text = other_keys_each(3_000_000)
+    records = _core._reader_of(*READ)(text)
+    with pytest.raises(errors.ProtocolError, match="too sparse for columns; read the records as"):
+        records.to_arrow()
+    assert len(records.to_dicts()) == len(records)
+
+
+INTERRUPTED = """
+import json, signal, threading, time, os, sys
+from boardlot import _core
+records = _core._reader_of("sim_orders", [("acc_id", "1")])(
+    json.dumps({"ret_code": 0, "data": {"orders": ROWS}}, separators=(",", ":")).encode())
+sent = []
+def interrupt():
+    time.sleep(WAIT)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+start = time.perf_counter()
+READ
+full = time.perf_counter() - start
+WAIT = min(0.1, full / 4)
+threading.Thread(target=interrupt).start()
+try:
+    while True:
+        READ
+except KeyboardInterrupt:
+    print(time.perf_counter() - sent[0], full)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize(
+    ("rows", "read"),
+    [
+        ('[{"code": "HK.00700", "price": "1.5"}] * 300_000', "records.to_dicts()"),
+        ('[{"code": "HK.00700", "price": "1.5"}] * 200_000', "records.to_dicts(typed=True)"),
+        ('[{f"k{n}": n for n in range(300_000)}]', "records.to_dicts()"),
+        ('[{"x": [[n] for n in range(300_000)]}]', "records.to_dicts()"),
+        ('[{"code": "HK.00700", "price": "1.5"}] * 300_000', 'records._arrow("float64", "raise", "utf8")'),
+        ('[{f"{m}{n}": n for n in range(40_000)} for m in "ab"]', 'records._arrow("float64", "raise", "utf8")'),
+    ],
+)  # fmt: skip
+def test_ctrl_c_ends_what_the_core_computes(rows, read):
+    script = INTERRUPTED.replace("ROWS", rows).replace("READ", read)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
+    took, full = map(float, done.stdout.split())
+    # A busy machine may be slow to schedule the process: what counts is that it does not go on.
+    assert took < max(0.5, full / 2), f"{took} of {full} seconds"
+
+
+@pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])
+def test_the_annotations_of_every_method_of_the_clients_can_be_evaluated(client):
+    methods = inspect.getmembers(client, inspect.isfunction)
+    assert len(methods) > 15
+    for name, method in methods:
+        hints = typing.get_type_hints(method)
+        assert set(hints) == set(method.__annotations__), name
+    start = typing.get_type_hints(client.fills_history)["start"]
+    assert type(None) in typing.get_args(start) and int in typing.get_args(start)
