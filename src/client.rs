@@ -1,7 +1,7 @@
 //! The client: calls, listings, requests of the caller's own, many keys at once.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Endpoint, Envelope, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
+        Answer, Argument, Contract, Endpoint, Field, Paging, Place, RowsPlace, SERVER_TIME, Sent,
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_by_status, server_time, token_answer},
+    decode::{Page, Piece, Rows, RowsAt, open, refused_credentials, server_time, token_answer},
     error::{Error, Result},
     http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
     pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
@@ -39,7 +39,10 @@ pub struct Explanation {
     /// The five signed lines; the last is the hash of the body.
     pub payload: Option<String>,
     pub body_hash: String,
+    /// Those that describe the request, and the caller's own.
     pub headers: Vec<(String, String)>,
+    /// Those that authorize it, a token struck out.
+    pub authorization: Vec<(String, String)>,
 }
 
 /// The outcome of many calls: records of all keys in the order of the keys, and what failed.
@@ -82,7 +85,7 @@ impl Client {
     }
 
     async fn page(&self, plan: &Plan) -> Result<Page> {
-        self.send(&plan.draft, |answer| open(plan.envelope, &plan.rows_at, answer)).await
+        self.send(&plan.draft, |answer| open(plan.contract, &plan.rows_at, answer)).await
     }
 
     /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
@@ -104,7 +107,7 @@ impl Client {
 
     /// A request of the caller's own; the envelope is left to the caller.
     pub async fn request(&self, draft: &Draft) -> Result<Received> {
-        self.send(draft, |answer| refused_by_status(answer).map(|()| answer.clone())).await
+        self.send(draft, |answer| refused_credentials(answer).map(|()| answer.clone())).await
     }
 
     /// What a request would be, signed as of now.
@@ -120,24 +123,26 @@ impl Client {
             let query = url.query().unwrap_or_default();
             payload(timestamp, prepared.method.as_str(), url.path(), query, body)
         };
-        let mut headers: Vec<(String, String)> = prepared
+        let headers: Vec<(String, String)> = prepared
             .headers
             .iter()
             .map(|(name, value)| {
                 (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             })
             .collect();
-        headers.extend(authorization.into_iter().map(|(name, value)| {
+        let authorization = authorization.into_iter().map(|(name, value)| {
             // A bearer token is a secret; a signature is not.
             let secret = value.starts_with("Bearer ");
             (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
-        }));
+        });
+        let authorization = authorization.collect();
         Ok(Explanation {
             method: prepared.method.to_string(),
             url: url.to_string(),
             payload: timestamp.map(|ms| String::from_utf8_lossy(&lines(ms)).into_owned()),
             body_hash: body_hash(body),
             headers,
+            authorization,
         })
     }
 
@@ -180,7 +185,8 @@ impl Client {
             };
         }
         let mut many = Many::default();
-        let (mut pieces, mut fields) = (Vec::new(), declared(endpoint));
+        let mut pieces = Vec::new();
+        let mut fields = Fields::default();
         for (key, outcome) in outcomes.into_values() {
             match outcome {
                 Err(error) => {
@@ -189,11 +195,7 @@ impl Client {
                 }
                 Ok(rows) => {
                     let key: Arc<str> = key.into();
-                    for field in rows.fields() {
-                        if fields.iter().all(|known| known.name != field.name) {
-                            fields.push(field);
-                        }
-                    }
+                    fields.add(rows.fields());
                     pieces.extend(
                         rows.pieces()
                             .iter()
@@ -202,7 +204,11 @@ impl Client {
                 }
             }
         }
-        many.rows = Rows::new(pieces, fields.into()).with_key(key_name);
+        if fields.fields.is_empty() {
+            // Whatever the keys are, these are the fields that records can have.
+            fields.add(&declared(endpoint));
+        }
+        many.rows = Rows::new(pieces, fields.fields.into()).with_key(key_name);
         Ok(many)
     }
 
@@ -231,9 +237,9 @@ impl Client {
 #[derive(Debug)]
 pub struct Plan {
     pub draft: Draft,
-    pub envelope: Envelope,
+    pub contract: Contract,
     pub rows_at: RowsAt,
-    pub fields: Arc<[&'static crate::api::Field]>,
+    pub fields: Arc<[&'static Field]>,
 }
 
 impl Plan {
@@ -253,7 +259,7 @@ impl Plan {
             })
         });
         let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
-        Ok(Plan { draft, envelope: endpoint.envelope, rows_at, fields })
+        Ok(Plan { draft, contract: endpoint.contract(), rows_at, fields })
     }
 }
 
@@ -271,36 +277,71 @@ pub fn listing(
         None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
     };
     let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
-    let span = match span {
+    let span = span_of(span, &plan.draft, windows);
+    if span.is_none() && windows > 1 {
+        let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
+        return Err(error.at(endpoint.name));
+    }
+    let span = span.filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
+    let Plan { draft, contract, rows_at, fields } = plan;
+    Ok(Listing { draft, contract, rows_at, fields, style, span })
+}
+
+/// The range of time that a call is about, in microseconds. Nothing is sent, so none if its caller
+/// left both ends open and `now_micros` does not tell the service's time.
+pub fn time_range(
+    endpoint: &'static Endpoint,
+    arguments: &Arguments<'_>,
+    now_micros: Option<i64>,
+) -> Result<Option<(i64, i64)>> {
+    let draft = Draft::of(endpoint, arguments)?;
+    let span = match endpoint.paging {
+        Some(Paging::PageFlag { span, .. }) => span_of(span, &draft, 1),
+        _ => None,
+    };
+    let span = span.ok_or_else(|| match endpoint.has_span() {
+        true => Error::config("start and end are to be split, and so below 2^63").at(endpoint.name),
+        false => no_span(endpoint),
+    })?;
+    let known = !span.is_open() || now_micros.is_some();
+    Ok(known.then(|| span.fix(now_micros.unwrap_or_default())))
+}
+
+/// The range of a call; none if it has none, or one that does not fit a count of microseconds here.
+fn span_of(span: TimeSpan, draft: &Draft, windows: usize) -> Option<Span> {
+    match span {
         TimeSpan::None => None,
         TimeSpan::StartEnd { default_days, moment } => {
-            let (start, end) = range_of(&plan.draft);
-            let span = Span { start, end, default_days, moment, windows };
-            (start.is_none() || end.is_none() || windows > 1).then_some(span)
+            let (start, end) = range_of(draft)?;
+            Some(Span { start, end, default_days, moment, windows })
         }
-    };
-    let Plan { draft, envelope, rows_at, fields } = plan;
-    Ok(Listing { draft, envelope, rows_at, fields, style, span })
+    }
+}
+
+fn no_span(endpoint: &Endpoint) -> Error {
+    Error::config(format!("{} has no range of time to split", endpoint.name))
 }
 
 /// Into how many windows a range is to be split.
 fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
     if !endpoint.has_span() {
-        return Err(Error::config(format!("{} has no range of time to split", endpoint.name)));
+        return Err(no_span(endpoint));
     }
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
         || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),
     )
 }
 
-/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none.
-fn range_of(draft: &Draft) -> (Option<i64>, Option<i64>) {
+/// Start and end of a listing's range, where its caller wrote them; 0 is as good as none. A range
+/// beyond 2^63 microseconds is sent as it was given: no clock comes near it.
+fn range_of(draft: &Draft) -> Option<(Option<i64>, Option<i64>)> {
     let given = |name: &str| {
-        let value = draft.query.iter().find(|(n, _)| n == name)?.1.parse::<i64>().ok()?;
-        (value > 0).then_some(value)
+        let value = draft.query.iter().find(|(n, _)| n == name);
+        let micros = value.map_or(Ok(0), |(_, value)| value.parse::<i64>()).ok()?;
+        Some((micros > 0).then_some(micros))
     };
-    (given("start"), given("end"))
+    given("start").zip(given("end"))
 }
 
 /// The one required argument of an endpoint that can be asked for many keys.
@@ -316,10 +357,43 @@ fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
     }
 }
 
-/// The fields that every answer of the endpoint has, whatever its arguments are.
-fn declared(endpoint: &'static Endpoint) -> Vec<&'static crate::api::Field> {
+/// The fields that answers of the endpoint can have, whatever its arguments are.
+fn declared(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     match endpoint.answer {
-        Answer::Rows(_, Schema::One(record)) => record.fields().collect(),
+        Answer::Rows(_, schema) => {
+            schema.records().into_iter().flat_map(|record| record.fields()).collect()
+        }
         _ => Vec::new(),
+    }
+}
+
+/// The fields of several records, each name once.
+#[derive(Default)]
+struct Fields {
+    fields: Vec<&'static Field>,
+    names: HashSet<&'static str>,
+}
+
+impl Fields {
+    fn add(&mut self, fields: &[&'static Field]) {
+        self.fields.extend(fields.iter().filter(|field| self.names.insert(field.name)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::ENDPOINTS;
+
+    #[test]
+    fn fields_of_one_name_are_of_one_kind_in_all_records_of_an_endpoint() {
+        for endpoint in ENDPOINTS {
+            let mut kinds = std::collections::HashMap::new();
+            for field in declared(endpoint) {
+                let kind = format!("{:?}", field.kind);
+                let known = kinds.entry(field.name).or_insert_with(|| kind.clone());
+                assert_eq!(*known, kind, "{} of {}", field.name, endpoint.name);
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     http::Received,
     login::{Callback, Verdict},
-    pages::{Listing, Position},
+    pages::{Listing, checkpoint},
 };
 
 /// An answer with one of the four envelopes: the first byte chooses envelope and status.
@@ -30,7 +30,7 @@ pub fn envelopes(data: &[u8]) {
     }
     let place = usize::from(choice & 0x7f) % ENDPOINTS.len();
     let Some(endpoint) = ENDPOINTS.get(place) else { return };
-    drop(object(endpoint.envelope, &answer));
+    drop(object(endpoint.contract(), &answer));
     drop(server_time(&answer));
     drop(client_registered(&answer));
 }
@@ -119,8 +119,9 @@ pub fn checkpoint(data: &[u8]) {
         listing(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
     });
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
-    if let Ok(position) = Position::from_json(fills, text) {
-        let again = Position::from_json(fills, &position.to_json(fills));
+    const ORIGIN: &str = "https://api.example.com";
+    if let Ok(position) = checkpoint::read(text, fills, ORIGIN) {
+        let again = checkpoint::read(&checkpoint::write(&position, fills, ORIGIN), fills, ORIGIN);
         assert_eq!(again.ok().as_ref(), Some(&position), "as it was read");
     }
 }

@@ -22,13 +22,18 @@ METADATA = {
 
 
 def run(path: Path) -> nbformat.NotebookNode:
-    """The notebook with the outputs of a new run.
+    """The notebook with the outputs of a new run, in an empty folder.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell has failed.
     """
-    notebook = nbformat.read(path, as_version=4)
-    with TemporaryDirectory() as sockets, TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
+        return run_in(folder, nbformat.read(path, as_version=4))
+
+
+def run_in(folder: str, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook with the outputs of a new run in this folder; raises as `run` does."""
+    with TemporaryDirectory() as sockets:
         resources = {"metadata": {"path": folder}}
         options = {"timeout": 300, "startup_timeout": 120, "record_timing": False}
         client = NotebookClient(notebook, kernel_name="python3", resources=resources, **options)

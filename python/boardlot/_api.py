@@ -142,20 +142,17 @@ class Client(_core.ClientBase):
         """
         return self._server_time()
 
-    def trading_days(
-        self,
-        market: Literal["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"],
-        start: Day,
-        end: Day,
-    ) -> Records[TradingDay]:
+    def trading_days(self, market: str, start: Day, end: Day) -> Records[TradingDay]:
         """The trading days of a market between two dates.
 
         The service document does not show the fields of the answer: they are handed on as they
         come.
 
         - `market`: Market prefix such as `HK`.
-        - `start`: First date, in the market's time zone. A `date` or `yyyy-MM-dd`.
-        - `end`: Last date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+        - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
+          date that it shows) or `yyyy-MM-dd`.
+        - `end`: Last date, in the market's time zone. A `date`, an aware `datetime` (the date
+          that it shows) or `yyyy-MM-dd`.
 
         Returns `Records` of `TradingDay`.
 
@@ -374,9 +371,11 @@ class Client(_core.ClientBase):
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
         - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970.
+          8601 text with an offset, or microseconds since 1970 as a whole number, of which 0
+          leaves it open.
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970.
+          UTC), ISO 8601 text with an offset, or microseconds since 1970 as a whole number, of
+          which 0 leaves it open.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
         - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
           side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
@@ -487,8 +486,9 @@ class Client(_core.ClientBase):
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
         backward by moving the end of a range of dates (service document, section 2.4).
         `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
-        The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
-        `.checkpoint()`.
+        The cursor travels in the query of a GET, else in the body. With `"page_flag"`, the
+        first request carries an empty cursor only if `query` or `body` has
+        `"page_flag": ""`. `resume` takes a pager's `.checkpoint()`.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
@@ -603,20 +603,17 @@ class AsyncClient(_core.ClientBase):
         """
         return await self._server_time()
 
-    async def trading_days(
-        self,
-        market: Literal["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"],
-        start: Day,
-        end: Day,
-    ) -> Records[TradingDay]:
+    async def trading_days(self, market: str, start: Day, end: Day) -> Records[TradingDay]:
         """The trading days of a market between two dates.
 
         The service document does not show the fields of the answer: they are handed on as they
         come.
 
         - `market`: Market prefix such as `HK`.
-        - `start`: First date, in the market's time zone. A `date` or `yyyy-MM-dd`.
-        - `end`: Last date, in the market's time zone. A `date` or `yyyy-MM-dd`.
+        - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
+          date that it shows) or `yyyy-MM-dd`.
+        - `end`: Last date, in the market's time zone. A `date`, an aware `datetime` (the date
+          that it shows) or `yyyy-MM-dd`.
 
         Returns `Records` of `TradingDay`.
 
@@ -835,9 +832,11 @@ class AsyncClient(_core.ClientBase):
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
         - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970.
+          8601 text with an offset, or microseconds since 1970 as a whole number, of which 0
+          leaves it open.
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970.
+          UTC), ISO 8601 text with an offset, or microseconds since 1970 as a whole number, of
+          which 0 leaves it open.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
         - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
           side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
@@ -948,8 +947,9 @@ class AsyncClient(_core.ClientBase):
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
         backward by moving the end of a range of dates (service document, section 2.4).
         `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
-        The cursor travels in the query of a GET, else in the body. `resume` takes a pager's
-        `.checkpoint()`.
+        The cursor travels in the query of a GET, else in the body. With `"page_flag"`, the
+        first request carries an empty cursor only if `query` or `body` has
+        `"page_flag": ""`. `resume` takes a pager's `.checkpoint()`.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0

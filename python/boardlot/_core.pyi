@@ -46,7 +46,6 @@ __all__ = [
     "PageIterator",
     "Pager",
     "PagerBase",
-    "Ready",
     "Received",
     "Recorder",
     "Records",
@@ -64,6 +63,7 @@ __all__ = [
     "_profile",
     "_reader_of",
     "_shut_down",
+    "_time_range",
     "begin_login",
     "generate_key",
     "login",
@@ -197,7 +197,12 @@ def begin_login(
 @final
 class DateRange:
     def __new__(
-        cls, end: str = "end", *, next: str | None = None, before: str | None = None
+        cls,
+        end: str = "end",
+        *,
+        next: str | None = None,
+        before: str | None = None,
+        unique: str | None = None,
     ) -> Self: ...
 
 @final
@@ -282,7 +287,7 @@ class Recorder:
 class Replay:
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
     @property
-    def base_url(self) -> str: ...
+    def base_url(self) -> str | None: ...
     def __getnewargs__(self) -> tuple[str]: ...
 
 @final
@@ -486,6 +491,10 @@ class ClientBase:
     @property
     def base_url(self) -> str: ...
     @property
+    def ws_quote_url(self) -> str | None: ...
+    @property
+    def ws_trade_url(self) -> str | None: ...
+    @property
     def clock_offset(self) -> float: ...
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
@@ -534,11 +543,6 @@ class ClientBase:
     ) -> Any: ...
 
 @final
-class Ready:
-    def __await__(self) -> Iterator[Any]: ...
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Any: ...
-
 @final
 class Faults:
     def __new__(
@@ -634,5 +638,11 @@ def _keep_login(
     name: str, base_url: str, client_id: str, store: Any, *, replace: bool = False
 ) -> Any: ...
 def _config_file() -> Any: ...
+@overload
+def _time_range(method: str, arguments: list[tuple[str, Any]]) -> tuple[int, int] | None: ...
+@overload
+def _time_range(
+    method: str, arguments: list[tuple[str, Any]], now_micros: int
+) -> tuple[int, int]: ...
 def _reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]: ...
 def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...

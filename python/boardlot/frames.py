@@ -6,11 +6,11 @@ No library is imported before its function is called.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from boardlot.errors import BoardlotError, ConfigError
+from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
-__all__ = ["batches", "batches_async", "to_arrow", "to_pandas", "to_polars"]
+# More nullable columns than the document declares for any record.
+MANY = 200
+
+__all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
 class ArrowSource(Protocol):
@@ -97,42 +100,16 @@ def to_arrow(
     return made("to_arrow", _columns(records, "to_arrow", decimals, invalid))
 
 
-def batches(
-    pager: Any, decimals: Decimals = "float64", invalid: Invalid = "raise"
-) -> Iterator[pyarrow.RecordBatch]:
-    """The pages of a pager as pyarrow RecordBatches, each as it comes.
-
-    Every batch has the declared columns; a field that the schema does not know is a column, after
-    these, of the batches that have it. The pager's checkpoint moves on with each batch; where one
-    cannot be made, the error's checkpoint stands before it.
-    """
-    before = pager.checkpoint()
-    for page in pager.pages():
-        yield _batch(page, decimals, invalid, before)
-        before = pager.checkpoint()
-
-
-async def batches_async(
-    pager: Any, decimals: Decimals = "float64", invalid: Invalid = "raise"
-) -> AsyncIterator[pyarrow.RecordBatch]:
-    """The same as `batches` of an `AsyncPager`, for `async for`."""
-    before = pager.checkpoint()
-    async for page in pager.pages():
-        yield _batch(page, decimals, invalid, before)
-        before = pager.checkpoint()
-
-
-def _batch(
-    page: ArrowSource, decimals: Decimals, invalid: Invalid, checkpoint: str
-) -> pyarrow.RecordBatch:
+def batch(columns: Any) -> pyarrow.RecordBatch:
+    """One page as a pyarrow RecordBatch, from columns with `__arrow_c_stream__`."""
     import pyarrow as pa
 
-    try:
-        columns = _columns(page, "to_arrow", decimals, invalid)
-    except BoardlotError as error:
-        error.checkpoint = checkpoint
-        raise
-    return pa.RecordBatchReader.from_stream(columns).read_next_batch()
+    parts = list(pa.RecordBatchReader.from_stream(columns))
+    if len(parts) == 1:
+        return parts[0]
+    # A large page comes in parts.
+    whole: list[pyarrow.RecordBatch] = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    return whole[0]
 
 
 def made(function: str, columns: Any) -> Any:
@@ -192,6 +169,14 @@ def _pandas(columns: Any) -> pandas.DataFrame:
     # `self_destruct` frees each column as it is converted, so that not all data lie there twice.
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
+    if len(nullable) > MANY:
+        # Inserting takes as long as the frame is wide: so many at once are put together anew.
+        rest = iter(frame.items())
+        columns = {
+            name: nullable[place] if place in nullable else next(rest)[1].array
+            for place, name in enumerate(names)
+        }
+        return pd.DataFrame(columns, copy=False)
     for place, values in nullable.items():
         frame.insert(place, names[place], values)
     return frame

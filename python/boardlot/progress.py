@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -26,11 +27,12 @@ class Bar:
         leave: bool = True,
     ) -> None:
         self._count = count
+        self._bar: Any = None
         try:
             from tqdm.auto import tqdm
         except ImportError:
-            self._bar = None
-        else:
+            return
+        with self._harmless():
             self._bar = tqdm(
                 desc=label,
                 unit=f" {unit}",
@@ -45,26 +47,47 @@ class Bar:
 
     def draw(self) -> None:
         if self._bar is not None:
-            # Unlike a refresh this keeps the pace, and draws an unchanged count for the clock.
-            self._bar.update(self._count() - self._bar.n)
+            with self._harmless():
+                # Unlike a refresh this keeps the pace, and draws an unchanged count for the clock.
+                self._bar.update(self._count() - self._bar.n)
 
     def close(self) -> None:
         self.draw()
         if self._bar is not None:
-            self._bar.close()
+            with self._harmless():
+                self._bar.close()
+
+    @contextmanager
+    def _harmless(self) -> Iterator[None]:
+        """A bar that cannot be drawn (a closed terminal, a full disk) is given up: the work that
+        it shows goes on, and its result is not lost."""
+        try:
+            yield
+        except (OSError, ValueError):
+            self._bar, broken = None, self._bar
+            if broken is not None:
+                # Or its finalizer would draw again.
+                broken.disable = True
 
 
 async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
-    """Awaits, drawing the bar meanwhile."""
+    """Awaits, drawing the bar meanwhile.
 
-    async def draw() -> None:
-        while True:
-            bar.draw()
-            await asyncio.sleep(0.1)
+    Nothing is awaited between the result and the return: a result that the caller's code does not
+    receive would be lost.
+    """
+    loop = asyncio.get_running_loop()
+    # A timer and no task: once it is cancelled, nothing is left to be waited for.
+    next_draw: asyncio.Handle
 
-    drawing = asyncio.ensure_future(draw())
+    def draw() -> None:
+        nonlocal next_draw
+        bar.draw()
+        next_draw = loop.call_later(REDRAW, draw)
+
+    next_draw = loop.call_soon(draw)
     try:
         return await awaitable
     finally:
-        drawing.cancel()
+        next_draw.cancel()
         bar.close()

@@ -27,37 +27,24 @@ __all__ = ["boardlot_sandbox"]
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "boardlot_sandbox(**options): a sandbox of its own for this test, with these options of "
-        "boardlot.Sandbox.",
+        "boardlot_sandbox(**options): the options of boardlot.Sandbox for this test's sandbox.",
     )
-
-
-@pytest.fixture(scope="session")
-def _boardlot_server() -> Iterator[Sandbox]:
-    with Sandbox() as sandbox:
-        yield sandbox
 
 
 @pytest.fixture
 def boardlot_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A running `boardlot.Sandbox` in its first state.
+    """A running `boardlot.Sandbox` for this test alone, on a free port.
 
-    Without options it is of seed 0, and one server serves the whole session: before each test its
-    state is reset, the requests it noted are forgotten and its faults are switched off. Keys and
-    tokens of another test do not work any more: make the client inside the test, by
-    `boardlot_sandbox.client()`.
+    Whatever a test does to its sandbox (faults, a port, `with`, `close()`), the next test does not
+    see it. Make the client inside the test, by `boardlot_sandbox.client()`: keys and tokens of
+    another test are not known to this sandbox.
 
     Options come by the marker of the same name, `@pytest.mark.boardlot_sandbox(seed=7)`, on a
-    test, a class or a module (`pytestmark`), the nearest one winning. They are those of
-    `boardlot.Sandbox`, and make a server for this test alone.
+    test, a class or a module (`pytestmark`); the nearest one wins. They are those of
+    `boardlot.Sandbox`; without a marker they are its defaults.
     """
     marker = request.node.get_closest_marker("boardlot_sandbox")
-    if marker is not None:
-        with Sandbox(*marker.args, **marker.kwargs) as sandbox:
-            yield sandbox
-        return
-    shared: Sandbox = request.getfixturevalue("_boardlot_server")
-    shared.faults = None
-    shared.reset()
-    yield shared
-    shared.faults = None
+    # A server starts in milliseconds: sharing one would save less than it could spoil.
+    args, kwargs = ((), {}) if marker is None else (marker.args, marker.kwargs)
+    with Sandbox(*args, **kwargs) as sandbox:
+        yield sandbox

@@ -4,6 +4,7 @@
 //!
 //! Nothing here does I/O or knows Python. Section numbers are those of the service document.
 
+mod check;
 mod failure;
 mod oauth;
 mod parameter;
@@ -12,12 +13,10 @@ mod record;
 mod trade;
 mod values;
 
-pub use failure::Failure;
+pub use failure::{Contract, Failure};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, Parameter, ParameterKind, Place, Sent};
-pub use quote::{
-    DIVIDENDS, IPO_LIST, MARKETS, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS,
-};
+pub use quote::{DIVIDENDS, IPO_LIST, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
@@ -69,6 +68,11 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// How its responses are read.
+    pub const fn contract(&self) -> Contract {
+        Contract { envelope: self.envelope, failures: self.failures }
     }
 
     /// The parameter that carries the cursor, where the answer comes in pages.

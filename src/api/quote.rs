@@ -9,9 +9,6 @@ use super::{
     },
 };
 
-/// Every market prefix that the service document names.
-pub const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"];
-
 pub const SERVER_TIME: Endpoint = Endpoint {
     name: "server_time",
     method: Method::Get,
@@ -43,8 +40,7 @@ pub const TRADING_DAYS: Endpoint = Endpoint {
     notes: "The service document does not show the fields of the answer: they are handed on as \
             they come.",
     parameters: &[
-        Parameter::query("market", ParameterKind::OneOf(MARKETS), "Market prefix such as `HK`.")
-            .required(),
+        Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "First date, in the market's time zone.")
             .required(),
         Parameter::query("end", ParameterKind::Date, "Last date, in the market's time zone.")
@@ -80,7 +76,7 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
             contract gives an empty list.",
     parameters: &[Parameter::path(
         "symbol",
-        ParameterKind::Symbol,
+        ParameterKind::Symbol { max: Some(32) },
         "Typically a continuous futures contract, such as `HK.HSImain`.",
     )],
     envelope: Envelope::RetCode,
@@ -361,7 +357,11 @@ pub const DIVIDENDS: Endpoint = Endpoint {
     notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency). \
             Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
             Securities without dividend events give an empty list.",
-    parameters: &[Parameter::path("symbol", ParameterKind::Symbol, "Such as `HK.00700`.")],
+    parameters: &[Parameter::path(
+        "symbol",
+        ParameterKind::Symbol { max: None },
+        "Such as `HK.00700`.",
+    )],
     envelope: Envelope::RetCode,
     answer: Answer::Rows(RowsPlace::At(&["data", "dividend_list"]), Schema::One(&DIVIDEND)),
     paging: None,

@@ -177,7 +177,11 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
     parameters: &[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
         Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),
-        Parameter::query("code", ParameterKind::Symbol, "Only this code; all when omitted."),
+        Parameter::query(
+            "code",
+            ParameterKind::Symbol { max: None },
+            "Only this code; all when omitted.",
+        ),
         Parameter::query("start", ParameterKind::Micros, "Start of the update time."),
         Parameter::query("end", ParameterKind::Micros, "End of the update time, after `start`."),
         Parameter::cursor("page_flag", Place::Query),

@@ -2,6 +2,7 @@
 //! where they lie. Nothing here sends: what a refresh sends with is passed in from above.
 
 mod key;
+mod live;
 mod oauth;
 mod origin;
 mod pkce;
@@ -45,6 +46,15 @@ impl Credentials {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {
             Err(Error::argument("token", "unusable", "visible ASCII characters without spaces"))
+        }
+    }
+
+    /// The secret that they hold themselves, besides the tokens of a login.
+    pub fn secret(&self) -> Option<&str> {
+        match self {
+            Credentials::ApiKey { .. } => None,
+            Credentials::Bearer { token, .. } => Some(token.as_str()),
+            Credentials::OAuth(oauth) => oauth.client_secret(),
         }
     }
 

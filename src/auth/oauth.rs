@@ -4,29 +4,20 @@
 //! success or failure. Across processes the store's own lock decides who renews; the others find
 //! the new token when they read again.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{future::Future, pin::Pin, sync::Arc};
 
-use arc_swap::ArcSwapOption;
-use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use super::{
+    live::{Live, Outcome},
     origin::Origin,
     store::{Guard, TokenStore, registration_key, token_key},
     token::{Registration, TokenAnswer, TokenSet, now_ms},
 };
 use crate::{
-    error::{Error, ErrorKind, Result},
-    process::{PerProcess, runtime},
+    error::{Error, ErrorKind, Redactor, Result, excerpt, is_temporary},
+    process::PerProcess,
 };
-
-/// After a renewal ahead of the end failed, the token that still holds is used for so long.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
 
 /// What a refresh sends.
 pub struct RefreshGrant {
@@ -48,8 +39,6 @@ pub trait TokenEndpoint: Send + Sync + 'static {
 
 pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<TokenAnswer>> + Send + 'a>>;
 
-type Outcome = Result<Arc<TokenSet>>;
-
 /// The tokens of one client in a store, for one service.
 pub struct OAuth {
     client_id: String,
@@ -58,16 +47,6 @@ pub struct OAuth {
     /// The service's address: given, or that of the first client which uses these credentials.
     origin: Origin,
     live: PerProcess<Live>,
-}
-
-/// What this process knows besides the store.
-#[derive(Default)]
-struct Live {
-    current: ArcSwapOption<TokenSet>,
-    flight: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
-    /// The refresh token that the service refused for good: it is not asked again.
-    refused: ArcSwapOption<Zeroizing<String>>,
-    pause_until: ArcSwapOption<Instant>,
 }
 
 impl OAuth {
@@ -84,8 +63,9 @@ impl OAuth {
         &self.client_id
     }
 
-    pub fn has_own_secret(&self) -> bool {
-        self.client_secret.is_some()
+    /// The secret of the client that was given here, and not found in the store.
+    pub fn client_secret(&self) -> Option<&str> {
+        self.client_secret.as_ref().map(|secret| secret.as_str())
     }
 
     /// The service that the credentials belong to, once that is known.
@@ -103,6 +83,7 @@ impl OAuth {
         let live = self.live()?;
         Ok(live.current.load_full().filter(|current| {
             is_other(current, rejected)
+                && !live.must_save()
                 && (!current.ends_soon(now_ms()) || live.pauses_for(current))
         }))
     }
@@ -157,44 +138,43 @@ impl OAuth {
             this.store.save(&this.key()?, &stored.write()?)
         })
         .await
-        .map_err(|error| strike(error, &set))?;
-        live.current.store(Some(Arc::new(set)));
+        .map_err(|error| error.redacted(&self.redactor(&set)))?;
+        live.forget();
+        live.take(set);
         Ok(())
     }
 
-    /// Forgets the tokens and the client's registration.
+    /// Forgets the tokens and the client's registration. Where there are none, nothing is written.
     pub async fn log_out(self: &Arc<Self>) -> Result<()> {
         let live = self.live()?;
         let this = self.clone();
-        live.current.store(None);
+        live.forget();
         let outcome = blocking(move || {
-            let origin = this.known_origin()?;
-            let _guard = this.store.hold(&this.key()?)?;
-            this.store.delete(&this.key()?)?;
-            let key = registration_key(&origin);
-            if let Some(bytes) = this.store.load(&key)?
-                && Registration::read(&bytes, "the registration")?.client_id == this.client_id
-            {
-                this.store.delete(&key)?;
+            let (key, registration_key) = (this.key()?, registration_key(&*this.known_origin()?));
+            let is_registered = || match this.store.load(&registration_key)? {
+                Some(bytes) => {
+                    let registration = Registration::read(&bytes, "the registration")?;
+                    Ok(registration.client_id == this.client_id)
+                }
+                None => Ok::<_, Error>(false),
+            };
+            // Even the file of a lock would be something left behind.
+            if this.store.load(&key)?.is_none() && !is_registered()? {
+                return Ok(());
             }
-            Ok(())
+            let _guard = this.store.hold(&key)?;
+            this.store.delete(&key)?;
+            if is_registered()? { this.store.delete(&registration_key) } else { Ok(()) }
         })
         .await;
         // A refresh that ended meanwhile may have put its token there.
-        live.current.store(None);
+        live.forget();
         outcome
     }
 
-    /// The same error without any secret of these credentials.
-    pub fn strike(&self, error: Error, used: Option<&TokenSet>) -> Error {
-        let error = match used {
-            Some(set) => strike(error, set),
-            None => error,
-        };
-        match &self.client_secret {
-            Some(secret) => error.without(secret),
-            None => error,
-        }
+    /// Finds every secret of these credentials in what the service says.
+    fn redactor(&self, used: &TokenSet) -> Redactor {
+        Redactor::new(used.secrets().chain(self.client_secret()))
     }
 
     async fn renew(
@@ -205,8 +185,16 @@ impl OAuth {
     ) -> Outcome {
         // Read without the lock first: mostly another process was faster, or this is the first use.
         let this = self.clone();
-        let stored = blocking(move || this.load()).await?;
-        if usable(&stored, rejected.as_ref()) {
+        let stored = match blocking(move || this.load()).await {
+            Ok(stored) => stored,
+            Err(error) => return self.without_store(&live, error, rejected.as_ref()),
+        };
+        let unsaved = live.unsaved_after(&stored);
+        if unsaved.is_none() && live.has_refused(&stored) {
+            return Err(self.refused_before());
+        }
+        if unsaved.is_none() && usable(&stored, rejected.as_ref()) {
+            live.saved();
             return Ok(live.take(stored));
         }
         let this = self.clone();
@@ -215,22 +203,33 @@ impl OAuth {
             Ok((guard, this.load()?))
         })
         .await?;
+        // Tokens that could not be saved before are the ones to go on with.
+        let (guard, in_store, stored) = match live.unsaved_after(&stored) {
+            None => (guard, stored.clone(), stored),
+            Some(renewed) => match self.save(guard, renewed.clone()).await? {
+                (guard, Ok(())) => {
+                    live.saved();
+                    (guard, renewed.clone(), renewed)
+                }
+                (guard, Err(_)) => {
+                    live.save_again_later();
+                    (guard, stored, renewed)
+                }
+            },
+        };
+        if live.has_refused(&stored) {
+            return Err(self.refused_before());
+        }
         if usable(&stored, rejected.as_ref()) {
             return Ok(live.take(stored));
         }
         let Some(refresh_token) = stored.refresh_token.clone() else {
             return Err(self.login_required("invalid_grant", "there is no refresh token"));
         };
-        if stored.refresh_refused {
-            return Err(self.login_required("invalid_grant", "the service refused the refresh"));
-        }
-        if live.refused.load_full().is_some_and(|refused| *refused == refresh_token) {
-            return Err(self.login_required("invalid_grant", "the service refused the refresh"));
-        }
         let grant = RefreshGrant {
             client_id: self.client_id.clone(),
             client_secret: self.client_secret.clone().or_else(|| stored.client_secret.clone()),
-            refresh_token: refresh_token.clone(),
+            refresh_token,
         };
         let asked_at_ms = now_ms();
         match endpoint.refresh(grant).await {
@@ -238,22 +237,46 @@ impl OAuth {
                 let renewed = stored.refreshed(answer, asked_at_ms);
                 // Before it is stored: what the service gave is good, whatever the disk says.
                 live.take(renewed.clone());
-                self.store_under(guard, renewed.clone())
-                    .await
-                    .map_err(|error| self.strike(error, Some(&renewed)))?;
+                let (_guard, saved) = self.save(guard, renewed.clone()).await?;
+                if let Err(error) = saved {
+                    let error = error.redacted(&self.redactor(&renewed));
+                    live.save_later(in_store, renewed);
+                    return Err(error);
+                }
+                live.saved();
                 Ok(Arc::new(renewed))
             }
             Err(error) => self.after_failure(&live, guard, error, stored, rejected.as_ref()).await,
         }
     }
 
-    async fn store_under(self: &Arc<Self>, guard: Guard, set: TokenSet) -> Result<()> {
+    /// Saves tokens under the lock; how that went, and the lock.
+    async fn save(self: &Arc<Self>, guard: Guard, set: TokenSet) -> Result<(Guard, Result<()>)> {
         let this = self.clone();
         blocking(move || {
-            let _guard = guard;
-            this.store.save(&this.key()?, &set.write()?)
+            let save = || this.store.save(&this.key()?, &set.write()?);
+            Ok((guard, save()))
         })
         .await
+    }
+
+    /// The store cannot be read: tokens that it could not take before still serve.
+    fn without_store(
+        &self,
+        live: &Live,
+        error: Error,
+        rejected: Option<&Zeroizing<String>>,
+    ) -> Outcome {
+        match live.unsaved() {
+            Some(renewed)
+                if matches!(error.kind.as_ref(), ErrorKind::Store(_))
+                    && usable(&renewed, rejected) =>
+            {
+                live.save_again_later();
+                Ok(live.take(renewed))
+            }
+            _ => Err(error),
+        }
     }
 
     async fn after_failure(
@@ -264,23 +287,32 @@ impl OAuth {
         stored: TokenSet,
         rejected: Option<&Zeroizing<String>>,
     ) -> Outcome {
-        let error = self.strike(error, Some(&stored));
+        let error = error.redacted(&self.redactor(&stored));
         if let ErrorKind::OAuth { error, description } = error.kind.as_ref()
-            && matches!(error.as_str(), "invalid_grant" | "invalid_client" | "unauthorized_client")
+            && !is_temporary(error)
         {
-            live.current.store(None);
-            live.refused.store(stored.refresh_token.clone().map(Arc::new));
-            // The other processes that wait find it there. Where it cannot be written down, each
-            // of them asks once itself.
-            let _ = self.store_under(guard, stored.refused()).await;
-            return Err(self.login_required(error, description));
+            live.refuse(stored.clone());
+            // A wrong secret of this caller's own says nothing about the tokens of the others.
+            let is_of_caller = error == "invalid_client"
+                && self.client_secret.is_some()
+                && self.client_secret != stored.client_secret;
+            if !is_of_caller {
+                // The other processes that wait find it there. Where it cannot be written down,
+                // each of them asks once itself.
+                let _ = self.save(guard, stored.refused()).await;
+            }
+            return Err(self.login_required(error, &excerpt(description)));
         }
         // Ahead of its end the token still serves; the service may be back before that.
-        if error.retryable() && rejected.is_none() && !stored.has_ended(now_ms()) {
-            live.pause_until.store(Some(Arc::new(Instant::now() + PAUSE_AFTER_FAILURE)));
+        if rejected.is_none() && !stored.has_ended(now_ms()) {
+            live.pause();
             return Ok(live.take(stored));
         }
         Err(error)
+    }
+
+    fn refused_before(&self) -> Error {
+        self.login_required("invalid_grant", "the service refused the refresh")
     }
 
     fn load(&self) -> Result<TokenSet> {
@@ -316,55 +348,6 @@ impl OAuth {
     }
 }
 
-impl Live {
-    fn take(&self, set: TokenSet) -> Arc<TokenSet> {
-        let set = Arc::new(set);
-        self.current.store(Some(set.clone()));
-        set
-    }
-
-    fn pauses_for(&self, current: &TokenSet) -> bool {
-        !current.has_ended(now_ms())
-            && self.pause_until.load().as_ref().is_some_and(|until| Instant::now() < **until)
-    }
-
-    /// The flight that is under way, or a new one. It runs by itself, so that a caller that gives
-    /// up does not end it for the others.
-    fn join<F>(
-        self: &Arc<Self>,
-        start: impl FnOnce() -> F,
-    ) -> Result<watch::Receiver<Option<Outcome>>>
-    where
-        F: Future<Output = Outcome> + Send + 'static,
-    {
-        let mut flight = self.flight.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(under_way) = &*flight {
-            return Ok(under_way.clone());
-        }
-        let runtime = runtime()?;
-        let (sender, receiver) = watch::channel(None);
-        *flight = Some(receiver.clone());
-        let (work, live) = (start(), self.clone());
-        runtime.spawn(async move {
-            // Also where the work panics: nobody shall wait for ever.
-            let landed = Landing(live);
-            let outcome = work.await;
-            drop(landed);
-            sender.send_replace(Some(outcome));
-        });
-        Ok(receiver)
-    }
-}
-
-/// Clears the way for the next flight.
-struct Landing(Arc<Live>);
-
-impl Drop for Landing {
-    fn drop(&mut self) {
-        *self.0.flight.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
 impl std::fmt::Debug for OAuth {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "OAuth({})", self.client_id)
@@ -388,13 +371,12 @@ fn is_other(current: &TokenSet, rejected: Option<&TokenSet>) -> bool {
     rejected.is_none_or(|rejected| rejected.access_token != current.access_token)
 }
 
-fn strike(error: Error, set: &TokenSet) -> Error {
-    set.secrets().fold(error, Error::without)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::{
+        sync::atomic::{AtomicU32, Ordering},
+        time::Duration,
+    };
 
     use super::*;
     use crate::auth::store::Memory;

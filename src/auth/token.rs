@@ -88,6 +88,13 @@ impl TokenSet {
         TokenSet { refresh_refused: true, ..self }
     }
 
+    /// Whether these are the tokens of the same login or refresh, refused since or not.
+    pub fn is_same(&self, other: &TokenSet) -> bool {
+        self.access_token == other.access_token
+            && self.refresh_token == other.refresh_token
+            && self.expires_at_ms == other.expires_at_ms
+    }
+
     /// Whether the access token should be renewed before it is used.
     pub fn ends_soon(&self, now_ms: i64) -> bool {
         let ahead = (self.lifetime_ms / 10).min(millis(AHEAD_MAX));
@@ -137,6 +144,9 @@ pub struct Registration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
     pub redirect_port: u16,
+    /// Registered with `client_secret_post`; the service may issue the secret elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    confidential: bool,
 }
 
 impl Registration {
@@ -145,7 +155,24 @@ impl Registration {
         client_secret: Option<Zeroizing<String>>,
         redirect_port: u16,
     ) -> Self {
-        Registration { version: FORMAT_VERSION, client_id, client_secret, redirect_port }
+        let confidential = false;
+        Registration {
+            version: FORMAT_VERSION,
+            client_id,
+            client_secret,
+            redirect_port,
+            confidential,
+        }
+    }
+
+    /// The same client, registered as a confidential one whether or not its secret is known.
+    #[must_use]
+    pub fn confidential(self) -> Self {
+        Registration { confidential: true, ..self }
+    }
+
+    pub fn is_confidential(&self) -> bool {
+        self.confidential || self.client_secret.is_some()
     }
 
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use ::http::{HeaderMap, Response, StatusCode, header::RETRY_AFTER};
+use ::http::{
+    HeaderMap, Response, StatusCode,
+    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
@@ -12,15 +15,18 @@ use super::{
     scan::{Utf8, scan},
 };
 use crate::{
-    api::{Answer, Envelope, SERVER_TIME},
-    error::{Error, ErrorKind, FailureClass, Refusal, Result, first_of},
+    api::{Answer, Contract, Envelope, SERVER_TIME},
+    error::{
+        Error, ErrorKind, Evidence, FailureClass, Refusal, Result, first_of, says_token_rejected,
+    },
 };
 
 /// The rows of an answer that says it is a success; the error that it is otherwise.
-pub fn open(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
-    match scanned(envelope, at, answer) {
+pub fn open(contract: impl Into<Contract>, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
+    let contract = contract.into();
+    match scanned(contract.envelope, at, answer) {
         Some(page) => Ok(page),
-        None => opened_generally(envelope, at, answer),
+        None => opened_generally(contract, at, answer),
     }
 }
 
@@ -33,58 +39,94 @@ pub fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Opt
 }
 
 /// The same through serde: for all that the scan leaves alone, and to hold it against.
-pub fn opened_generally(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
-    let (_, top) = object(envelope, answer)?;
+pub fn opened_generally(
+    contract: impl Into<Contract>,
+    at: &RowsAt,
+    answer: &Response<Bytes>,
+) -> Result<Page> {
+    let (_, top) = object(contract, answer)?;
     let body = Utf8::new(answer.body()).ok_or_else(|| not_utf8(answer))?;
     Page::find(&body, &top, at)
 }
+
+/// 2010-01-01 to 2100-01-01 in milliseconds: no clock that a request can be signed by, or a range
+/// be ended with, is beyond these.
+const PLAUSIBLE_MS: std::ops::Range<i64> = 1_262_304_000_000..4_102_444_800_000;
 
 /// The service's time in milliseconds.
 pub fn server_time(answer: &Response<Bytes>) -> Result<i64> {
     let Answer::ServerTime(field) = SERVER_TIME.answer else {
         return Err(Error::config("server-time has no time field"));
     };
-    let (_, top) = object(SERVER_TIME.envelope, answer)?;
+    let (_, top) = object(SERVER_TIME.contract(), answer)?;
     let value = member(&top, field).and_then(|raw| Value::parse(raw.get()).ok());
-    value.as_ref().and_then(|value| value.as_text()?.parse().ok()).ok_or_else(|| {
-        Error::protocol(format!("{field} is no string of milliseconds"), answer.body())
-    })
+    let text = value.as_ref().and_then(Value::as_text);
+    text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .filter(|millis| PLAUSIBLE_MS.contains(millis))
+        .ok_or_else(|| {
+            let text = format!(
+                "{field} is not the time; expected milliseconds since 1970 as a string of digits, \
+                 between 2010 and 2100"
+            );
+            Error::protocol(text, answer.body())
+        })
 }
 
 /// The members of a successful answer, with its text.
-pub fn object<'a>(
-    envelope: Envelope,
-    answer: &'a Response<Bytes>,
-) -> Result<(&'a str, Members<'a>)> {
-    let succeeded = |top: &Members<'a>| {
-        answer.status().is_success()
-            && is_success(envelope, &|name| member(top, name).map(RawValue::get))
+pub fn object(
+    contract: impl Into<Contract>,
+    answer: &Response<Bytes>,
+) -> Result<(&str, Members<'_>)> {
+    let contract = contract.into();
+    let (text, top) = match parse(answer) {
+        Ok(parsed) => parsed,
+        Err(error) => return Err(refusal(&contract, answer, None).unwrap_or(error)),
     };
-    match parse(answer) {
-        Ok((text, top)) if succeeded(&top) => Ok((text, top)),
-        Ok((_, top)) => Err(refusal(answer, Some(&top))
-            .unwrap_or_else(|| Error::protocol("the answer has no success mark", answer.body()))),
-        Err(error) => Err(refusal(answer, None).unwrap_or(error)),
+    let marked = has_success_mark(contract.envelope, &top);
+    if marked && answer.status().is_success() {
+        return Ok((text, top));
     }
+    Err(refusal(&contract, answer, Some(&top)).unwrap_or_else(|| {
+        let status = answer.status().as_u16();
+        let what = if marked {
+            format!(
+                "the response has a success mark and the HTTP status {status}; expected both to say \
+                 the same"
+            )
+        } else {
+            "the answer has no success mark".to_owned()
+        };
+        Error::protocol(what, answer.body())
+    }))
 }
 
-/// The refusal that an HTTP status makes of any answer, where the envelope is left to the caller:
-/// missing credentials and a clock that is off. A redirect is no answer at all.
-pub fn refused_by_status(answer: &Response<Bytes>) -> Result<()> {
-    if is_redirect(answer.status()) {
+/// The refusal that an answer is where the envelope is left to the caller: rejected credentials, and
+/// a clock that is off. A redirect is no answer at all.
+pub fn refused_credentials(answer: &Response<Bytes>) -> Result<()> {
+    let status = answer.status();
+    if is_redirect(status) {
         return Err(redirect(answer));
     }
     let top = parse(answer).ok().map(|(_, top)| top);
-    match refusal(answer, top.as_ref()) {
-        Some(error)
-            if error.refusal().is_some_and(|refusal| {
-                matches!(refusal.class, FailureClass::Authentication | FailureClass::ClockSkew)
-            }) =>
-        {
-            Err(error)
-        }
+    let succeeded = status.is_success()
+        && top.as_ref().is_some_and(|top| {
+            // What a success says beside its mark is the caller's own.
+            [Envelope::RetCode, Envelope::Code, Envelope::Status]
+                .into_iter()
+                .any(|envelope| has_success_mark(envelope, top))
+        });
+    if succeeded {
+        return Ok(());
+    }
+    match refusal(&Envelope::NotShown.into(), answer, top.as_ref()) {
+        Some(error) if error.rejects_credentials() => Err(error),
         _ => Ok(()),
     }
+}
+
+fn has_success_mark(envelope: Envelope, top: &Members<'_>) -> bool {
+    is_success(envelope, &|name| member(top, name).map(RawValue::get))
 }
 
 fn parse(answer: &Response<Bytes>) -> Result<(&str, Members<'_>)> {
@@ -124,7 +166,11 @@ fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -
 
 /// The refusal that an answer is: by any of the documented forms, since nobody documents which
 /// form a refused credential takes, or by its HTTP status alone.
-fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error> {
+fn refusal(
+    contract: &Contract,
+    answer: &Response<Bytes>,
+    top: Option<&Members<'_>>,
+) -> Option<Error> {
     let status = answer.status();
     if is_redirect(status) {
         return Some(redirect(answer));
@@ -134,24 +180,33 @@ fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error>
     let error = field("error");
     let inner = |name: &str| Some(error.as_ref()?.get(name)?.as_text()?.to_owned());
 
-    let code = ["ret_code", "code", "errcode"]
-        .into_iter()
-        .filter_map(|name| field(name)?.as_integer())
-        .find(|code| *code != 0);
-    let error_code = inner("code").or_else(|| text("error"));
-    let message = ["ret_msg", "msg", "errmsg", "message", "error_description"]
-        .into_iter()
-        .find_map(text)
-        .or_else(|| inner("message"))
-        .unwrap_or_default();
+    let code = CODES.into_iter().filter_map(|name| field(name)?.as_integer()).find(|c| *c != 0);
+    let error_code =
+        ["code", "type"].into_iter().find_map(inner).or_else(|| text("error")).or_else(
+            // No documented form has a text there, so that one alone makes no refusal of an answer.
+            || CODES.into_iter().filter_map(text).find(|text| says_token_rejected(text)),
+        );
+    let mut messages: Vec<String> = MESSAGES.into_iter().filter_map(text).collect();
+    messages.extend(["message", "description"].into_iter().filter_map(inner));
+    let message = messages.first().cloned().unwrap_or_default();
+    if !status.is_success() {
+        messages.extend(beside_the_envelope(answer, top.is_some()));
+    }
     let says_no = code.is_some()
         || error_code.is_some()
         || text("s").as_deref() == Some("error")
-        || speaks_for_itself(status);
+        || speaks_for_itself(status)
+        || messages.iter().any(|text| says_token_rejected(text));
     if !says_no {
         return None;
     }
-    let class = FailureClass::of(status.as_u16(), code, error_code.as_deref(), &message);
+    let class = FailureClass::of(&Evidence {
+        status: status.as_u16(),
+        code,
+        documented: code.and_then(|code| contract.error_code(code)),
+        error_code: error_code.as_deref(),
+        messages: &messages,
+    });
     Some(
         ErrorKind::Api(Refusal {
             class,
@@ -165,6 +220,26 @@ fn refusal(answer: &Response<Bytes>, top: Option<&Members<'_>>) -> Option<Error>
         })
         .into(),
     )
+}
+
+/// The members that hold a code, in the documented forms.
+const CODES: [&str; 3] = ["ret_code", "code", "errcode"];
+/// The members that hold words: those of the documented forms, and those that others use.
+const MESSAGES: [&str; 7] =
+    ["ret_msg", "msg", "errmsg", "message", "error_description", "error_message", "detail"];
+
+/// What an HTTP error says outside a JSON object: in its challenge (RFC 6750, section 3), and in a
+/// body that is no page for a browser.
+fn beside_the_envelope(answer: &Response<Bytes>, is_object: bool) -> impl Iterator<Item = String> {
+    let challenges = answer.headers().get_all(WWW_AUTHENTICATE).into_iter();
+    let challenges = challenges.filter_map(|value| value.to_str().ok()).map(str::to_owned);
+    let body = std::str::from_utf8(answer.body()).ok().filter(|text| !is_object && !is_html(text));
+    challenges.chain(body.map(str::to_owned)).collect::<Vec<_>>().into_iter()
+}
+
+/// A page for a browser: not the service's own, but that of a proxy or a login page before it.
+pub fn is_html(text: &str) -> bool {
+    text.trim_start().starts_with('<')
 }
 
 /// Statuses that are a refusal whatever the body is.

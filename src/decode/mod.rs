@@ -6,6 +6,7 @@ mod cells;
 mod columns;
 mod cursor;
 mod envelope;
+mod fields;
 mod grid;
 mod json;
 mod members;
@@ -16,16 +17,19 @@ mod rows;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod undeclared;
+mod values;
 
 pub use bytes::same;
 pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Parts, Strings, unfit};
 pub use cursor::{Cursor, Raw, Span};
-pub use envelope::{object, open, refused_by_status, server_time};
+pub use envelope::{object, open, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
 pub use envelope::{opened_generally, scanned};
 pub use grid::Cells;
-pub use json::{Members, Value};
+pub use json::{Members, Value, members};
 pub use numbers::{calendar_date, float, integer};
-pub use oauth::{client_registered, shown, token_answer};
+pub use oauth::{client_registered, token_answer};
 pub use page::{Page, RowsAt};
-pub use rows::{Piece, RowAt, Rows};
+pub use rows::{Piece, RecordNumber, RowAt, Rows, renamed};
+pub use values::{Absent, Typed, typed};

@@ -2,26 +2,25 @@
 
 use ::http::Response;
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use zeroize::Zeroizing;
 
 use super::{
     Value,
-    envelope::object,
+    envelope::{is_html, object},
     json::{Members, member},
 };
 use crate::{
     api::{REGISTER, TOKEN},
     auth::{TokenAnswer, is_token, lifetime},
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, FailureClass, Result, says_token_rejected},
 };
-
-/// RFC 6749 sets no limit; a terminal does.
-const DESCRIPTION_MAX_CHARACTERS: usize = 400;
 
 /// The answer of the token endpoint (section 2.2). What is not as documented is refused, and never
 /// shown: it may hold a token.
 pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
-    let (_, top) = object(TOKEN.envelope, answer).map_err(|error| refused(error, answer))?;
+    let (_, top) =
+        object(TOKEN.contract(), answer).map_err(|error| refused_grant(error, answer))?;
     let unfit = |what: &str| Error::protocol(format!("the token answer {what}"), b"");
     if !text(&top, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
         return Err(unfit("is not of token_type Bearer"));
@@ -46,14 +45,24 @@ pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
     Ok(TokenAnswer { access_token, refresh_token, lifetime, scopes })
 }
 
-/// Client id and, for a confidential client, its secret, from the answer to a registration
-/// (section 2.1). Nothing else in it is believed.
+/// Client id and, for a confidential client, the secret that the service issued, from the answer to a
+/// registration (section 2.1, which shows no secret). Nothing else in it is believed.
 pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zeroizing<String>>)> {
-    let (_, top) = object(REGISTER.envelope, answer).map_err(|error| refused(error, answer))?;
+    let (_, top) = object(REGISTER.contract(), answer).map_err(|error| refused(error, answer))?;
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && !id.chars().any(char::is_control))
         .ok_or_else(|| Error::protocol("the registration has no usable client_id", b""))?;
-    Ok((client_id.to_string(), text(&top, "client_secret").filter(|secret| is_token(secret))))
+    let secret = match member(&top, "client_secret") {
+        Some(raw) if !matches!(raw.get(), "null" | "\"\"") => Some(
+            text(&top, "client_secret")
+                .filter(|secret| !secret.chars().any(char::is_control))
+                .ok_or_else(|| {
+                    Error::protocol("the registration has no usable client_secret", b"")
+                })?,
+        ),
+        _ => None,
+    };
+    Ok((client_id.to_string(), secret))
 }
 
 /// A refusal in the form of RFC 6749 is an OAuth error; what looks like a success is not shown.
@@ -61,7 +70,7 @@ fn refused(error: Error, answer: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Api(refusal) => match &refusal.error_code {
             Some(code) if is_oauth_code(code) && !is_passing(answer.status().as_u16()) => {
-                ErrorKind::OAuth { error: code.clone(), description: shown(&refusal.message) }
+                ErrorKind::OAuth { error: code.clone(), description: refusal.message.clone() }
                     .into()
             }
             _ => error,
@@ -71,19 +80,73 @@ fn refused(error: Error, answer: &Response<Bytes>) -> Error {
     }
 }
 
-/// Throttling and failures of the service itself may be over soon, whatever their words are.
+/// The rejection of a grant, in whatever form it comes: an OAuth error. `invalid_grant` stands for the
+/// code where the service sends none. Trouble on the service's side, and what a proxy or a login page
+/// says in its place, stays what it is: it rejects nothing.
+fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
+    let status = answer.status().as_u16();
+    let error = refused(error, answer);
+    let body = String::from_utf8_lossy(answer.body());
+    let (code, message) = match error.kind.as_ref() {
+        ErrorKind::Api(refusal) => (refusal.code, refusal.message.as_str()),
+        ErrorKind::Protocol { .. } => (None, ""),
+        _ => return error,
+    };
+    let says_rejected = [message, body.as_ref()].into_iter().any(says_token_rejected);
+    let is_json = serde_json::from_str::<IgnoredAny>(&body).is_ok();
+    let is_final = match error.refusal().map(|refusal| refusal.class) {
+        Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
+            says_rejected && !is_passing(status)
+        }
+        // In an envelope, with any status; the code may be a status itself.
+        Some(_) if code.is_some() => {
+            let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or_default();
+            !is_passing(status)
+                && (says_rejected || !(is_passing(code) || sounds_like_trouble(message)))
+        }
+        _ if says_rejected => !is_passing(status),
+        _ => matches!(status, 400 | 401 | 403 | 422) && (is_json || body.trim().is_empty()),
+    };
+    if !is_final || is_html(&body) {
+        return error;
+    }
+    let sent = error.refusal().and_then(|refusal| refusal.error_code.as_deref());
+    let description = if message.is_empty() { sent.unwrap_or_default() } else { message };
+    let code = sent.filter(|code| is_oauth_code(code)).unwrap_or("invalid_grant");
+    ErrorKind::OAuth { error: code.to_owned(), description: description.to_owned() }.into()
+}
+
+/// Words about the service's own trouble, in an envelope whose code nobody documents.
+fn sounds_like_trouble(message: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "internal",
+        "timeout",
+        "timed out",
+        "unavailable",
+        "busy",
+        "try again",
+        "retry",
+        "later",
+        "maintenance",
+        "overload",
+        "frequen",
+        "too many",
+        "频繁",
+        "稍后",
+    ];
+    let message = message.to_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
+}
+
+/// Statuses that reject no grant, whatever the words beside them are: throttling and failures of the
+/// service itself may be over soon, and another path is not that of the authorization server.
 const fn is_passing(status: u16) -> bool {
-    status == 429 || status >= 500
+    matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }
 
 /// A code of an OAuth error: short, of visible ASCII.
 fn is_oauth_code(code: &str) -> bool {
     code.len() <= 64 && is_token(code)
-}
-
-/// The words of another, without what could disturb a terminal.
-pub fn shown(words: &str) -> String {
-    words.chars().filter(|c| !c.is_control()).take(DESCRIPTION_MAX_CHARACTERS).collect()
 }
 
 fn text(top: &Members<'_>, name: &str) -> Option<Zeroizing<String>> {

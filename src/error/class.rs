@@ -1,4 +1,6 @@
-//! The class of a refusal: what the service's codes and statuses mean (section 7).
+//! The class of a refusal: what the service's codes, words and statuses mean (section 7).
+
+use super::rejection::says_token_rejected;
 
 /// The class of a refusal: one exception each in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,6 +8,7 @@ pub enum FailureClass {
     InvalidParameter,
     InvalidSymbol,
     Service,
+    /// The key, its signature or the token was rejected, whatever the HTTP status is.
     Authentication,
     ClockSkew,
     PermissionDenied,
@@ -20,34 +23,64 @@ pub const CLOCK_OFFSET_CODE: i64 = -12006;
 /// Seen as a throttling code beside `error.code: rate_limited`; not in the service document.
 pub const THROTTLED_CODE: i64 = -11;
 
+/// What a response carried that rejects a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Evidence<'a> {
+    pub status: u16,
+    pub code: Option<i64>,
+    /// What the endpoint's own table of errors calls that code, if it lists it.
+    pub documented: Option<&'a str>,
+    pub error_code: Option<&'a str>,
+    /// Every other text that tells why.
+    pub messages: &'a [String],
+}
+
 impl FailureClass {
-    /// The class of a refusal, from whatever it carried. Codes say more than HTTP statuses, which
-    /// nobody documents; throttling says more than a code, since -12006 has been seen for it.
-    pub fn of(status: u16, code: Option<i64>, error_code: Option<&str>, message: &str) -> Self {
+    /// The class of a refusal. Codes say more than HTTP statuses, which nobody documents; throttling
+    /// says more than a code, since -12006 has been seen for it.
+    pub fn of(evidence: &Evidence<'_>) -> Self {
+        let Evidence { status, code, documented, error_code, messages } = *evidence;
+        let says = |rejected: fn(&str) -> bool| messages.iter().any(|text| rejected(text));
+        if error_code.is_some_and(says_token_rejected) {
+            return FailureClass::Authentication;
+        }
         if status == 429
             || code == Some(THROTTLED_CODE)
             || error_code == Some("rate_limited")
-            || (status == 403 && code == Some(CLOCK_OFFSET_CODE) && mentions_frequency(message))
+            || (status == 403 && code == Some(CLOCK_OFFSET_CODE) && says(mentions_frequency))
         {
             return FailureClass::RateLimited;
         }
-        match (code, error_code) {
-            (Some(CLOCK_OFFSET_CODE), _) => FailureClass::ClockSkew,
-            (Some(-3), _) | (_, Some("invalid_parameter")) => FailureClass::InvalidParameter,
-            (Some(-7), _) | (_, Some("invalid_symbol")) => FailureClass::InvalidSymbol,
-            (Some(-2 | -4 | -5 | -6), _) | (_, Some("internal_error")) => FailureClass::Service,
-            _ => match status {
-                401 => FailureClass::Authentication,
-                403 => FailureClass::PermissionDenied,
-                500.. => FailureClass::Service,
-                _ => FailureClass::Other,
-            },
+        if code == Some(CLOCK_OFFSET_CODE) {
+            return FailureClass::ClockSkew;
+        }
+        if let Some(class) = [documented, error_code].into_iter().flatten().find_map(named) {
+            return class;
+        }
+        if says(says_token_rejected) {
+            return FailureClass::Authentication;
+        }
+        match status {
+            401 => FailureClass::Authentication,
+            403 => FailureClass::PermissionDenied,
+            500.. => FailureClass::Service,
+            _ => FailureClass::Other,
         }
     }
 
     pub const fn retryable(self) -> bool {
         matches!(self, FailureClass::Service | FailureClass::RateLimited)
     }
+}
+
+/// The class of a documented `error.code`.
+fn named(error_code: &str) -> Option<FailureClass> {
+    Some(match error_code {
+        "invalid_parameter" => FailureClass::InvalidParameter,
+        "invalid_symbol" => FailureClass::InvalidSymbol,
+        "internal_error" => FailureClass::Service,
+        _ => return None,
+    })
 }
 
 fn mentions_frequency(message: &str) -> bool {
@@ -57,28 +90,67 @@ fn mentions_frequency(message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::FailureClass::{self, *};
+    use super::{
+        Evidence,
+        FailureClass::{self, *},
+    };
+
+    /// HTTP status, code, what the table calls it, `error.code`, message.
+    type Case<'a> = (u16, Option<i64>, Option<&'a str>, Option<&'a str>, &'a str);
+
+    fn class((status, code, documented, error_code, message): Case<'_>) -> FailureClass {
+        let messages = &[message.to_owned()];
+        FailureClass::of(&Evidence { status, code, documented, error_code, messages })
+    }
 
     #[test]
     fn a_refusal_is_classed_by_its_code_before_its_status() {
-        for (status, code, error_code, message, class) in [
-            (200, Some(-3), Some("invalid_parameter"), "", InvalidParameter),
-            (500, Some(-7), Some("invalid_symbol"), "", InvalidSymbol),
-            (404, None, Some("invalid_symbol"), "", InvalidSymbol),
-            (200, Some(-5), None, "", Service),
-            (200, Some(-2), Some("internal_error"), "", Service),
-            (503, None, None, "", Service),
-            (401, Some(-12006), None, "", ClockSkew),
-            (403, Some(-12006), None, "clock offset", ClockSkew),
-            (403, Some(-12006), None, "request frequency too high", RateLimited),
-            (429, None, None, "", RateLimited),
-            (200, Some(-11), Some("rate_limited"), "", RateLimited),
-            (401, Some(1), None, "", Authentication),
-            (403, Some(1), None, "", PermissionDenied),
-            (200, Some(1), None, "no such account", Other),
-            (200, Some(-1200), None, "", Other),
+        for (case, expected) in [
+            ((200, Some(-3), Some("invalid_parameter"), None, ""), InvalidParameter),
+            ((500, Some(-7), Some("invalid_symbol"), None, ""), InvalidSymbol),
+            ((404, None, None, Some("invalid_symbol"), ""), InvalidSymbol),
+            ((200, Some(-5), Some("internal_error"), None, ""), Service),
+            ((200, Some(-2), None, Some("internal_error"), ""), Service),
+            ((503, None, None, None, ""), Service),
+            ((401, Some(-12006), None, None, ""), ClockSkew),
+            ((403, Some(-12006), None, None, "clock offset"), ClockSkew),
+            ((403, Some(-12006), None, None, "request frequency too high"), RateLimited),
+            ((429, None, None, None, ""), RateLimited),
+            ((200, Some(-11), None, Some("rate_limited"), ""), RateLimited),
+            ((401, Some(1), None, None, ""), Authentication),
+            ((403, Some(1), None, None, ""), PermissionDenied),
+            ((200, Some(1), None, None, "no such account"), Other),
+            ((200, Some(-1200), None, None, ""), Other),
         ] {
-            assert_eq!(FailureClass::of(status, code, error_code, message), class);
+            assert_eq!(class(case), expected, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_that_the_endpoint_does_not_document_means_nothing() {
+        for code in -7..=-2 {
+            assert_eq!(class((200, Some(code), None, None, "no")), Other);
+            assert_eq!(class((400, Some(code), None, Some("odd"), "no")), Other);
+            assert_eq!(class((503, Some(code), None, None, "no")), Service);
+        }
+    }
+
+    #[test]
+    fn a_rejected_token_is_recognised_with_any_status_unless_the_error_is_documented() {
+        for status in [200, 400, 401, 403, 404, 498, 500] {
+            for error_code in ["invalid_token", "token_expired", "ACCESS_TOKEN_EXPIRED"] {
+                assert_eq!(class((status, None, None, Some(error_code), "")), Authentication);
+            }
+            let message = "access token expired";
+            assert_eq!(class((status, Some(7), None, None, message)), Authentication);
+            assert_eq!(
+                class((status, Some(-3), Some("invalid_parameter"), None, message)),
+                InvalidParameter
+            );
+            assert_eq!(
+                class((status, None, None, Some("invalid_parameter"), message)),
+                InvalidParameter
+            );
         }
     }
 }

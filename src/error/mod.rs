@@ -1,10 +1,16 @@
 //! One error type: what happened, where, and what to do about it.
 
 mod class;
+mod escapes;
+mod redact;
+mod rejection;
 
 use std::{fmt, time::Duration};
 
-pub use class::{CLOCK_OFFSET_CODE, FailureClass, THROTTLED_CODE};
+pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
+pub use escapes::{excerpt, printable};
+pub use redact::Redactor;
+pub use rejection::says_token_rejected;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -38,7 +44,8 @@ pub enum ErrorKind {
     Pagination(String),
     #[error("{0}")]
     Api(Refusal),
-    #[error("{error}: {description}")]
+    /// Of the authorization server, or of the user on its page; the words are the service's own.
+    #[error("{}: {}", excerpt(error), excerpt(description))]
     OAuth { error: String, description: String },
     #[error("{message}")]
     LoginRequired { error: String, message: String, origin: Option<String> },
@@ -87,6 +94,8 @@ pub struct Refusal {
 pub const BODY_SHOWN_BYTES: usize = 2048;
 /// How much it keeps until secrets are struck out: one that a cut went through would stay.
 const BODY_KEPT_BYTES: usize = 4 * BODY_SHOWN_BYTES;
+/// What a limit in bytes may take off a text to leave its last character whole.
+const UTF8_LONGEST: usize = 4;
 
 impl Error {
     pub fn config(message: impl Into<String>) -> Self {
@@ -133,31 +142,39 @@ impl Error {
         self
     }
 
-    /// The same error with a secret struck out, should the service have repeated it.
+    /// The same error without secrets, should the service have repeated them.
     #[must_use]
-    pub fn without(mut self, secret: &str) -> Self {
-        let strike = |text: &mut String| strike(text, secret);
+    pub fn redacted(mut self, redactor: &Redactor) -> Self {
+        let redact = |text: &mut String| redactor.redact(text);
+        // A body is kept up to a limit, and a secret that the limit cuts is one still.
+        let redact_kept = |text: &mut String| {
+            if text.len() + UTF8_LONGEST > BODY_KEPT_BYTES {
+                redactor.redact_cut(text);
+            } else {
+                redactor.redact(text);
+            }
+        };
         match self.kind.as_mut() {
             ErrorKind::Api(refusal) => {
-                strike(&mut refusal.message);
-                strike(&mut refusal.body);
-                refusal.error_code.iter_mut().for_each(strike);
-                refusal.headers.iter_mut().for_each(|(_, value)| strike(value));
+                redact(&mut refusal.message);
+                redact_kept(&mut refusal.body);
+                refusal.error_code.iter_mut().for_each(redact);
+                refusal.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
             ErrorKind::Protocol { message, body } => {
-                strike(message);
-                strike(body);
+                redact(message);
+                redact_kept(body);
             }
             ErrorKind::OAuth { error, description } => {
-                strike(error);
-                strike(description);
+                redact(error);
+                redact(description);
             }
             ErrorKind::Transport { message, .. }
             | ErrorKind::Config(message)
             | ErrorKind::Timeout(message)
             | ErrorKind::Pagination(message)
             | ErrorKind::LoginRequired { message, .. }
-            | ErrorKind::Store(message) => strike(message),
+            | ErrorKind::Store(message) => redact(message),
         }
         self
     }
@@ -167,6 +184,19 @@ impl Error {
             ErrorKind::Api(refusal) => Some(refusal),
             _ => None,
         }
+    }
+
+    /// Whether the credentials, or the clock they were signed by, were rejected.
+    pub fn rejects_credentials(&self) -> bool {
+        self.rejects_token()
+            || self.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
+    }
+
+    /// Whether a token was rejected: by HTTP 401, or by what the response says.
+    pub fn rejects_token(&self) -> bool {
+        self.refusal().is_some_and(|refusal| {
+            refusal.class == FailureClass::Authentication || refusal.http_status == 401
+        })
     }
 
     /// Whether the same call may well succeed later.
@@ -204,6 +234,9 @@ impl Error {
                 "Give the address that the browser was sent to, whole; or start the login again."
                     .into()
             }
+            ErrorKind::OAuth { error, .. } if is_temporary(error) => {
+                "Call again later; the login is still stored.".into()
+            }
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
             ErrorKind::LoginRequired { origin, .. } => {
                 let url = origin.as_deref().unwrap_or("URL");
@@ -217,15 +250,15 @@ impl Error {
     }
 }
 
+/// Its text is shown in terminals, whatever the service has put into it.
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.endpoint, &self.key) {
-            (Some(endpoint), Some(key)) => {
-                write!(out, "{endpoint} of '{}': {}", key.escape_debug(), self.kind)
-            }
-            (Some(endpoint), None) => write!(out, "{endpoint}: {}", self.kind),
-            (None, _) => self.kind.fmt(out),
-        }
+        let text = match (&self.endpoint, &self.key) {
+            (Some(endpoint), Some(key)) => format!("{endpoint} of '{key}': {}", self.kind),
+            (Some(endpoint), None) => format!("{endpoint}: {}", self.kind),
+            (None, _) => self.kind.to_string(),
+        };
+        out.write_str(&printable(&text))
     }
 }
 
@@ -280,14 +313,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Puts stars in the place of a secret.
-pub fn strike(text: &mut String, secret: &str) {
-    // JSON may write a slash with a backslash before it.
-    for form in [secret, &secret.replace('/', "\\/")] {
-        if text.contains(form) {
-            *text = text.replace(form, "***");
-        }
-    }
+/// Whether an OAuth error code is about trouble on the service's side, which may be over soon.
+pub fn is_temporary(error: &str) -> bool {
+    matches!(
+        error,
+        "server_error"
+            | "temporarily_unavailable"
+            | "internal_error"
+            | "slow_down"
+            | "rate_limited"
+    )
 }
 
 /// The first of a body as text that is safe to show.
@@ -300,9 +335,6 @@ fn shown_body(body: &str) -> String {
     if body.is_empty() {
         return String::new();
     }
-    let mut cut = String::new();
-    for c in body.chars().take(200) {
-        if c.is_control() { cut.extend(c.escape_default()) } else { cut.push(c) }
-    }
-    format!("; it begins with '{cut}'")
+    let first: String = body.chars().take(200).collect();
+    format!("; it begins with '{first}'")
 }

@@ -4,6 +4,7 @@ mod clock;
 mod connection;
 mod lanes;
 mod limit;
+mod names;
 mod observe;
 mod pace;
 mod quota;
@@ -14,6 +15,7 @@ mod tape;
 
 pub use clock::Clock;
 pub use lanes::Lane;
+pub use names::is_public_header;
 pub use observe::{Event, Observed, Observer, What};
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
 pub use send::{Readers, Sender, SenderOptions};

@@ -59,8 +59,8 @@ pub struct Prepared {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub repeatable: bool,
-    /// Whether the body holds secrets, which an answer may repeat.
-    pub confidential: bool,
+    /// Whether a tape must not hold it, such as a body with secrets, which a response may repeat.
+    pub unrecorded: bool,
 }
 
 impl Draft {
@@ -123,7 +123,7 @@ impl Draft {
     fn check_span(&self) -> Result<()> {
         let value = |name| self.query.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let (Some(start), Some(end)) = (value("start"), value("end")) else { return Ok(()) };
-        let backward = match (start.parse::<i64>(), end.parse::<i64>()) {
+        let backward = match (start.parse::<u64>(), end.parse::<u64>()) {
             (Ok(start_micros), Ok(end_micros)) => {
                 start_micros > 0 && end_micros > 0 && start_micros >= end_micros
             }
@@ -134,6 +134,21 @@ impl Draft {
             return Err(Error::argument("end", end, &format!("a time after start ({start})")));
         }
         Ok(())
+    }
+
+    /// A parameter in the query or the JSON body, as text.
+    pub fn get(&self, place: Place, name: &str) -> Option<String> {
+        match (place, &self.body) {
+            (Place::Query, _) => {
+                self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            }
+            (Place::Body, Body::Json(members)) => {
+                let (_, raw) = members.iter().find(|(known, _)| known == name)?;
+                let text = serde_json::from_str::<String>(raw.get());
+                Some(text.unwrap_or_else(|_| raw.get().to_owned()))
+            }
+            _ => None,
+        }
     }
 
     /// Sets a text parameter, in the place of an earlier value where there was one.
@@ -220,7 +235,7 @@ impl Draft {
             headers,
             body,
             repeatable: self.repeatable,
-            confidential: matches!(self.body, Body::Form(_)),
+            unrecorded: matches!(self.body, Body::Form(_)),
         })
     }
 }
@@ -307,6 +322,11 @@ impl BaseUrl {
     /// Whether requests to it need no network, and so no proxy.
     pub fn stays_on_this_machine(&self) -> bool {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
+    }
+
+    /// Whether that path of a URL is this path below this base.
+    pub fn is_path(&self, whole: &str, path: &str) -> bool {
+        whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
 
     /// The URL of a path below this base.

@@ -1,17 +1,23 @@
 //! Authorize, send, judge, retry: each attempt freshly signed.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use ::http::{HeaderMap, HeaderValue, Method};
+use ::http::{HeaderMap, HeaderValue};
 use arc_swap::ArcSwap;
 use tokio::{
-    sync::{Mutex, Semaphore},
+    sync::Semaphore,
     time::{Instant, timeout},
 };
 
 use super::{
     BaseUrl, Prepared, Received,
-    clock::{Clock, local_ms},
+    clock::{Clock, Moment},
     connection::{build_client, read, transport},
     lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
@@ -23,7 +29,7 @@ use super::{
 use crate::{
     api::SERVER_TIME,
     auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenAnswer, TokenSet},
-    error::{Error, ErrorKind, FailureClass, Result, strike},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result},
     process::PerProcess,
 };
 
@@ -71,6 +77,13 @@ impl Default for SenderOptions {
     }
 }
 
+impl SenderOptions {
+    /// Whether a tape is played back in place of the network.
+    fn is_replayed(&self) -> bool {
+        matches!(self.tape.as_deref(), Some(Tape::Replay(_)))
+    }
+}
+
 /// How the answers are read that the sender itself asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Readers {
@@ -85,9 +98,10 @@ pub struct Sender {
     base: BaseUrl,
     credentials: Option<Credentials>,
     options: Arc<SenderOptions>,
-    clock: Clock,
+    clock: Arc<Clock>,
     readers: Readers,
     wire: Arc<PerProcess<Wire>>,
+    closed: Arc<AtomicBool>,
 }
 
 /// What cannot be shared with a forked child: connections, and locks that may be held.
@@ -100,8 +114,6 @@ struct Wire {
     limit: RateLimit,
     paces: Paces,
     quota: RetryQuota,
-    /// How the last correction of the clock went: those that wait for it share its failure too.
-    correcting: Mutex<Result<()>>,
 }
 
 impl Sender {
@@ -112,8 +124,7 @@ impl Sender {
         readers: Readers,
     ) -> Result<Self> {
         // Nobody asks a tape who it is.
-        let played = matches!(options.tape.as_deref(), Some(Tape::Replay(_)));
-        let credentials = credentials.filter(|_| !played);
+        let credentials = credentials.filter(|_| !options.is_replayed());
         if let Some(credentials) = &credentials {
             credentials.bind(base.as_str())?;
         }
@@ -121,9 +132,10 @@ impl Sender {
             base,
             credentials,
             options: Arc::new(options),
-            clock: Clock::default(),
+            clock: Arc::default(),
             readers,
             wire: Arc::new(PerProcess::new()),
+            closed: Arc::default(),
         };
         // A proxy or certificate that cannot be used shall fail here, not at the first call.
         sender.wire()?;
@@ -136,9 +148,10 @@ impl Sender {
             base: self.base.clone(),
             credentials: None,
             options: self.options.clone(),
-            clock: Clock::default(),
+            clock: self.clock.clone(),
             readers: self.readers,
             wire: self.wire.clone(),
+            closed: self.closed.clone(),
         }
     }
 
@@ -146,9 +159,19 @@ impl Sender {
         &self.readers
     }
 
-    /// Lets go of the connections: those that are idle close now, the others when they fall idle.
+    /// Sends nothing from here on, whoever asks. Idle connections close now, the others when they
+    /// become idle. Waits for nobody.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
         self.wire.forget();
+    }
+
+    /// Refuses to go on after `close`.
+    pub fn check_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Relaxed) {
+            true => Err(Error::config("this client is closed; make a new one")),
+            false => Ok(()),
+        }
     }
 
     pub fn base(&self) -> &BaseUrl {
@@ -204,7 +227,7 @@ impl Sender {
         let mut clock_corrected = false;
         let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
-            let tries = self.clock.tries();
+            let asked = self.clock.asked();
             // A refresh has retries of its own, so its failure is final here.
             let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
             attempts += 1;
@@ -214,12 +237,14 @@ impl Sender {
             let outcome = received.as_ref().map_err(Clone::clone).and_then(&judge);
             let error = match outcome {
                 Ok(value) => {
-                    self.keep(prepared, &received, token.as_deref())?;
+                    self.keep(prepared, &received, token.iter().chain(&rejected))?;
                     wire.paces.accepted(&prepared.label);
                     wire.quota.succeeded(retries > 0);
                     return Ok(value);
                 }
-                Err(error) => self.without_secret(error, token.as_deref()).at(&prepared.label),
+                Err(error) => error
+                    .redacted(&self.redactor(token.iter().chain(&rejected)))
+                    .at(&prepared.label),
             };
             let watched = self.watched(prepared, attempts);
             if is_throttled(&error)
@@ -229,18 +254,22 @@ impl Sender {
             {
                 watched.tell(What::Slowed { per_second }).await;
             }
-            if token.is_some() && rejected.is_none() && is_unauthorized(&error) {
+            if token.is_some() && rejected.is_none() && error.rejects_token() {
                 rejected = token;
                 continue;
             }
             if !clock_corrected && self.is_clock_refusal(&error) {
                 clock_corrected = true;
-                if self.correct_clock(tries).await.is_ok() {
-                    continue;
+                match self.correct_clock(asked).await {
+                    Ok(()) => continue,
+                    // A service whose clock makes no sense is the trouble, not this machine's.
+                    Err(cause) if matches!(*cause.kind, ErrorKind::Protocol { .. }) => {
+                        return Err(cause);
+                    }
+                    Err(_) => return Err(error),
                 }
-                return Err(error);
             }
-            self.keep(prepared, &received, token.as_deref())?;
+            self.keep(prepared, &received, token.iter().chain(&rejected))?;
             if retries >= self.options.max_retries || !may_repeat(prepared, &error) {
                 return Err(error);
             }
@@ -261,7 +290,7 @@ impl Sender {
                 return Err(error);
             }
             retries += 1;
-            tokio::time::sleep(wait).await;
+            self.pause(wait).await;
         }
     }
 
@@ -307,8 +336,13 @@ impl Sender {
     async fn turn(&self, wire: &Wire, prepared: &Prepared) {
         let now = Instant::now();
         let departure = wire.paces.departure(&prepared.label, now);
-        if departure > now {
-            tokio::time::sleep_until(departure).await;
+        self.pause(departure.saturating_duration_since(now)).await;
+    }
+
+    /// Waits before a request; a replay has no service to spare, so it does not wait.
+    async fn pause(&self, wait: Duration) {
+        if !wait.is_zero() && !self.options.is_replayed() {
+            tokio::time::sleep(wait).await;
         }
     }
 
@@ -333,6 +367,7 @@ impl Sender {
         token: Option<&TokenSet>,
         attempt: u32,
     ) -> Result<Received> {
+        self.check_open()?;
         if let Some(answer) = self.options.tape.as_ref().and_then(|tape| tape.answer(prepared)) {
             return answer;
         }
@@ -369,13 +404,20 @@ impl Sender {
 
     async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
         let (own, shared) = (own_client(), wire.client.load_full());
+        let tells_time = self.base.is_path(request.url().path(), SERVER_TIME.path);
+        let sent = Moment::now();
         let whole = async {
             let client = own.as_ref().unwrap_or(&shared);
             let answer = client.execute(request).await.map_err(|e| transport(e, false))?;
             read(answer, self.options.max_body_bytes).await
         };
         match timeout(self.options.timeout, whole).await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => {
+                if tells_time && let Ok(received) = &outcome {
+                    self.learn_time(received, sent);
+                }
+                outcome
+            }
             Err(_) => {
                 if own.is_none() {
                     self.connect_anew(wire, &shared);
@@ -397,26 +439,21 @@ impl Sender {
 
     /// Puts an exchange on the tape, if there is one. Not those that a fresh token or signature
     /// made good: played back there is neither.
-    fn keep(
+    fn keep<'a>(
         &self,
         prepared: &Prepared,
         received: &Result<Received>,
-        used: Option<&TokenSet>,
+        used: impl Iterator<Item = &'a Arc<TokenSet>>,
     ) -> Result<()> {
         let Some(tape) = &self.options.tape else { return Ok(()) };
-        tape.keep(self.base.as_str(), prepared, received, |mut text| {
-            match &self.credentials {
-                Some(Credentials::Bearer { token, .. }) => strike(&mut text, token),
-                Some(Credentials::OAuth(_)) => {
-                    for secret in used.into_iter().flat_map(TokenSet::secrets) {
-                        strike(&mut text, secret);
-                    }
-                }
-                Some(Credentials::ApiKey { .. }) | None => {}
-            }
-            text
-        })
-        .map_err(|error| error.at(&prepared.label))
+        tape.keep(self.base.as_str(), prepared, received, &self.redactor(used))
+            .map_err(|error| error.at(&prepared.label))
+    }
+
+    /// Finds what the service may repeat of the secrets that a call has used.
+    fn redactor<'a>(&self, used: impl Iterator<Item = &'a Arc<TokenSet>>) -> Redactor {
+        let own = self.credentials.as_ref().and_then(Credentials::secret);
+        Redactor::new(used.flat_map(|set| set.secrets()).chain(own))
     }
 
     /// The service's time as far as it is known, in milliseconds, for a call of that identity.
@@ -428,56 +465,13 @@ impl Sender {
         }
     }
 
-    fn without_secret(&self, error: Error, used: Option<&TokenSet>) -> Error {
-        match &self.credentials {
-            Some(Credentials::Bearer { token, .. }) => error.without(token),
-            Some(Credentials::OAuth(oauth)) => oauth.strike(error, used),
-            Some(Credentials::ApiKey { .. }) | None => error,
-        }
-    }
-
     fn is_clock_refusal(&self, error: &Error) -> bool {
         matches!(self.credentials, Some(Credentials::ApiKey { .. }))
             && error.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
     }
 
-    /// Takes the offset from server-time, once for all calls that were refused at the same time.
-    async fn correct_clock(&self, seen_tries: u64) -> Result<()> {
-        let wire = self.wire()?;
-        let mut last = wire.correcting.lock().await;
-        if self.clock.tries() == seen_tries {
-            *last = self.read_service_clock(&wire).await;
-            self.clock.tried();
-        }
-        last.clone()
-    }
-
-    async fn read_service_clock(&self, wire: &Wire) -> Result<()> {
-        let url = self.base.join(SERVER_TIME.path)?;
-        // Without credentials: a signature by the wrong clock would be refused as well.
-        let mut request = reqwest::Request::new(Method::GET, url);
-        *request.headers_mut() = self.options.headers.clone();
-        let path = request.url().path().to_owned();
-        let watched = self.watched_path(SERVER_TIME.method.as_str(), &path);
-        if let Some(watched) = &watched {
-            watched.tell(What::Sending).await;
-        }
-        // The time that those who watch take is none of the round trip's.
-        let before = local_ms();
-        let outcome = self.exchange_unseen(wire, request).await;
-        let after = local_ms();
-        if let Some(watched) = &watched {
-            watched.tell_end(&outcome).await;
-        }
-        let service_ms = (self.readers.clock)(&outcome?)?;
-        self.clock.correct(service_ms, before, after);
-        if let Some(watched) = &watched {
-            watched.tell(What::ClockCorrected { offset_ms: self.clock.offset_ms() }).await;
-        }
-        Ok(())
-    }
-
     fn wire(&self) -> Result<Arc<Wire>> {
+        self.check_open()?;
         self.wire.get_or_make(|| {
             Ok(Wire {
                 client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),
@@ -486,7 +480,6 @@ impl Sender {
                 limit: RateLimit::new(self.options.rate_limit),
                 paces: Paces::default(),
                 quota: RetryQuota::new(),
-                correcting: Mutex::new(Ok(())),
             })
         })
     }
@@ -494,10 +487,6 @@ impl Sender {
 
 fn is_throttled(error: &Error) -> bool {
     error.refusal().is_some_and(|refusal| refusal.class == FailureClass::RateLimited)
-}
-
-fn is_unauthorized(error: &Error) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::Authentication)
 }
 
 /// A request that may have been carried out is repeated only where that does no harm.

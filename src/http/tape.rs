@@ -5,6 +5,7 @@
 //! answer repeats is struck out. Requests for tokens are not written at all.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -18,10 +19,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Prepared, Received};
+use super::{
+    Prepared, Received,
+    names::{Side, redact_pairs, redact_text},
+};
 use crate::{
     api::{AUTHORIZE, REGISTER, TOKEN},
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Redactor, Result},
 };
 
 /// What stands between the sender and the network.
@@ -51,7 +55,8 @@ struct Recording {
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
-    base_url: String,
+    /// None if nothing was recorded.
+    base_url: Option<String>,
     left: Mutex<Left>,
 }
 
@@ -128,25 +133,31 @@ impl Tape {
         }
     }
 
-    /// Keeps what became of a request. `strike` takes the secrets out of a text.
+    /// Keeps what became of a request, without the secrets that are known and those whose names
+    /// tell that they are.
     pub fn keep(
         &self,
         base_url: &str,
         prepared: &Prepared,
         outcome: &Result<Received>,
-        strike: impl Fn(String) -> String,
+        redactor: &Redactor,
     ) -> Result<()> {
         let Tape::Recorder(recorder) = self else { return Ok(()) };
-        if prepared.confidential || of_login(prepared.url.path()) {
+        if prepared.unrecorded || of_login(prepared.url.path()) {
             return Ok(());
         }
-        let strike = |text| strike_members(strike(text));
+        let without_known = |text: &str| {
+            let mut text = text.to_owned();
+            redactor.redact(&mut text);
+            text
+        };
+        let query = without_known(prepared.url.query().unwrap_or_default());
         let exchange = Exchange {
             method: prepared.method.to_string(),
-            path: prepared.url.path().to_owned(),
-            query: strike_pairs(&strike(prepared.url.query().unwrap_or_default().to_owned())),
-            body: Body::of(&prepared.body, &strike),
-            answer: Answer::of(outcome, &strike),
+            path: without_known(prepared.url.path()),
+            query: redact_pairs(&query, Side::Request),
+            body: Body::of(&prepared.body, redactor, Side::Request),
+            answer: Answer::of(outcome, redactor),
         };
         recorder.write(base_url, Line { exchange: Some(exchange), ..Line::default() })
     }
@@ -235,15 +246,17 @@ impl Replay {
                 left.answers.entry(key).or_default().push_back(answer);
             }
         }
-        let base_url = base_url.ok_or_else(|| {
-            Error::config(format!("{} is no tape: its first line is missing", path.display()))
-        })?;
+        // A recorder that was closed unused leaves an empty file.
+        if base_url.is_none() && !text.is_empty() {
+            let text = format!("{} is not a tape: its first line is missing", path.display());
+            return Err(Error::config(text));
+        }
         Ok(Replay { path: path.to_owned(), base_url, left: Mutex::new(left) })
     }
 
-    /// The service whose traffic was recorded.
-    pub fn base_url(&self) -> &str {
-        &self.base_url
+    /// The service whose traffic was recorded; none if nothing was.
+    pub fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
     }
 
     fn answer(&self, prepared: &Prepared) -> Result<Received> {
@@ -271,91 +284,39 @@ fn of_login(path: &str) -> bool {
     [TOKEN, REGISTER, AUTHORIZE].iter().any(|endpoint| path.ends_with(endpoint.path))
 }
 
-/// Names whose values are secrets, whoever sends them.
-const SECRETS: [&str; 9] = [
-    "access_token",
-    "authorization",
-    "client_secret",
-    "code_verifier",
-    "password",
-    "private_key",
-    "refresh_token",
-    "registration_access_token",
-    "token",
-];
-
-/// Puts stars in the place of secret texts of a JSON document, and leaves the rest as it was.
-fn strike_members(text: String) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some((before, name, value)) = next_secret(rest) {
-        out.push_str(before);
-        out.push_str(name);
-        out.push_str("***");
-        rest = value;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// What stands before a secret's name, the name up to the value's quote, and from the value's end.
-fn next_secret(text: &str) -> Option<(&str, &str, &str)> {
-    let found = SECRETS.iter().filter_map(|name| {
-        let mut from = 0;
-        loop {
-            let at = from + text.get(from..)?.find(&format!("\"{name}\""))?;
-            let behind = at + name.len() + 2;
-            let value = text.get(behind..)?.trim_start().strip_prefix(':')?.trim_start();
-            if let Some(value) = value.strip_prefix('"') {
-                return Some((at, text.len() - value.len()));
-            }
-            from = behind;
-        }
-    });
-    let (at, value) = found.min()?;
-    let mut escaped = false;
-    let end = text.get(value..)?.find(|c| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    })?;
-    Some((text.get(..at)?, text.get(at..value)?, text.get(value + end..)?))
-}
-
-fn strike_pairs(query: &str) -> String {
-    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if SECRETS.contains(&name) => format!("{name}=***"),
-        _ => pair.to_owned(),
-    });
-    pairs.collect::<Vec<_>>().join("&")
-}
-
 /// The next of these; the last one stays.
 fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
 }
 
-/// What makes two requests the same: not their headers, which differ each time.
+/// What makes two requests the same: not their headers, which differ each time, and not the secrets
+/// that are not on the tape.
 fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
-    [method.as_bytes(), path.as_bytes(), query.as_bytes(), body].join(&b'\n')
+    let query = redact_pairs(query, Side::Request);
+    let body = match std::str::from_utf8(body) {
+        Ok(text) => Cow::Owned(redact_text(text, Side::Request).into_bytes()),
+        Err(_) => Cow::Borrowed(body),
+    };
+    [method.as_bytes(), path.as_bytes(), query.as_bytes(), &body].join(&b'\n')
 }
 
 impl Answer {
-    fn of(outcome: &Result<Received>, strike: &impl Fn(String) -> String) -> Self {
+    fn of(outcome: &Result<Received>, redactor: &Redactor) -> Self {
         match outcome {
             Ok(received) => {
                 let kept = |name: &str| {
-                    let value = received.headers().get(name)?.to_str().ok()?;
-                    Some((name.to_owned(), strike(value.to_owned())))
+                    let mut value = received.headers().get(name)?.to_str().ok()?.to_owned();
+                    redactor.redact(&mut value);
+                    Some((name.to_owned(), value))
                 };
                 Answer::Came {
                     status: received.status().as_u16(),
                     headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
-                    body: Body::of(received.body(), strike),
+                    body: Body::of(received.body(), redactor, Side::Response),
                 }
             }
             Err(error) => Answer::Missing {
-                why: error.kind.to_string(),
+                why: error.clone().redacted(redactor).kind.to_string(),
                 timeout: matches!(error.kind.as_ref(), ErrorKind::Timeout(_)),
             },
         }
@@ -384,11 +345,12 @@ impl Answer {
 }
 
 impl Body {
-    fn of(bytes: &[u8], strike: &impl Fn(String) -> String) -> Self {
-        let Ok(text) = std::str::from_utf8(bytes) else {
+    fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
+        let bytes = redactor.redacted(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
+        let Ok(text) = std::str::from_utf8(&bytes) else {
             return Body { base64: Some(STANDARD.encode(bytes)), ..Body::default() };
         };
-        let text = strike(text.to_owned());
+        let text = redact_text(text, side);
         if text.is_empty() {
             return Body::default();
         }

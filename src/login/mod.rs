@@ -31,7 +31,7 @@ use crate::{
         store::{TokenStore, registration_key},
     },
     decode::{client_registered, server_time, token_answer},
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Redactor, Result},
     http::{BaseUrl, Draft, Readers, Sender, SenderOptions},
     process::runtime,
 };
@@ -220,11 +220,9 @@ impl Login {
         let asked_at_ms = now_ms();
         let answer =
             send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
-                let error = error.without(code).without(&self.attempt.verifier);
-                self.log_in_again(match secret {
-                    Some(secret) => error.without(secret),
-                    None => error,
-                })
+                let own = [code, self.attempt.verifier.as_str()].into_iter();
+                let redactor = Redactor::new(own.chain(secret.map(|secret| secret.as_str())));
+                self.log_in_again(error.redacted(&redactor))
             })?;
         let set = TokenSet::new(&self.client, answer, asked_at_ms);
         let client_id = self.client.client_id.clone();
@@ -293,8 +291,7 @@ async fn known_client(sender: &Sender, options: &Options) -> Result<Option<Regis
         let port = options.redirect_port;
         options.client_id.as_ref().is_none_or(|wanted| *wanted == known.client_id)
             && (port == 0 || port == known.redirect_port)
-            && (options.client_id.is_some()
-                || options.confidential == known.client_secret.is_some())
+            && (options.client_id.is_some() || options.confidential == known.is_confidential())
     }))
 }
 
@@ -309,10 +306,8 @@ async fn register(sender: &Sender, options: &Options, port: u16) -> Result<Regis
         ("client_name", text(&options.client_name)),
     ];
     let (client_id, secret) = send(sender, &REGISTER, &arguments, client_registered).await?;
-    if options.confidential && secret.is_none() {
-        return Err(Error::protocol("the registration has no usable client_secret", b""));
-    }
-    Ok(Registration::new(client_id, secret.filter(|_| options.confidential), port))
+    let registration = Registration::new(client_id, secret.filter(|_| options.confidential), port);
+    Ok(if options.confidential { registration.confidential() } else { registration })
 }
 
 fn authorization_url(

@@ -1,82 +1,138 @@
-//! Where an iteration stands, as a small text without secrets that another process can go on from.
+//! A position as a small JSON text without secrets, which another process can resume from.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listing, seen::Seen};
-use crate::error::{Error, Result};
-
-/// A place in a list, to the record.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Position {
-    /// The time range that was fixed for the whole iteration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<(i64, i64)>,
-    /// The window that holds the next record; the latest is 0.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub window: usize,
-    /// The cursor of the page that holds the next record; null for the first page.
-    pub cursor: Option<String>,
-    /// How many records of that page were handed out.
-    pub row: usize,
-    pub done: bool,
-    /// The cursors up to that page, as `Seen` writes them.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub seen: String,
-}
+use super::{
+    Listing, Position, PreviousRows,
+    cursor_history::{decode, encode},
+};
+use crate::{
+    auth::body_hash,
+    error::{Error, Result},
+};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Checkpoint {
-    /// The version of this form.
+    /// The version of this format.
     boardlot: u32,
+    /// The address of the service.
+    service: String,
     call: String,
     /// A digest of the call and its arguments.
     id: String,
-    at: Position,
+    at: Place,
+    /// A digest of all the rest.
+    checksum: String,
 }
 
-const VERSION: u32 = 1;
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    range: Option<(i64, i64)>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    window: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    row: usize,
+    #[serde(default, skip_serializing_if = "is_false")]
+    done: bool,
+    /// The rows of the page before, which that page may repeat.
+    #[serde(default, skip_serializing_if = "PreviousRows::is_empty")]
+    previous: PreviousRows,
+    /// The cursors up to that page, as `cursor_history` writes them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    used: String,
+}
 
-impl Position {
-    /// The checkpoint that says this of a listing.
-    pub fn to_json(&self, listing: &Listing) -> String {
-        let checkpoint = Checkpoint {
-            boardlot: VERSION,
-            call: listing.draft.label.clone(),
-            id: listing.identity(),
-            at: self.clone(),
-        };
-        // Texts and numbers: writing them cannot fail.
-        serde_json::to_string(&checkpoint).unwrap_or_default()
+const VERSION: u32 = 2;
+
+/// The checkpoint of a position in this listing of the service at `origin`.
+pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
+    let mut checkpoint = Checkpoint {
+        boardlot: VERSION,
+        service: origin.to_owned(),
+        call: listing.draft.label.clone(),
+        id: listing.identity(),
+        at: Place {
+            range: position.range,
+            window: position.window,
+            cursor: position.cursor.clone(),
+            row: position.row,
+            done: position.done,
+            previous: position.previous_rows.clone(),
+            used: encode(&position.used_cursors),
+        },
+        checksum: String::new(),
+    };
+    checkpoint.checksum = checkpoint.digest();
+    checkpoint.to_json()
+}
+
+/// The position that a checkpoint of this very listing tells.
+pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
+    let mut checkpoint: Checkpoint = serde_json::from_str(text)
+        .map_err(|error| Error::config(format!("resume is not a checkpoint: {error}")))?;
+    if checkpoint.boardlot != VERSION {
+        return Err(Error::config(format!(
+            "resume is a checkpoint of format {}; expected format {VERSION}: start from the \
+             beginning",
+            checkpoint.boardlot
+        )));
+    }
+    let checksum = std::mem::take(&mut checkpoint.checksum);
+    if checkpoint.digest() != checksum {
+        return Err(Error::config(
+            "resume is a damaged checkpoint: its checksum does not match; use it exactly as \
+             checkpoint() returned it",
+        ));
+    }
+    if checkpoint.service != origin {
+        return Err(Error::config(format!(
+            "resume is a checkpoint of another service ({}); this client's is {origin}",
+            checkpoint.service.escape_debug()
+        )));
+    }
+    if checkpoint.call != listing.draft.label || checkpoint.id != listing.identity() {
+        return Err(Error::config(format!(
+            "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
+            checkpoint.call.escape_debug()
+        )));
+    }
+    let Place { range, window, cursor, row, done, previous, used } = checkpoint.at;
+    let begun = cursor.is_some() || row > 0 || window > 0;
+    let misplaced = match listing.span {
+        // Only before its first record is a range not fixed yet.
+        Some(_) => range.is_none() && begun,
+        None => range.is_some(),
+    };
+    if misplaced {
+        return Err(Error::config("resume is a checkpoint with another time range"));
+    }
+    let (previous_rows, used_cursors) = (previous, decode(&used)?);
+    Ok(Position { range, window, cursor, row, done, previous_rows, used_cursors })
+}
+
+impl Checkpoint {
+    /// Of everything but the checksum, which is empty meanwhile.
+    fn digest(&self) -> String {
+        body_hash(self.to_json().as_bytes()).chars().take(16).collect()
     }
 
-    /// What a checkpoint of this very listing says.
-    pub fn from_json(listing: &Listing, text: &str) -> Result<Self> {
-        let checkpoint: Checkpoint = serde_json::from_str(text)
-            .map_err(|error| Error::config(format!("resume is no checkpoint: {error}")))?;
-        if checkpoint.boardlot != VERSION {
-            return Err(Error::config(format!(
-                "resume is a checkpoint of version {}; allowed is {VERSION}",
-                checkpoint.boardlot
-            )));
-        }
-        if checkpoint.call != listing.draft.label || checkpoint.id != listing.identity() {
-            return Err(Error::config(format!(
-                "resume is a checkpoint of another call ({}); give the same method the same \
-                 arguments",
-                checkpoint.call.escape_debug()
-            )));
-        }
-        if checkpoint.at.range.is_some() != listing.span.is_some() {
-            return Err(Error::config("resume is a checkpoint with another time range"));
-        }
-        Seen::read(&checkpoint.at.seen)?;
-        Ok(checkpoint.at)
+    /// Texts and numbers: writing them cannot fail.
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_first(window: &usize) -> bool {
-    *window == 0
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }

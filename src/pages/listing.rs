@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use jiff::ToSpan;
-
+use super::{DateRange, PreviousRows};
 use crate::{
-    api::{Envelope, Field, FirstPage, Place},
+    api::{Contract, Field, FirstPage, Place},
     auth::body_hash,
-    decode::{Page, RowsAt, Value, calendar_date},
+    decode::{Page, RowsAt, Value},
     error::{Error, Result},
     http::{Body, Draft},
 };
@@ -16,7 +15,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Listing {
     pub draft: Draft,
-    pub envelope: Envelope,
+    pub contract: Contract,
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static Field]>,
     pub style: Style,
@@ -64,23 +63,6 @@ pub enum Style {
     DateRange(Place, DateRange),
 }
 
-/// Paging backward by moving the end of a range of dates.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DateRange {
-    /// The parameter that holds the end of the range.
-    pub end: String,
-    pub next: NextEnd,
-}
-
-/// Where the end of the next, earlier range comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NextEnd {
-    /// This place of the answer, from its top.
-    At(Vec<String>),
-    /// The day before the earliest date in this field of the records.
-    DayBefore(String),
-}
-
 impl Listing {
     /// The request of one page.
     pub fn page_at(&self, range: Option<(i64, i64)>, cursor: Option<&str>) -> Result<Draft> {
@@ -90,53 +72,79 @@ impl Listing {
             draft.set(Place::Query, "end", &end.to_string())?;
         }
         match (&self.style, cursor) {
-            (Style::NextKey(place), cursor) => {
-                draft.set(*place, "next_key", cursor.unwrap_or_default())?;
+            (Style::NextKey(place), Some(cursor)) => draft.set(*place, "next_key", cursor)?,
+            (Style::NextKey(place), None) if draft.get(*place, "next_key").is_none() => {
+                draft.set(*place, "next_key", "")?;
             }
             (Style::PageFlag(place, _), Some(cursor)) => draft.set(*place, "page_flag", cursor)?,
             (Style::PageFlag(place, FirstPage::Empty), None) => {
                 draft.set(*place, "page_flag", "")?
             }
             (Style::DateRange(place, range), Some(end)) => draft.set(*place, &range.end, end)?,
-            (Style::PageFlag(_, FirstPage::Omitted) | Style::DateRange(..), None) => {}
+            // What the caller wrote stands.
+            (
+                Style::NextKey(_) | Style::PageFlag(_, FirstPage::Omitted) | Style::DateRange(..),
+                None,
+            ) => {}
         }
         Ok(draft)
     }
 
-    /// The cursor of the next page; none where the service says that there is no more, and only
-    /// then: an empty page in the middle goes on.
-    pub fn next_cursor(&self, page: &Page) -> Result<Option<String>> {
-        let beside = |name: &str| match self.style {
-            Style::PageFlag(..) => page.meta_member(name),
-            Style::NextKey(_) | Style::DateRange(..) => page.pagination(name),
-        };
-        let flag = |name: &str| {
-            beside(name).and_then(|value| value.as_bool()).ok_or_else(|| {
-                Error::protocol(
-                    format!("the page does not tell {name} (true or false)"),
-                    page.body(),
-                )
-            })
-        };
-        let cursor = |name: &str| {
-            let value = beside(name);
-            value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
-                Error::protocol(format!("the page has no {name} to go on with"), page.body())
-            })
-        };
-        let more = match &self.style {
-            Style::NextKey(_) | Style::DateRange(..) => flag("has_more")?,
-            Style::PageFlag(..) => !flag("completed")?,
-        };
-        if !more {
-            return Ok(None);
+    /// Where the list continues after the page at `cursor`: none if the service says that there is no
+    /// more, or if a range of dates is exhausted. An empty page does not end the list. Rows that the
+    /// page repeats of the one before are taken out of it, if the caller named what identifies a
+    /// row; the next page is to be compared with those that are returned.
+    pub fn advance(
+        &self,
+        page: &mut Page,
+        cursor: Option<&str>,
+        previous: &PreviousRows,
+    ) -> Result<(Option<String>, PreviousRows)> {
+        if !self.has_more(page)? {
+            return match &self.style {
+                Style::DateRange(_, range) => {
+                    range.drop_repeated(page, previous).map(|rows| (None, rows))
+                }
+                Style::NextKey(_) | Style::PageFlag(..) => Ok((None, PreviousRows::default())),
+            };
         }
         match &self.style {
-            Style::NextKey(_) => cursor("next_key"),
-            Style::PageFlag(..) => cursor("page_flag"),
-            Style::DateRange(_, range) => range.next.read(page),
+            Style::NextKey(_) => self.told(page, "next_key").map(Some),
+            Style::PageFlag(..) => self.told(page, "page_flag").map(Some),
+            Style::DateRange(place, range) => {
+                let start = self.draft.get(*place, "start");
+                let end = cursor.map(str::to_owned).or_else(|| self.draft.get(*place, &range.end));
+                return range.advance(page, (start.as_deref(), end.as_deref()), previous);
+            }
         }
-        .map(Some)
+        .map(|next| (next, PreviousRows::default()))
+    }
+
+    fn has_more(&self, page: &Page) -> Result<bool> {
+        let (name, ends) = match self.style {
+            Style::NextKey(_) | Style::DateRange(..) => ("has_more", false),
+            Style::PageFlag(..) => ("completed", true),
+        };
+        let flag = self.beside(page, name).and_then(|value| value.as_bool());
+        flag.map(|flag| flag != ends).ok_or_else(|| {
+            let text = format!("the page does not tell {name} (true or false)");
+            Error::protocol(text, page.body())
+        })
+    }
+
+    /// The cursor that the page tells.
+    fn told(&self, page: &Page, name: &str) -> Result<String> {
+        let value = self.beside(page, name);
+        value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
+            Error::protocol(format!("the page has no {name} to go on with"), page.body())
+        })
+    }
+
+    fn beside<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
+        match self.style {
+            Style::PageFlag(..) => page.meta_member(name),
+            Style::NextKey(_) | Style::DateRange(..) => page.pagination(name),
+        }
     }
 
     /// Tells calls apart: the same method, path and arguments have the same digest.
@@ -154,42 +162,5 @@ impl Listing {
         let text =
             format!("{}\n{}\n{:?}\n{windows}\n{body}", draft.method, draft.path, draft.query);
         body_hash(text.as_bytes()).chars().take(32).collect()
-    }
-}
-
-impl NextEnd {
-    fn read(&self, page: &Page) -> Result<String> {
-        match self {
-            NextEnd::At(path) => page.text_at(path).ok_or_else(|| {
-                Error::protocol(
-                    format!("the page has no {} to go on with", path.join(".")),
-                    page.body(),
-                )
-            }),
-            NextEnd::DayBefore(field) => {
-                let mut earliest = None;
-                for index in 0..page.len() {
-                    let record = page.row(index)?;
-                    let raw = record.iter().rev().find(|(name, _)| name == field);
-                    let value = raw.and_then(|(_, raw)| Value::parse(raw.get()).ok());
-                    let date = value
-                        .as_ref()
-                        .and_then(|value| calendar_date(value.as_text()?.get(..10)?))
-                        .ok_or_else(|| {
-                            Error::protocol(
-                                format!("record {index} has no date in {field}"),
-                                page.body(),
-                            )
-                        })?;
-                    earliest = Some(earliest.map_or(date, |other| date.min(other)));
-                }
-                earliest
-                    .and_then(|date| date.checked_sub(1.day()).ok())
-                    .map(|date| date.to_string())
-                    .ok_or_else(|| {
-                        Error::pagination("a page without records cannot tell where to go on")
-                    })
-            }
-        }
     }
 }

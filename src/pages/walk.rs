@@ -11,7 +11,10 @@ use std::{
 
 use tokio::task::JoinHandle;
 
-use super::{Listing, Position, Sink, Window, seen::Seen};
+use super::{
+    Listing, Position, PreviousRows, Sink, Window,
+    cursor_history::{CursorHistory, Mark},
+};
 use crate::{
     decode::{Page, Piece, open},
     error::{Error, Result},
@@ -26,13 +29,14 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         draft: &'a Draft,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
 
-    /// The service's time as far as it is known, in milliseconds, to end the range of this list.
-    fn now_ms(&self, listing: &Listing) -> i64;
+    /// The address of the service that the pages come from.
+    fn origin(&self) -> &str;
 
-    /// How often that was corrected.
-    fn corrections(&self) -> u64 {
-        0
-    }
+    /// The service's time in milliseconds, at least, to end the open range of this listing.
+    fn now_ms<'a>(
+        &'a self,
+        listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>>;
 }
 
 impl Source for Sender {
@@ -43,16 +47,19 @@ impl Source for Sender {
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, |answer| open(listing.envelope, &listing.rows_at, answer)).await
+            self.send(&prepared, |answer| open(listing.contract, &listing.rows_at, answer)).await
         })
     }
 
-    fn now_ms(&self, listing: &Listing) -> i64 {
-        Sender::now_ms(self, || listing.identity())
+    fn origin(&self) -> &str {
+        self.base().as_str()
     }
 
-    fn corrections(&self) -> u64 {
-        self.clock().corrections()
+    fn now_ms<'a>(
+        &'a self,
+        listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(self.service_now(|| listing.identity()))
     }
 }
 
@@ -65,10 +72,12 @@ pub struct Walk {
     range: Option<(i64, i64)>,
     window: Option<Window>,
     upcoming: Upcoming,
-    /// Records of the upcoming page that were handed out before: only after a resume.
+    /// Records of the upcoming page that were received before: only after a resume.
     skip: usize,
     ahead: Option<Ahead>,
-    seen: Seen,
+    history: CursorHistory,
+    /// The rows of the page before the upcoming one.
+    previous_rows: PreviousRows,
     requests: Arc<AtomicU64>,
 }
 
@@ -77,8 +86,12 @@ pub struct Walk {
 pub struct Arrived {
     pub page: Arc<Page>,
     pub cursor: Option<String>,
-    /// How many of its records were handed out before.
+    /// How many of its records were received.
     pub read: usize,
+    /// The rows of the page before it.
+    pub previous_rows: PreviousRows,
+    /// Whether the caller stands in it already.
+    pub published: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -119,21 +132,21 @@ impl Walk {
             upcoming: Upcoming::At(None),
             skip: 0,
             ahead: None,
-            seen: Seen::default(),
+            history: CursorHistory::default(),
+            previous_rows: PreviousRows::default(),
             requests,
         }
     }
 
     /// Goes to a place within this walk.
-    pub fn go_to(&mut self, position: &Position) {
-        // A checkpoint was read before it became a position.
-        self.seen = Seen::read(&position.seen).unwrap_or_default();
+    pub fn go_to(&mut self, position: Position) {
+        self.history = CursorHistory::of(position.used_cursors);
+        self.previous_rows = position.previous_rows;
         self.skip = position.row;
-        self.upcoming =
-            if position.done { Upcoming::End } else { Upcoming::At(position.cursor.clone()) };
+        self.upcoming = if position.done { Upcoming::End } else { Upcoming::At(position.cursor) };
     }
 
-    /// The cursor of the upcoming page and how much of that was handed out; none at the end.
+    /// The cursor of the upcoming page and how much of that was received; none at the end.
     pub fn upcoming(&self) -> Option<(Option<&str>, usize)> {
         match &self.upcoming {
             Upcoming::At(cursor) => Some((cursor.as_deref(), self.skip)),
@@ -141,8 +154,14 @@ impl Walk {
         }
     }
 
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+    /// The cursors of the pages so far.
+    pub fn used_cursors(&self) -> &[Mark] {
+        self.history.used()
+    }
+
+    /// The rows of the page before the upcoming one.
+    pub fn previous_rows(&self) -> &PreviousRows {
+        &self.previous_rows
     }
 
     /// Asks for the upcoming page, unless that is under way.
@@ -180,6 +199,8 @@ impl Walk {
         if let (Some(window), Some(span)) = (&self.window, &self.listing.span) {
             window.keep_own(&mut page, span)?;
         }
+        let (next, rows) =
+            self.listing.advance(&mut page, cursor.as_deref(), &self.previous_rows)?;
         if self.skip > page.len() {
             return Err(Error::pagination(format!(
                 "the checkpoint stands behind record {} of a page that now has {}",
@@ -188,13 +209,13 @@ impl Walk {
             )));
         }
         if let Some(cursor) = &cursor {
-            self.seen.insert(cursor);
+            self.history.insert(cursor);
         }
-        self.upcoming = match self.listing.next_cursor(&page)? {
+        self.upcoming = match next {
             None => Upcoming::End,
             Some(next) => {
                 // The first page of these styles is asked for by an empty cursor.
-                if next.is_empty() || self.seen.contains(&next) {
+                if next.is_empty() || self.history.contains(&next) {
                     return Err(Error::pagination(format!(
                         "the service handed out the cursor '{}' for the second time",
                         next.chars().take(64).collect::<String>().escape_debug()
@@ -204,7 +225,8 @@ impl Walk {
             }
         };
         let read = std::mem::take(&mut self.skip);
-        Ok(Arrived { page: Arc::new(page), cursor, read })
+        let previous_rows = std::mem::replace(&mut self.previous_rows, rows);
+        Ok(Arrived { page: Arc::new(page), cursor, read, previous_rows, published: false })
     }
 
     /// Reads to its end, into a sink.

@@ -30,11 +30,14 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             Err(_) => refuse("no valid Unicode text", "a text"),
         };
     }
-    // Whole numbers of other libraries too, such as numpy's.
-    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
-        return match value.call_method0("__index__").and_then(|number| number.extract::<i128>()) {
-            Ok(number) => Ok(Argument::Integer(number)),
-            Err(_) => refuse("a number of more than 127 bits", "a number that fits"),
+    // Whole numbers of other libraries too, such as numpy's: in the endpoint's own unit.
+    if value.hasattr("__index__")? {
+        return match value.call_method0("__index__") {
+            Ok(number) => match number.extract::<i128>() {
+                Ok(number) => Ok(Argument::Integer(number)),
+                Err(_) => refuse("a number of more than 127 bits", "a number that fits"),
+            },
+            Err(_) => refuse(&typed(value)?, EXPECTED),
         };
     }
     let classes = DateClasses::get(py)?;
@@ -49,27 +52,34 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         }
         let since = value.sub(classes.epoch.bind(py))?;
         let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
-        return match Timestamp::from_microsecond(micros) {
-            Ok(instant) => Ok(Argument::Instant(instant)),
-            Err(_) => refuse("out of range", "a datetime of the years 1 to 9999"),
+        return match (Timestamp::from_microsecond(micros), date(value)?) {
+            (Ok(instant), Some(date)) => Ok(Argument::Instant(instant, date)),
+            _ => refuse("out of range", "a datetime of the years 1 to 9999"),
         };
     }
     if value.is_instance(classes.date.bind(py))? {
-        let field = |name: &str| value.getattr(name)?.extract::<i16>();
-        let (year, month, day) = (field("year")?, field("month")?, field("day")?);
-        let date = i8::try_from(month)
-            .ok()
-            .zip(i8::try_from(day).ok())
-            .and_then(|(month, day)| Date::new(year, month, day).ok());
-        return match date {
+        return match date(value)? {
             Some(date) => Ok(Argument::Date(date)),
             None => refuse("out of range", "a date"),
         };
     }
-    let kind = value.get_type().name()?.to_string();
+    refuse(&typed(value)?, EXPECTED)
+}
+
+const EXPECTED: &str = "a text, a whole number, a date or an aware datetime";
+
+/// A value with its type, for an error message.
+fn typed(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let shown: String = value.repr()?.to_string().chars().take(64).collect();
-    let shown = format!("{shown}, of the type {kind}");
-    refuse(&shown, "a text, a whole number, a date or an aware datetime")
+    Ok(format!("{shown}, of the type {}", value.get_type().name()?))
+}
+
+/// The calendar date that a `date`, or a `datetime` in its own time zone, shows.
+fn date(value: &Bound<'_, PyAny>) -> PyResult<Option<Date>> {
+    let field = |name: &str| value.getattr(name)?.extract::<i16>();
+    let (year, month, day) = (field("year")?, field("month")?, field("day")?);
+    let (Ok(month), Ok(day)) = (i8::try_from(month), i8::try_from(day)) else { return Ok(None) };
+    Ok(Date::new(year, month, day).ok())
 }
 
 /// The classes of `datetime`, loaded when first needed.

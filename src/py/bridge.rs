@@ -2,19 +2,30 @@
 //!
 //! The runtime's threads never touch the interpreter: nothing attaches to one that is going away.
 
-use std::{future::Future, pin::pin, time::Duration};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
-use pyo3::{exceptions::PyStopIteration, prelude::*};
+use pyo3::prelude::*;
 use tokio::time::timeout;
 
-use super::{door, errors::raise, event_loop::spawn, notifier, watcher};
+use super::{
+    door,
+    errors::raise,
+    notifier,
+    operation::{Operation, Slot, Start, Unreceived, Work, delivered},
+    watcher,
+};
 use crate::{
     error::{ErrorKind, Result},
     http::{Lane, Sender},
 };
 
 /// How often a blocking call looks for Ctrl-C.
-const SIGNAL_POLL: Duration = Duration::from_millis(50);
+pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// How a client or pager hands out what its futures give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +42,9 @@ impl Face {
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        finish: Finish<T>,
+        call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run_in(py, Lane::shared, future, finish)
+        self.run_in(py, Lane::shared, call)
     }
 
     /// The same for a single call of a client, which starts nothing beside itself.
@@ -42,28 +52,73 @@ impl Face {
         self,
         py: Python<'py>,
         sender: &Sender,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        finish: Finish<T>,
+        call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run_in(py, || sender.lane(), future, finish)
+        self.run_in(py, || sender.lane(), call)
     }
 
     fn run_in<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
         lane: impl FnOnce() -> Result<Lane>,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        finish: Finish<T>,
+        call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _inside = door::stay(py);
         match self {
             Face::Sync => {
+                let _inside = door::stay(py);
                 let lane = lane().map_err(|error| raise(py, error))?;
-                let value = block_in(py, lane, future, |_| Ok(()))?;
-                finish(py, value).map(|object| object.into_bound(py))
+                let value = block_in(py, lane, call.future, |_| Ok(()))?;
+                (call.finish)(py, value).map(|object| object.into_bound(py))
             }
-            Face::Async => spawn(py, future, finish),
+            Face::Async => Operation::awaitable(py, Box::new(call)),
         }
+    }
+}
+
+/// An operation that is yet to be run.
+pub struct Call<T> {
+    /// The method, for messages.
+    pub name: String,
+    pub future: Pin<Box<dyn Future<Output = Result<T>> + Send>>,
+    /// Makes the Python object, when the caller's code takes it.
+    pub finish: Finish<T>,
+    /// The operations that it takes turns with.
+    pub unreceived: Option<Arc<Unreceived>>,
+    /// The Python object that has what the core refers to weakly.
+    pub owner: Option<Py<PyAny>>,
+}
+
+impl<T> Call<T> {
+    pub fn new(
+        name: impl Into<String>,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+        finish: Finish<T>,
+    ) -> Self {
+        let future = Box::pin(future);
+        Call { name: name.into(), future, finish, unreceived: None, owner: None }
+    }
+
+    /// The same, as a call of this object's.
+    pub fn of<P>(mut self, owner: &Bound<'_, P>) -> Self {
+        self.owner = Some(owner.clone().into_any().unbind());
+        self
+    }
+}
+
+impl<T: Send + 'static> Start for Call<T> {
+    fn work(self: Box<Self>, py: Python<'_>, slot: &Arc<Slot>) -> PyResult<Work> {
+        if let Some(unreceived) = &self.unreceived {
+            unreceived.enter(py, slot)?;
+        }
+        Ok(Box::pin(delivered(self.future, self.finish)))
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn owner(&self) -> Option<&Py<PyAny>> {
+        self.owner.as_ref()
     }
 }
 
@@ -116,35 +171,6 @@ fn is_settled<T>(outcome: &Result<T>) -> bool {
     match outcome {
         Ok(_) => true,
         Err(error) => matches!(*error.kind, ErrorKind::Api(_) | ErrorKind::Config(_)),
-    }
-}
-
-/// An awaitable whose value is there already: no trip through the event loop.
-#[pyclass(module = "boardlot._core")]
-pub struct Ready(Option<PyResult<Py<PyAny>>>);
-
-impl Ready {
-    pub fn new(outcome: PyResult<Py<PyAny>>) -> Self {
-        Ready(Some(outcome))
-    }
-}
-
-#[pymethods]
-impl Ready {
-    fn __await__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __next__(&mut self) -> PyResult<Py<PyAny>> {
-        match self.0.take() {
-            Some(Ok(value)) => Err(PyStopIteration::new_err((value,))),
-            Some(Err(error)) => Err(error),
-            None => Err(PyStopIteration::new_err(())),
-        }
     }
 }
 

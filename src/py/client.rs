@@ -1,22 +1,20 @@
 //! `Client` and `AsyncClient`: one class below both; their typed methods are generated.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use ::http::Method;
 use pyo3::{
+    PyTraverseError, PyVisit,
     prelude::*,
     types::{PyDict, PyString, PyType},
 };
 
 use super::{
     arguments::{self, DateClasses, argument},
-    bridge::Face,
+    bridge::{Call, Face},
     errors::{exception, raise},
     event_loop::load_asyncio,
-    options::open,
+    options::{self, open},
     pager::PagerBase,
     paging::style,
     progress::Progress,
@@ -38,18 +36,17 @@ use crate::{
 pub struct ClientBase {
     core: Core,
     face: Face,
-    closed: AtomicBool,
     /// The arguments as they were given, for pickling.
     given: Py<PyDict>,
+    /// What the core refers to weakly: hooks, and the credentials with their store.
+    needed: Vec<Py<PyAny>>,
     /// What the records of each endpoint looked like before, in the order of the table.
     shapes: Vec<Shapes>,
 }
 
 impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
-        if self.closed.load(Ordering::Relaxed) {
-            return Err(raise(py, Error::config("this client is closed; make a new one")));
-        }
+        self.core.sender().check_open().map_err(|error| raise(py, error))?;
         Ok(self.core.clone())
     }
 
@@ -87,12 +84,12 @@ impl ClientBase {
             None => PyDict::new(py),
         };
         given.set_item("base_url", &base_url)?;
-        let core = open(py, base_url, options)?;
+        let (core, needed) = open(py, base_url, options)?;
         Ok(ClientBase {
             core,
             face,
-            closed: AtomicBool::new(false),
             given: given.unbind(),
+            needed,
             shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
         })
     }
@@ -101,6 +98,18 @@ impl ClientBase {
     #[getter]
     fn base_url(&self) -> &str {
         self.core.sender().base().as_str()
+    }
+
+    /// The address of the quote WebSocket as it was given, or None.
+    #[getter]
+    fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_quote_url")
+    }
+
+    /// The address of the trade WebSocket as it was given, or None.
+    #[getter]
+    fn ws_trade_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.given.bind(py).get_item("ws_trade_url")
     }
 
     /// How many seconds the service's clock is ahead of this machine's: 0.0 until a signed request
@@ -113,14 +122,13 @@ impl ClientBase {
 
     /// Ends the client: later calls are refused, idle connections are closed.
     fn _close(&self) {
-        if !self.closed.swap(true, Ordering::Relaxed) {
-            self.core.sender().close();
-        }
+        self.core.sender().close();
     }
 
     /// The service's time as an aware UTC datetime.
-    fn _server_time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+    fn _server_time<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let finish = |py: Python<'_>, millis: i64| {
             let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000));
             time.map(Bound::unbind).map_err(|_| {
@@ -129,67 +137,74 @@ impl ClientBase {
             })
         };
         let future = async move { core.server_time().await };
-        self.face.call(py, self.core.sender(), future, Box::new(finish))
+        base.face.call(
+            py,
+            base.core.sender(),
+            Call::new("server_time", future, Box::new(finish)).of(this),
+        )
     }
 
     /// The records of an endpoint of the table.
     fn _call<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         name: &str,
         arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let (endpoint, arguments) = checked(py, name, &arguments)?;
         let future = async move {
             let arguments: Vec<_> =
                 arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
             core.call(endpoint, &arguments).await
         };
-        let records = self.shapes_of(endpoint).records();
-        self.face.call(py, self.core.sender(), future, records)
+        let records = base.shapes_of(endpoint).records();
+        base.face.call(py, base.core.sender(), Call::new(name, future, records).of(this))
     }
 
     /// The pages of an endpoint of the table.
     fn _pages<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         name: &str,
         arguments: Arguments<'py>,
         windows: Option<i64>,
         resume: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let (endpoint, arguments) = checked(py, name, &arguments)?;
         let arguments: Vec<_> =
             arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let pages =
             core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
-        PagerBase::open(py, self.face, pages)
+        PagerBase::open(py, base.face, pages, Some(this.as_any()))
     }
 
     fn _request<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         method: &str,
         path: &str,
         query: Option<&Bound<'py, PyAny>>,
         body: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let mut draft = draft(py, method, path, query, arguments::body(body)?)?;
         draft.headers = arguments::headers(headers)?;
         let finish =
             |py: Python<'_>, received: Received| Ok(Py::new(py, Response(received))?.into_any());
         let future = async move { core.request(&draft).await };
-        self.face.call(py, self.core.sender(), future, Box::new(finish))
+        base.face.call(
+            py,
+            base.core.sender(),
+            Call::new("request", future, Box::new(finish)).of(this),
+        )
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn _paginate<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         method: &str,
         path: &str,
         paging: &Bound<'py, PyAny>,
@@ -198,7 +213,8 @@ impl ClientBase {
         body: Option<&Bound<'py, PyAny>>,
         resume: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let mut draft = draft(py, method, path, query, arguments::body_members(body)?)?;
         if draft.method != Method::GET && draft.method != Method::POST {
             let shown = draft.method.to_string();
@@ -208,14 +224,14 @@ impl ClientBase {
         let style = style(paging, &draft.method)?;
         let listing = Listing {
             draft,
-            envelope: Envelope::NotShown,
+            contract: Envelope::NotShown.into(),
             rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
             fields: Arc::default(),
             style,
             span: None,
         };
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
-        PagerBase::open(py, self.face, pages)
+        PagerBase::open(py, base.face, pages, Some(this.as_any()))
     }
 
     fn _explain(
@@ -232,15 +248,15 @@ impl ClientBase {
     }
 
     fn _fetch_many<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         name: &str,
         keys: &Bound<'py, PyAny>,
         concurrency: i64,
         on_error: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let core = self.core(py)?;
+        let (py, base) = (this.py(), this.get());
+        let core = base.core(py)?;
         let collect = match on_error {
             "raise" => false,
             "collect" => true,
@@ -280,7 +296,7 @@ impl ClientBase {
             }
             Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
         };
-        progress.run(py, self.face, future, Box::new(finish))
+        progress.run(py, base.face, Call::new("fetch_many", future, Box::new(finish)).of(this))
     }
 
     fn _ipo_calendar<'py>(
@@ -303,17 +319,17 @@ impl ClientBase {
         Ok(format!("{name}('{}')", this.get().base_url()))
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.given)?;
+        self.needed.iter().try_for_each(|object| visit.call(object))
+    }
+
     /// A pickle carries the arguments; credentials in it are references or refuse.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
         let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
-        let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
-        if proxy.contains('@') {
-            let text =
-                "a client whose proxy has a password is not pickled: it would be in the pickle";
-            return Err(raise(py, Error::config(text)));
-        }
+        options::refuse_secrets(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
 }

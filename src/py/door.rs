@@ -41,6 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 thread_local! {
     /// What counts this thread as inside, while it stays there.
     static STAYING: Cell<Option<Inside>> = const { Cell::new(None) };
+
+    static CALLED_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Keeps this thread inside while Rust code calls Python, but for its times in `detach`.
@@ -90,7 +92,16 @@ pub fn come_in<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
 pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let door = DOOR.get_or_make(|| Ok(Door::default()))?;
     let _inside = door.enter().map_err(|_| ErrorKind::Store("the program is ending".into()))?;
-    Python::attach(work)
+    let before = CALLED_BACK.replace(true);
+    let outcome = Python::attach(work);
+    CALLED_BACK.set(before);
+    outcome
+}
+
+/// Whether the core called the Python code that runs on this thread, and waits for it: a hook, a
+/// store. Such code must not wait in turn for what the core has in use.
+pub fn is_called_back() -> bool {
+    CALLED_BACK.get()
 }
 
 /// Closes the door, and waits for those inside.

@@ -3,7 +3,7 @@
 use pyo3::{prelude::*, types::PyDict};
 
 use super::once::Once;
-use crate::error::{BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, Refusal};
+use crate::error::{BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, Refusal, excerpt};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
@@ -34,12 +34,12 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
             class_of(refusal.class)
         }
         ErrorKind::OAuth { error, description } => {
-            attributes.set_item("error", error)?;
-            attributes.set_item("description", description)?;
+            attributes.set_item("error", excerpt(error))?;
+            attributes.set_item("description", excerpt(description))?;
             "OAuthError"
         }
         ErrorKind::LoginRequired { error, message, .. } => {
-            attributes.set_item("error", error)?;
+            attributes.set_item("error", excerpt(error))?;
             attributes.set_item("description", message)?;
             "LoginRequired"
         }

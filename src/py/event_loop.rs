@@ -1,146 +1,51 @@
-//! Finished operations on their way to those who await them in an event loop.
+//! Waking the tasks of an event loop whose operations have finished.
 //!
-//! Each loop has a queue. The runtime's threads never touch the interpreter: they push what has
-//! finished, and only who finds the queue empty wakes the loop, by a byte through a socket that the
-//! loop reads. It then resolves all that has been pushed meanwhile, so that many requests at once
-//! share one wake-up. Where a loop watches no sockets (the proactor of Windows), a thread that may
-//! touch the interpreter wakes it.
+//! Each loop has a queue. The runtime's threads never touch the interpreter: they push the future
+//! that a task waits for, and only who finds the queue empty wakes the loop, by a byte through a
+//! socket that the loop reads. It then resolves all that have been pushed meanwhile, so that many
+//! requests at once share one wake-up. If a loop cannot watch sockets (the proactor of Windows), a
+//! thread that may touch the interpreter wakes it.
 
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::{exceptions::PyStopIteration, prelude::*};
-use tokio::task::AbortHandle;
+use pyo3::prelude::*;
 
 use super::{
-    bridge::Finish,
     door,
     errors::raise,
     notifier::{self, Notifier},
     once::{Once, intern},
-    watcher,
+    operation::Operation,
+    weak::Holder,
 };
-use crate::{
-    error::Result,
-    process::{PerProcess, runtime},
-};
-
-/// An operation in the runtime, to be awaited once. Who cancels it, or drops it, ends it.
-#[pyclass(module = "boardlot._core")]
-pub struct Operation {
-    /// The future of the event loop that is resolved when it has finished.
-    waiter: Py<PyAny>,
-    abort: AbortHandle,
-    awaited: bool,
-}
+use crate::{error::Error, process::PerProcess};
 
 /// Makes the types that the module does not show while nobody can fork: see `once`.
 pub fn make_types(py: Python<'_>) {
     py.get_type::<Operation>();
     py.get_type::<Drain>();
+    py.get_type::<Holder>();
 }
 
-/// Starts an operation for the running event loop.
-pub fn spawn<'py, T: Send + 'static>(
-    py: Python<'py>,
-    future: impl Future<Output = Result<T>> + Send + 'static,
-    finish: Finish<T>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let runtime = runtime().map_err(|error| raise(py, error))?;
-    watcher::look_at_logging(py);
-    let event_loop = running_loop(py)?;
-    let queue = Queue::of(&event_loop)?;
-    let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();
-    let target = waiter.clone_ref(py);
-    let task = runtime.spawn(async move {
-        let outcome = future.await;
-        let resolve = move |py: Python<'_>| match outcome {
-            Ok(value) => finish(py, value),
-            Err(error) => Err(raise(py, error)),
-        };
-        queue.push(Finished { waiter: target, resolve: Box::new(resolve) });
-    });
-    let operation = Operation { waiter, abort: task.abort_handle(), awaited: false };
-    Ok(Bound::new(py, operation)?.into_any())
+/// The event loop that runs on this thread.
+pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    load_asyncio(py)?.call0().map_err(|_| {
+        let text = "no asyncio event loop is running on this thread; await this in a coroutine \
+                    run by asyncio.run(), or use Client (in trio: in a thread of \
+                    trio.to_thread.run_sync)";
+        raise(py, Error::config(text))
+    })
 }
 
-fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    load_asyncio(py)?.call0()
-}
-
-/// Gives `asyncio.get_running_loop`.
+/// `asyncio.get_running_loop`.
 pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static GET_RUNNING_LOOP: Once<Py<PyAny>> = Once::new();
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
-// The iterator that `await` goes through. A future of the loop's own with a callback that notices
-// its cancellation would cost every request one more turn of the loop.
-#[pymethods]
-impl Operation {
-    fn __await__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    /// First the future to wait for, then what it was resolved to.
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        if self.awaited {
-            let value = self.waiter.call_method0(py, intern!(py, "result"))?;
-            return Err(PyStopIteration::new_err((value,)));
-        }
-        self.awaited = true;
-        // As asyncio's own futures do: it tells the task that this was yielded by `await`.
-        self.waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
-        Ok(self.waiter.clone_ref(py))
-    }
-
-    fn send(&mut self, py: Python<'_>, _value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.__next__(py)
-    }
-
-    /// The task was cancelled.
-    #[pyo3(signature = (kind, value = None, _traceback = None))]
-    fn throw(
-        &self,
-        kind: Bound<'_, PyAny>,
-        value: Option<Bound<'_, PyAny>>,
-        _traceback: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
-        self.close(kind.py())?;
-        Err(PyErr::from_value(value.unwrap_or(kind)))
-    }
-
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.abort.abort();
-        self.waiter.call_method0(py, intern!(py, "cancel"))?;
-        Ok(())
-    }
-}
-
-impl Drop for Operation {
-    fn drop(&mut self) {
-        self.abort.abort();
-    }
-}
-
-/// A finished operation and who waits for it.
-struct Finished {
-    waiter: Py<PyAny>,
-    resolve: Resolve,
-}
-
-/// Makes the outcome, attached to the interpreter.
-type Resolve = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-
-/// What has finished for one event loop.
+/// The futures of one event loop whose operations have finished.
 pub struct Queue {
-    finished: Mutex<Vec<Finished>>,
+    finished: Mutex<Vec<Py<PyAny>>>,
     bell: Bell,
 }
 
@@ -157,7 +62,7 @@ static QUEUES: PerProcess<Mutex<Vec<Served>>> = PerProcess::new();
 type Served = (Py<PyAny>, Arc<Queue>);
 
 impl Queue {
-    fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+    pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
         let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
         let known = |queues: &[Served]| {
@@ -212,10 +117,11 @@ impl Queue {
         Ok(queue)
     }
 
-    fn push(self: &Arc<Self>, finished: Finished) {
+    /// Wakes whoever waits for this future.
+    pub fn push(self: &Arc<Self>, waiter: Py<PyAny>) {
         let first = {
             let mut queue = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.push(finished);
+            queue.push(waiter);
             queue.len() == 1
         };
         if first {
@@ -269,16 +175,11 @@ impl Drain {
         let finished = std::mem::take(
             &mut *self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner),
         );
-        for Finished { waiter, resolve } in finished {
-            if waiter.call_method0(py, intern!(py, "done"))?.is_truthy(py)? {
-                continue;
+        for waiter in finished {
+            // One that was cancelled meanwhile has nobody waiting any more.
+            if !waiter.call_method0(py, intern!(py, "done"))?.is_truthy(py)? {
+                waiter.call_method1(py, intern!(py, "set_result"), (py.None(),))?;
             }
-            match resolve(py) {
-                Ok(value) => waiter.call_method1(py, intern!(py, "set_result"), (value,))?,
-                Err(error) => {
-                    waiter.call_method1(py, intern!(py, "set_exception"), (error.value(py),))?
-                }
-            };
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ impl Reader {
     /// The records of an answer with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let answer = Received::new(Bytes::from_owner(body));
-        let page = open(self.plan.envelope, &self.plan.rows_at, &answer)
+        let page = open(self.plan.contract, &self.plan.rows_at, &answer)
             .map_err(|error| raise(py, error))?;
         let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
         self.shapes.records()(py, Rows::new(pieces, self.plan.fields.clone()))
@@ -69,7 +69,7 @@ pub fn pager_of<'py>(
     let pages = listing(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
-    PagerBase::open(py, Face::Sync, pages)
+    PagerBase::open(py, Face::Sync, pages, None)
 }
 
 fn borrowed(given: &[(String, Argument)]) -> Vec<(&str, Argument)> {
@@ -93,11 +93,18 @@ impl Source for Bodies {
         let body = body.map(|body| Bytes::copy_from_slice(body));
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
-            open(listing.envelope, &listing.rows_at, &Received::new(body))
+            open(listing.contract, &listing.rows_at, &Received::new(body))
         })
     }
 
-    fn now_ms(&self, _listing: &Listing) -> i64 {
-        0
+    fn origin(&self) -> &str {
+        ""
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Ok(0) })
     }
 }

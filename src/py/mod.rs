@@ -16,18 +16,23 @@ mod notifier;
 mod oauth;
 mod objects;
 mod once;
+mod operation;
 mod options;
 mod pager;
 mod paging;
 mod progress;
+mod ranges;
+mod reading;
 mod records;
 mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
+mod signals;
 mod stores;
 mod tape;
 mod watcher;
+mod weak;
 
 use pyo3::prelude::*;
 
@@ -39,14 +44,16 @@ mod _core {
     #[pymodule_export]
     use super::{
         arrow::ArrowStream,
-        bridge::{Ready, shut_down},
+        bridge::shut_down,
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         options::{config_file, keep_login, profile_of},
-        pager::{AsyncPageIterator, AsyncPager, PageIterator, Pager, PagerBase},
+        pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
+        ranges::time_range_of,
+        reading::{AsyncPageIterator, PageIterator},
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},

@@ -13,7 +13,7 @@ use pyo3::{
 
 use super::{
     arguments::DateClasses,
-    bridge::{Face, block},
+    bridge::{Call, Face, block},
     credentials::secret_text,
     door::{self, detach},
     errors::raise,
@@ -119,7 +119,7 @@ impl OAuth {
 
     /// A pickle carries the client id and the store, which refuses where it would show a secret.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
-        if self.core.has_own_secret() {
+        if self.core.client_secret().is_some() {
             let what = "an OAuth with a client_secret is not pickled: the secret would be too";
             return Err(raise(py, Error::config(what)));
         }
@@ -166,7 +166,8 @@ impl LoginFlow {
     fn __await__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let store = self.store.clone_ref(py);
         let finish = move |py: Python<'_>, core| Ok(Py::new(py, OAuth { core, store })?.into_any());
-        let waiter = Face::Async.run(py, waiting(self.flow.clone()), Box::new(finish))?;
+        let call = Call::new("the login", waiting(self.flow.clone()), Box::new(finish));
+        let waiter = Face::Async.run(py, call)?;
         waiter.call_method0("__await__")
     }
 

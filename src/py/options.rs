@@ -24,7 +24,7 @@ use super::{
 use crate::{
     client::Client as Core,
     error::{Error, Result},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, SenderOptions, is_public_header},
     profile::{self, ChangeError, Profile, ProfileAuth, ProfileLogin},
 };
 
@@ -110,12 +110,14 @@ pub fn profile_of<'py>(
     Ok(Some(shown))
 }
 
-/// A client from its Python arguments; those not given have the core's defaults.
+/// A client from its Python arguments, and the Python objects that it needs as long as it is used;
+/// options not given have the core's defaults.
 pub fn open(
     py: Python<'_>,
     base_url: Option<String>,
     given: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Core> {
+) -> PyResult<(Core, Vec<Py<PyAny>>)> {
+    let mut needed = Vec::new();
     let refused = |error: Error| raise(py, error);
     let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
         let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
@@ -137,13 +139,18 @@ pub fn open(
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
         .ok_or_else(|| raise(py, Error::config("base_url is missing; give it or a profile")))?;
     let auth = match (get("auth")?, profile.map(|profile| profile.auth)) {
-        (Some(auth), _) => Some(credentials(&auth)?),
+        (Some(auth), _) => {
+            needed.push(auth.clone().unbind());
+            Some(credentials(&auth)?)
+        }
         (None, Some(ProfileAuth::ApiKey { key_id, private_key })) => {
             Some(ApiKey::open(py, &key_id, private_key, None)?.credentials())
         }
         (None, Some(ProfileAuth::OAuth { client_id, store })) => {
             let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
-            Some(credentials(&login.call1((client_id, store))?)?)
+            let login = login.call1((client_id, store))?;
+            needed.push(login.clone().unbind());
+            Some(credentials(&login)?)
         }
         (None, Some(ProfileAuth::None) | None) => None,
     };
@@ -152,6 +159,8 @@ pub fn open(
             check_websocket_url(name, url.extract()?).map_err(refused)?;
         }
     }
+    let (watcher, hooks) = Watcher::new(get("on_request")?, get("on_response")?)?;
+    needed.extend(hooks.into_iter().map(Py::into_any));
     let defaults = SenderOptions::default();
     let options = SenderOptions {
         timeout: seconds("timeout", get("timeout")?, defaults.timeout)?,
@@ -178,11 +187,33 @@ pub fn open(
             Some(headers) => arguments::headers(Some(&headers))?,
             None => defaults.headers,
         },
-        observer: Some(Arc::new(Watcher::new(get("on_request")?, get("on_response")?)?)),
+        observer: Some(Arc::new(watcher)),
         tape,
     };
     let base = BaseUrl::parse(&base_url).map_err(refused)?;
-    Core::new(base, auth, options).map_err(refused)
+    Ok((Core::new(base, auth, options).map_err(refused)?, needed))
+}
+
+/// Refuses to pickle options that are secrets, or may be: a pickle is a file that others read.
+pub fn refuse_secrets(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = given.py();
+    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    if proxy.contains('@') {
+        let text = "a client whose proxy has a password is not pickled: it would be in the pickle";
+        return Err(raise(py, Error::config(text)));
+    }
+    let headers = given.get_item("headers")?.filter(|headers| !headers.is_none());
+    let headers = arguments::headers(headers.as_ref())?;
+    match headers.keys().find(|name| !is_public_header(name.as_str())) {
+        Some(name) => Err(raise(
+            py,
+            Error::config(format!(
+                "a client with the header '{name}' is not pickled: its value may be a secret, and \
+                 would be in the pickle; make that client where it is used"
+            )),
+        )),
+        None => Ok(()),
+    }
 }
 
 pub fn read_certificates(path: PathBuf) -> Result<Vec<u8>> {

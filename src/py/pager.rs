@@ -5,35 +5,30 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use pyo3::prelude::*;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use pyo3::{PyTraverseError, PyVisit, prelude::*};
+use tokio::sync::OwnedMutexGuard;
 
 use super::{
     arrow::{ArrowStream, Frame},
-    bridge::{Face, Finish, Ready, block},
-    door::{self, attach},
+    bridge::{Call, Face, Finish},
+    door::attach,
     errors::raise,
     progress::Progress,
-    shapes::Shapes,
+    reading::{self, Reading, Unit},
 };
 use crate::{
-    api::Field,
     decode::{Columns, Parts, Piece, Rows},
     error::{Error, Result},
-    pages::{Pages, Sink},
+    pages::{Pages, Sink, exhausted},
 };
 
 /// What both pagers share: where the iteration stands, and everything from there on.
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
 pub struct PagerBase {
-    pages: Arc<Mutex<Pages>>,
-    fields: Arc<[&'static Field]>,
-    requests: Arc<AtomicU64>,
-    label: String,
+    reading: Arc<Reading>,
     face: Face,
-    shapes: Shapes,
-    /// Where it was made.
-    process: u32,
+    /// The client, which has what the core refers to weakly.
+    owner: Option<Py<PyAny>>,
 }
 
 /// An iterator over the rows of a list that comes in pages: one page in memory at a time, fetching
@@ -47,16 +42,14 @@ pub struct AsyncPager;
 
 impl PagerBase {
     /// The pager of that face, as a Python object.
-    pub fn open<'py>(py: Python<'py>, face: Face, pages: Pages) -> PyResult<Bound<'py, PyAny>> {
-        let base = PagerBase {
-            fields: pages.listing().fields.clone(),
-            requests: pages.requests().clone(),
-            label: pages.listing().draft.label.clone(),
-            pages: Arc::new(Mutex::new(pages)),
-            face,
-            shapes: Shapes::default(),
-            process: std::process::id(),
-        };
+    pub fn open<'py>(
+        py: Python<'py>,
+        face: Face,
+        pages: Pages,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let owner = owner.map(|owner| owner.clone().unbind());
+        let base = PagerBase { reading: Reading::of(pages), face, owner };
         let initializer = PyClassInitializer::from(base);
         match face {
             Face::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
@@ -64,34 +57,9 @@ impl PagerBase {
         }
     }
 
-    /// What the pages know at this moment. Where a page is under way elsewhere, that is waited for,
-    /// except in a forked child, where nobody would ever end it.
-    fn read<T: Send>(
-        &self,
-        py: Python<'_>,
-        read: impl Fn(&Pages) -> T + Send + Sync,
-    ) -> PyResult<T> {
-        if let Ok(pages) = self.pages.try_lock() {
-            return Ok(read(&pages));
-        }
-        self.check_process(py)?;
-        let pages = self.pages.clone();
-        block(py, async move { Ok(read(&*pages.lock().await)) }, |_| Ok(()))
-    }
-
-    /// Whether another thread was reading when this process was forked.
-    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
-        if self.process == std::process::id() || self.pages.try_lock().is_ok() {
-            return Ok(());
-        }
-        let text = "this pager was being read by another thread when the process was forked; make \
-                    a new one from a checkpoint";
-        Err(raise(py, Error::config(text)))
-    }
-
-    /// Everything from here on within the limits, gathered into sinks. The iteration goes on after
-    /// it only once the caller has what `made` and `finish` make of them: the first in the runtime,
-    /// the second with the interpreter.
+    /// Everything from here on within the limits, gathered into sinks. It is received once the
+    /// caller's code has what `made` and `finish` make of them: the first in the runtime, the second
+    /// with the interpreter.
     fn gather<'py, S, T, F>(
         &self,
         py: Python<'py>,
@@ -106,11 +74,17 @@ impl PagerBase {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send,
     {
-        let pages = self.pages.clone();
+        let _entered = match self.face {
+            Face::Sync => Some(self.reading.enter(py)?),
+            Face::Async => None,
+        };
+        self.reading.check_free(py)?;
+        let pages = self.reading.pages.clone();
         let count = Arc::new(AtomicU64::new(0));
+        let label = &self.reading.listing.draft.label;
         let progress = Progress {
             shown: progress,
-            label: &self.label,
+            label,
             unit: "rows",
             total: limits.0,
             count: count.clone(),
@@ -120,17 +94,24 @@ impl PagerBase {
             let mut pages = pages.lock_owned().await;
             let gathered = pages.gather(max_items, max_pages, &count, sink).await?;
             let value = made(gathered).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
-            Ok((pages, value))
+            // Limited calls in a loop end with an empty result before they are refused.
+            let to_the_end = limits == (None, None) || count.load(Ordering::Relaxed) == 0;
+            Ok((pages, to_the_end, value))
         };
-        let finish = move |py: Python<'_>, (mut pages, value): (OwnedMutexGuard<Pages>, T)| {
-            let outcome = finish(py, value);
-            match &outcome {
-                Ok(_) => pages.keep(),
-                Err(error) => note_checkpoint(py, error, &pages.checkpoint()),
-            }
-            outcome
+        let reading = self.reading.clone();
+        let finish = move |py: Python<'_>, gathered: (OwnedMutexGuard<Pages>, bool, T)| {
+            let (mut pages, to_the_end, value) = gathered;
+            let object = finish(py, value).map_err(|error| reading.located(py, error))?;
+            py.check_signals()?;
+            pages.received_all(to_the_end);
+            Ok(object)
         };
-        progress.run(py, self.face, future, Box::new(finish))
+        let call = Call {
+            unreceived: Some(self.reading.unreceived.clone()),
+            owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),
+            ..Call::new(label, future, Box::new(finish))
+        };
+        progress.run(py, self.face, call)
     }
 
     /// Everything from here on as a frame, page by page into its columns.
@@ -143,7 +124,7 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::ready(py, function, decimals, invalid)?;
-        let fields = self.fields.clone();
+        let fields = self.reading.listing.fields.clone();
         let sink = move || {
             let fields = fields.clone();
             Parts::new(move || Columns::new(fields.iter().copied(), None, frame.options))
@@ -177,33 +158,25 @@ enum Framed {
 impl PagerBase {
     /// The total number of items where the service tells it, else `None`.
     #[getter]
-    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
-        self.read(py, Pages::total)
+    fn total(&self) -> Option<i64> {
+        self.reading.standing.total()
     }
 
     /// How many pages were asked for.
     #[getter]
     fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.reading.requests.load(Ordering::Relaxed)
     }
 
-    /// Where the iteration stands, to the row, as a small JSON text without secrets. Give it to
-    /// the same method with the same arguments as `resume=`, in another process too.
-    fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
-        self.read(py, Pages::checkpoint)
+    /// The exact position of the iteration as a small JSON string without secrets. Pass it to the
+    /// same method with the same arguments as `resume=`, in another process too.
+    fn checkpoint(&self) -> String {
+        self.reading.checkpoint()
     }
 
     /// Iterates `Records`, one a page.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let source = PageSource {
-            pages: self.pages.clone(),
-            fields: self.fields.clone(),
-            shapes: self.shapes.clone(),
-        };
-        match self.face {
-            Face::Sync => Ok(Bound::new(py, PageIterator(source))?.into_any()),
-            Face::Async => Ok(Bound::new(py, AsyncPageIterator(source))?.into_any()),
-        }
+        reading::pages(py, self.face, &self.reading, Unit::Page, self.owner.as_ref())
     }
 
     /// Everything from here on, or as much as the limits allow, as `Records`. A failure midway
@@ -225,9 +198,9 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let fields = self.fields.clone();
+        let fields = self.reading.listing.fields.clone();
         let rows = |pieces: Vec<Vec<Piece>>| async move { Ok(Rows::new(pieces.concat(), fields)) };
-        self.gather(py, limits, progress, Vec::new, rows, self.shapes.records())
+        self.gather(py, limits, progress, Vec::new, rows, self.reading.shapes.records())
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -270,26 +243,20 @@ impl PagerBase {
         if !batches {
             return base.frame(py, "to_arrow", decimals, invalid, progress);
         }
-        Frame::ready(py, "to_arrow", decimals, invalid)?;
-        let function = match base.face {
-            Face::Sync => "batches",
-            Face::Async => "batches_async",
-        };
-        py.import("boardlot.frames")?.call_method1(function, (this, decimals, invalid))
+        if base.reading.standing.is_exhausted() {
+            return Err(raise(py, exhausted()));
+        }
+        let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
+        reading::pages(py, base.face, &base.reading, Unit::Batch(frame), base.owner.as_ref())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
-        Ok(format!("<{name} of {}>", this.get().label))
-    }
-}
-
-/// Tells an error of boardlot's where the iteration can go on.
-fn note_checkpoint(py: Python<'_>, error: &PyErr, checkpoint: &str) {
-    let value = error.value(py);
-    if value.hasattr("checkpoint").unwrap_or(false) {
-        // An exception that takes no attribute goes without.
-        let _ = value.setattr("checkpoint", checkpoint);
+        Ok(format!("<{name} of {}>", this.get().reading.listing.draft.label))
     }
 }
 
@@ -300,18 +267,7 @@ impl Pager {
     }
 
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        let (py, base) = (this.py(), this.as_super().get());
-        let at_hand = base.pages.try_lock().ok().and_then(|mut pages| pages.take_row());
-        let taken = match at_hand {
-            Some(taken) => Some(taken),
-            None => {
-                base.check_process(py)?;
-                let _inside = door::stay(py);
-                let mut pages = block(py, filled(base.pages.clone()), |_| Ok(()))?;
-                pages.take_row()
-            }
-        };
-        taken.map(|taken| base.shapes.row(py, &taken)).transpose()
+        this.as_super().get().reading.next(this.py(), Unit::Row)
     }
 }
 
@@ -322,85 +278,7 @@ impl AsyncPager {
     }
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, base) = (this.py(), this.as_super().get());
-        let at_hand = base.pages.try_lock().ok().and_then(|mut pages| pages.take_row());
-        if let Some(taken) = at_hand {
-            let ready = Ready::new(base.shapes.row(py, &taken));
-            return Ok(Bound::new(py, ready)?.into_any());
-        }
-        let shapes = base.shapes.clone();
-        // The row is taken when it is handed over, so that a task cancelled before loses none.
-        let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| match pages.take_row()
-        {
-            Some(taken) => shapes.row(py, &taken),
-            None => Err(end_of_iteration()),
-        };
-        Face::Async.run(py, filled(base.pages.clone()), Box::new(finish))
-    }
-}
-
-/// The pages with an unread row at hand, or at their end; nobody else reads them meanwhile.
-async fn filled(pages: Arc<Mutex<Pages>>) -> Result<OwnedMutexGuard<Pages>> {
-    let mut pages = pages.lock_owned().await;
-    pages.fill().await?;
-    Ok(pages)
-}
-
-fn end_of_iteration() -> PyErr {
-    pyo3::exceptions::PyStopAsyncIteration::new_err(())
-}
-
-/// Iterates the pages of a pager, from where it stands.
-#[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct PageIterator(PageSource);
-
-/// The same for `async for`.
-#[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct AsyncPageIterator(PageSource);
-
-#[derive(Clone)]
-struct PageSource {
-    pages: Arc<Mutex<Pages>>,
-    fields: Arc<[&'static Field]>,
-    shapes: Shapes,
-}
-
-impl PageSource {
-    async fn filled(self) -> Result<(OwnedMutexGuard<Pages>, Self)> {
-        let mut pages = self.pages.clone().lock_owned().await;
-        pages.fill_page().await?;
-        Ok((pages, self))
-    }
-}
-
-fn page(
-    py: Python<'_>,
-    (mut pages, source): (OwnedMutexGuard<Pages>, PageSource),
-) -> PyResult<Option<Py<PyAny>>> {
-    let records = source.shapes.records();
-    pages.take_page().map(|piece| records(py, Rows::new(vec![piece], source.fields))).transpose()
-}
-
-#[pymethods]
-impl PageIterator {
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let _inside = door::stay(py);
-        page(py, block(py, self.0.clone().filled(), |_| Ok(()))?)
-    }
-}
-
-#[pymethods]
-impl AsyncPageIterator {
-    fn __aiter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let finish = |py: Python<'_>, filled| page(py, filled)?.ok_or_else(end_of_iteration);
-        Face::Async.run(py, self.0.clone().filled(), Box::new(finish))
+        let base = this.as_super().get();
+        base.reading.next_async(this.py(), Unit::Row, base.owner.as_ref())
     }
 }

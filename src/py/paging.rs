@@ -13,16 +13,29 @@ use crate::{
 /// Paging backward by moving the end of a range of dates (service document, section 2.4).
 ///
 /// `end` names the parameter that is moved. Its next value is read from `next`, a dotted place in
-/// the answer (`"extra.next_time"`), or is the day before the earliest date in the records' field
-/// `before` (`"data_date"`): give exactly one of the two. `pagination.has_more` ends the iteration.
+/// the response (`"extra.next_time"`), or is the day before the earliest date in the records' field
+/// `before` (`"data_date"`): give exactly one of the two. `unique` names the field that identifies a
+/// row: rows that the next page repeats are then dropped. `pagination.has_more` ends the iteration,
+/// and so does a next end that lies before the `start` of the query or body.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct DateRange(crate::pages::DateRange);
 
 #[pymethods]
 impl DateRange {
     #[new]
-    #[pyo3(signature = (end = "end", *, next = None, before = None))]
-    fn new(py: Python<'_>, end: &str, next: Option<&str>, before: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (end = "end", *, next = None, before = None, unique = None))]
+    fn new(
+        py: Python<'_>,
+        end: &str,
+        next: Option<&str>,
+        before: Option<&str>,
+        unique: Option<&str>,
+    ) -> PyResult<Self> {
+        let given = [Some(end), next, before, unique];
+        if given.into_iter().flatten().any(str::is_empty) {
+            let text = "a DateRange has an empty name; expected the name of a parameter or field";
+            return Err(raise(py, Error::config(text)));
+        }
         let next = match (next, before) {
             (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field.to_owned()),
@@ -31,16 +44,18 @@ impl DateRange {
                 return Err(raise(py, Error::config(text)));
             }
         };
-        Ok(DateRange(crate::pages::DateRange { end: end.to_owned(), next }))
+        let (end, unique) = (end.to_owned(), unique.map(str::to_owned));
+        Ok(DateRange(crate::pages::DateRange { end, next, unique }))
     }
 
     fn __repr__(&self) -> String {
-        match &self.0.next {
-            NextEnd::At(place) => {
-                format!("DateRange('{}', next='{}')", self.0.end, place.join("."))
-            }
-            NextEnd::DayBefore(field) => format!("DateRange('{}', before='{field}')", self.0.end),
-        }
+        let crate::pages::DateRange { end, next, unique } = &self.0;
+        let next = match next {
+            NextEnd::At(place) => format!("next='{}'", place.join(".")),
+            NextEnd::DayBefore(field) => format!("before='{field}'"),
+        };
+        let unique = unique.as_ref().map_or(String::new(), |field| format!(", unique='{field}'"));
+        format!("DateRange('{end}', {next}{unique})")
     }
 }
 
@@ -52,7 +67,9 @@ pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<Style> {
     }
     match paging.extract::<&str>() {
         Ok("next_key") => Ok(Style::NextKey(place)),
-        Ok("page_flag") => Ok(Style::PageFlag(place, FirstPage::Empty)),
+        // Some endpoints want an empty cursor for the first page and some want none: the caller's
+        // query or body says which.
+        Ok("page_flag") => Ok(Style::PageFlag(place, FirstPage::Omitted)),
         _ => Err(raise(
             paging.py(),
             Error::argument(

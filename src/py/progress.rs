@@ -1,21 +1,17 @@
 //! Progress bars: counted in Rust, drawn by `boardlot.progress` where tqdm is installed.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use pyo3::prelude::*;
 
 use super::once::intern;
 use super::{
-    bridge::{Face, Finish, block},
+    bridge::{Call, Face, block},
     door,
 };
-use crate::error::Result;
 
 /// A bar that may be shown while an operation runs.
 pub struct Progress<'a> {
@@ -32,11 +28,10 @@ impl Progress<'_> {
         self,
         py: Python<'py>,
         face: Face,
-        future: impl Future<Output = Result<T>> + Send + 'static,
-        finish: Finish<T>,
+        call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if !self.shown {
-            return face.run(py, future, finish);
+            return face.run(py, call);
         }
         let _inside = door::stay(py);
         let module = py.import("boardlot.progress")?;
@@ -44,15 +39,15 @@ impl Progress<'_> {
         let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
         match face {
             Face::Async => {
-                let awaitable = face.run(py, future, finish)?;
+                let awaitable = face.run(py, call)?;
                 module.call_method1("watched", (awaitable, bar))
             }
             Face::Sync => {
                 let bar = bar.unbind();
                 let draw = |py: Python<'_>| bar.call_method0(py, intern!(py, "draw")).map(|_| ());
-                let outcome = block(py, future, draw);
+                let outcome = block(py, call.future, draw);
                 bar.call_method0(py, intern!(py, "close"))?;
-                finish(py, outcome?).map(|object| object.into_bound(py))
+                (call.finish)(py, outcome?).map(|object| object.into_bound(py))
             }
         }
     }

@@ -1,6 +1,12 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
 use pyo3::{
+    PyTraverseError, PyVisit,
     basic::CompareOp,
     exceptions::{PyIndexError, PyOverflowError},
     prelude::*,
@@ -12,12 +18,12 @@ use super::{
     arrow::{ArrowStream, Frame, column_options},
     door::detach,
     errors::raise,
-    objects,
+    objects::{self, TypedDicts},
     shapes::Shapes,
 };
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Rows},
+    decode::{ColumnOptions, Rows, renamed},
 };
 
 /// An immutable sequence of records.
@@ -54,8 +60,7 @@ impl Records {
     }
 
     fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        detach(py, || ArrowStream::of(vec![self.rows.columns(options)?]))
-            .map_err(|error| raise(py, error))
+        ArrowStream::of_rows(py, &self.rows, options)
     }
 
     fn frame(
@@ -74,6 +79,10 @@ impl Records {
 impl Records {
     fn __len__(&self) -> usize {
         self.rows.len()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.errors)
     }
 
     fn __getitem__<'py>(
@@ -114,12 +123,12 @@ impl Records {
     }
 
     fn __iter__(this: Py<Self>) -> RecordsIterator {
-        RecordsIterator { records: this, next: 0, step: 1 }
+        RecordsIterator { records: this, next: AtomicUsize::new(0), step: 1 }
     }
 
     fn __reversed__(this: Py<Self>) -> RecordsIterator {
         let next = this.get().rows.len().wrapping_sub(1);
-        RecordsIterator { records: this, next, step: -1 }
+        RecordsIterator { records: this, next: AtomicUsize::new(next), step: -1 }
     }
 
     fn __contains__(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -202,7 +211,8 @@ impl Records {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let key = self.rows.key_name().map(SchemaField::key);
-        let fields = self.rows.fields().iter().map(|field| SchemaField::of(field));
+        let of = |field: &&Field| SchemaField::of(field, self.rows.key_name());
+        let fields = self.rows.fields().iter().map(of);
         PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
     }
 
@@ -213,9 +223,10 @@ impl Records {
         if !typed {
             return self.list(py);
         }
+        let typed = TypedDicts::of(&self.rows);
         let list = PyList::empty(py);
         for row in self.rows.iter() {
-            list.append(objects::typed_dict(py, &self.rows, row)?)?;
+            list.append(typed.dict(py, row)?)?;
         }
         Ok(list)
     }
@@ -285,7 +296,7 @@ fn out_of_range() -> PyErr {
 /// One field of a schema.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
@@ -296,9 +307,10 @@ pub struct SchemaField {
 }
 
 impl SchemaField {
-    fn of(field: &Field) -> Self {
+    /// Beside the key's column of that name.
+    fn of(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: field.name,
+            name: renamed(key_name, field.name),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
@@ -308,7 +320,7 @@ impl SchemaField {
 
     fn key(name: &'static str) -> Self {
         SchemaField {
-            name,
+            name: name.into(),
             kind: "text",
             unit: "",
             doc: "The key that was asked for",
@@ -326,10 +338,11 @@ impl SchemaField {
 }
 
 /// Walks over records, making each dict when it is asked for.
-#[pyclass(module = "boardlot._core")]
+#[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordsIterator {
     records: Py<Records>,
-    next: usize,
+    /// The place of the next record; threads that share the iterator each take one of their own.
+    next: AtomicUsize,
     step: isize,
 }
 
@@ -339,18 +352,28 @@ impl RecordsIterator {
         this
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let records = self.records.get();
-        if self.next >= records.rows.len() {
-            return Ok(None);
+        let within = |place: usize| {
+            (place < records.rows.len()).then(|| place.wrapping_add_signed(self.step))
+        };
+        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within) {
+            Ok(place) => records.dict(py, place).map(Some).inspect_err(|_| {
+                // A record that cannot become a dict is not skipped.
+                let after = place.wrapping_add_signed(self.step);
+                let (order, unless) = (Ordering::Relaxed, Ordering::Relaxed);
+                let _ = self.next.compare_exchange(after, place, order, unless);
+            }),
+            Err(_) => Ok(None),
         }
-        let dict = records.dict(py, self.next)?;
-        self.next = self.next.wrapping_add_signed(self.step);
-        Ok(Some(dict))
     }
 
     fn __length_hint__(&self) -> usize {
-        let length = self.records.get().rows.len();
-        if self.step < 0 { self.next.wrapping_add(1) } else { length.saturating_sub(self.next) }
+        let (length, next) = (self.records.get().rows.len(), self.next.load(Ordering::Relaxed));
+        if self.step < 0 { next.wrapping_add(1) } else { length.saturating_sub(next) }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.records)
     }
 }

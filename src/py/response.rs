@@ -6,7 +6,10 @@ use pyo3::{
 };
 
 use super::errors::raise;
-use crate::{error::Error, http::Received};
+use crate::{
+    error::Error,
+    http::{Received, is_public_header},
+};
 
 /// An answer as it came; the envelope is the caller's to look into.
 #[pyclass(frozen, module = "boardlot._core")]
@@ -96,15 +99,20 @@ impl Explanation {
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let headers = PyDict::new(py);
-        for (name, value) in &self.0.headers {
+        for (name, value) in self.0.headers.iter().chain(&self.0.authorization) {
             headers.set_item(name, value)?;
         }
         Ok(headers)
     }
 
+    /// Headers of the caller's own may be secrets, so their values are not shown here.
     fn __repr__(&self) -> String {
         let mut text = format!("{} {}\n", self.0.method, self.0.url);
-        for (name, value) in &self.0.headers {
+        let own = self.0.headers.iter().map(|(name, value)| {
+            (name, if is_public_header(name) { value.as_str() } else { "***" })
+        });
+        let authorization = self.0.authorization.iter().map(|(name, value)| (name, value.as_str()));
+        for (name, value) in own.chain(authorization) {
             text += &format!("{name}: {value}\n");
         }
         for (number, line) in (1..).zip(self.payload_lines()) {

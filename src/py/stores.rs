@@ -3,7 +3,12 @@
 //! The core asks a store on a thread where blocking is fine, holding no lock of this process that
 //! Python could wait for. What is Python's is asked through the door.
 
-use std::{cell::RefCell, path::PathBuf, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    path::PathBuf,
+    sync::Arc,
+    time::Instant,
+};
 
 use pyo3::{
     exceptions::PyKeyError,
@@ -14,9 +19,9 @@ use zeroize::Zeroizing;
 
 use super::once::intern;
 use super::{
-    bridge::block,
+    bridge::{SIGNAL_POLL, block},
     credentials::secret_text,
-    door::{attach, detach},
+    door::{attach, come_in, detach},
     errors::raise,
 };
 use crate::{
@@ -150,7 +155,8 @@ impl EncryptedFileStore {
             let shown = format!("'{}'", path.display());
             raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
-        let store = Arc::new(EncryptedFile::new(path.clone(), passphrase));
+        let file = EncryptedFile::new(path.clone(), passphrase);
+        let store = Arc::new(file.while_waiting(Box::new(look_for_signals)));
         Ok(EncryptedFileStore { store, path, asks })
     }
 
@@ -274,8 +280,16 @@ impl OwnStore {
 fn ask_by(callable: Py<PyAny>) -> Passphrase {
     Box::new(move || {
         attach(|py| {
-            let asked = callable.bind(py).call0().and_then(|answer| secret_text(&answer));
-            asked.map_err(|error| failed(py, "the callable that asks for the passphrase", error))
+            let raised = |error| failed(py, "the callable that asks for the passphrase", error);
+            let answer = callable.bind(py).call0().map_err(raised)?;
+            secret_text(&answer).map_err(|_| {
+                let kind = answer.get_type().name().map(|name| name.to_string());
+                Error::config(format!(
+                    "passphrase: the callable returned {}; expected str. Return the passphrase, or \
+                     raise an exception if there is none",
+                    kind.unwrap_or_default()
+                ))
+            })
         })
     })
 }
@@ -283,6 +297,18 @@ fn ask_by(callable: Py<PyAny>) -> Passphrase {
 thread_local! {
     /// What Python raised on this thread in the middle of the core's work.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// When signals were last looked for on this thread, while it does a store's work for its caller.
+    static SIGNALS_SEEN: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Lets Ctrl-C end the caller's own waiting. A thread of the runtime has no signals to look for.
+fn look_for_signals() -> Result<()> {
+    let Some(seen) = SIGNALS_SEEN.get() else { return Ok(()) };
+    if seen.elapsed() < SIGNAL_POLL {
+        return Ok(());
+    }
+    SIGNALS_SEEN.set(Some(Instant::now()));
+    come_in(|py| py.check_signals().map_err(|error| failed(py, "waiting for the lock", error)))
 }
 
 /// What a store's own code raised, as an error of the core's.
@@ -296,7 +322,13 @@ fn failed(py: Python<'_>, what: &str, error: PyErr) -> Error {
 /// A store's work on the caller's own thread, so that what Python raises in it comes out as it is.
 fn direct<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     RAISED.take();
-    detach(py, work).map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
+    let outcome = detach(py, || {
+        SIGNALS_SEEN.set(Some(Instant::now()));
+        let outcome = work();
+        SIGNALS_SEEN.take();
+        outcome
+    });
+    outcome.map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
 }
 
 fn direct_load<'py>(

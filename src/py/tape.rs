@@ -61,13 +61,14 @@ impl Recorder {
 ///
 /// `Replay(path)`, then `Client(tape=replay)`. A request is answered as the same request was: by
 /// method, path, query and body; what was recorded several times comes in its order, and then the
-/// last answer again and again. Any other request raises `ConfigError`. Raises `ConfigError` too for
-/// a file that is no tape.
+/// last answer again and again. Any other request raises `ConfigError`. No time passes between the
+/// attempts of a request: retries do not wait. Raises `ConfigError` too for a file that is not a
+/// tape; an empty file, which a recorder leaves that nobody used, is one.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Replay {
     tape: Arc<Tape>,
     path: PathBuf,
-    base_url: String,
+    base_url: Option<String>,
 }
 
 #[pymethods]
@@ -75,14 +76,14 @@ impl Replay {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
-        let base_url = replay.base_url().to_owned();
+        let base_url = replay.base_url().map(str::to_owned);
         Ok(Replay { tape: Arc::new(Tape::Replay(replay)), path, base_url })
     }
 
-    /// The service whose traffic was recorded.
+    /// The service whose traffic was recorded; `None` if nothing was.
     #[getter]
-    fn base_url(&self) -> &str {
-        &self.base_url
+    fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
     }
 
     fn __repr__(&self) -> String {
@@ -95,13 +96,18 @@ impl Replay {
     }
 }
 
+/// The address of a client that plays an empty tape: it refuses every request before a name is
+/// looked up, and no host can have this one.
+const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
+
 /// The tape that an argument stands for, and the service that it is of, where that is known.
 pub fn tape(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Tape>, Option<String>)> {
     if let Ok(recorder) = value.cast::<Recorder>() {
         return Ok((recorder.get().tape.clone(), None));
     }
     if let Ok(replay) = value.cast::<Replay>() {
-        return Ok((replay.get().tape.clone(), Some(replay.get().base_url.clone())));
+        let base_url = replay.get().base_url.as_deref().unwrap_or(NOTHING_RECORDED);
+        return Ok((replay.get().tape.clone(), Some(base_url.to_owned())));
     }
     let shown = format!("of the type {}", value.get_type().name()?);
     Err(raise(value.py(), Error::argument("tape", &shown, "a Recorder or a Replay")))

@@ -16,6 +16,7 @@ use super::{
     door::attach,
     errors::raise,
     once::{Once, intern},
+    weak::{Holder, Weak},
 };
 use crate::{
     error::Error,
@@ -28,16 +29,18 @@ pub struct Watcher(Arc<Hooks>);
 
 #[derive(Default)]
 struct Hooks {
-    on_request: Option<Py<PyAny>>,
-    on_response: Option<Py<PyAny>>,
+    on_request: Option<Weak>,
+    on_response: Option<Weak>,
 }
 
 impl Watcher {
+    /// The observer, and what has its hooks.
     pub fn new(
         on_request: Option<Bound<'_, PyAny>>,
         on_response: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let callable = |name: &str, hook: Option<Bound<'_, PyAny>>| match hook {
+    ) -> PyResult<(Self, Vec<Py<Holder>>)> {
+        let mut holders = Vec::new();
+        let mut callable = |name: &str, hook: Option<Bound<'_, PyAny>>| match hook {
             Some(hook) if !hook.is_callable() => {
                 let shown = hook.get_type().to_string();
                 Err(raise(hook.py(), Error::argument(name, &shown, "a function of one argument")))
@@ -46,12 +49,18 @@ impl Watcher {
                 let shown = "an async function, which nobody would await";
                 Err(raise(hook.py(), Error::argument(name, shown, "a function of one argument")))
             }
-            hook => Ok(hook.map(Bound::unbind)),
+            None => Ok(None),
+            Some(hook) => {
+                let (holder, weak) = Weak::of(&hook)?;
+                holders.push(holder);
+                Ok(Some(weak))
+            }
         };
-        Ok(Watcher(Arc::new(Hooks {
+        let hooks = Hooks {
             on_request: callable("on_request", on_request)?,
             on_response: callable("on_response", on_response)?,
-        })))
+        };
+        Ok((Watcher(Arc::new(hooks)), holders))
     }
 }
 
@@ -100,8 +109,8 @@ impl Hooks {
     fn call(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
         let (status, duration, error) = match &event.what {
             What::Sending => {
-                if let Some(hook) = &self.on_request {
-                    hook.call1(py, (RequestEvent::of(event),))?;
+                if let Some(hook) = self.on_request.as_ref().and_then(|hook| hook.get(py)) {
+                    hook.call1((RequestEvent::of(event),))?;
                 }
                 return Ok(());
             }
@@ -109,10 +118,10 @@ impl Hooks {
             What::Failed { error, duration } => (None, duration, Some(error.clone())),
             _ => return Ok(()),
         };
-        if let Some(hook) = &self.on_response {
+        if let Some(hook) = self.on_response.as_ref().and_then(|hook| hook.get(py)) {
             let RequestEvent { method, path, attempt } = RequestEvent::of(event);
             let duration = duration.as_secs_f64();
-            hook.call1(py, (ResponseEvent { method, path, attempt, status, duration, error },))?;
+            hook.call1((ResponseEvent { method, path, attempt, status, duration, error },))?;
         }
         Ok(())
     }

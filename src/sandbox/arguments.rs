@@ -27,7 +27,8 @@ impl Arguments {
 
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.get(name) {
-            Some(Sent::Integer(number)) => i64::try_from(*number).ok(),
+            // No data of the sandbox reaches beyond 2^63.
+            Some(Sent::Integer(number)) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
             _ => None,
         }
     }
@@ -110,7 +111,7 @@ fn check(
             }
         },
         // An optional text that is empty is the same as none.
-        (ParameterKind::Symbol | ParameterKind::Text, Argument::Text(text))
+        (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>
         {
             return Ok(None);

@@ -12,6 +12,8 @@ use super::{
     reply::{Refusal, Reply, ret_code},
 };
 
+/// Every market prefix that the service document names.
+const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"];
 /// The longest range of one request, in days: the sandbox's choice.
 const RANGE_MAX_DAYS: i32 = 3_660;
 
@@ -98,6 +100,10 @@ impl Calendar {
 
     pub fn trading_days(&self, asked: &Arguments) -> Reply {
         let market = asked.text("market");
+        if !MARKETS.contains(&market) {
+            let text = format!("market is none of {}", MARKETS.join(", "));
+            return Err(Refusal::invalid(text));
+        }
         let (start, end) = range(asked)?;
         let sessions = sessions(market);
         let mut days = Vec::new();

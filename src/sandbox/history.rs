@@ -53,7 +53,7 @@ const fn endpoint(
 }
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::path("symbol", ParameterKind::Symbol, "Such as `HK.00700`."),
+    Parameter::path("symbol", ParameterKind::Symbol { max: None }, "Such as `HK.00700`."),
     Parameter::query("start", ParameterKind::Date, "First date; the earliest without."),
     Parameter::query("end", ParameterKind::Date, "Last date, included; the latest without."),
     Parameter::query("limit", ParameterKind::Integer { min: 1, max: 1_000 }, "Rows."),

@@ -1,6 +1,6 @@
 """Sections 4 and 5.2, what they rule out: refused with a `ConfigError` before anything is sent."""
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 
 import boardlot as bl
 import pytest
@@ -311,3 +311,41 @@ def test_nothing_can_be_called_without_an_address():
     with pytest.raises(bl.ConfigError) as caught:
         bl.Client(auth=api_key())
     assert "base_url" in str(caught.value)
+
+
+class Whole:
+    """What other libraries' whole numbers look like."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        if self.number is None:
+            raise TypeError("only a single number can be an index")
+        return self.number
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("argument", ["start", "end"])
+@pytest.mark.parametrize(
+    "value", [True, Whole(-1), Whole(2**64), Whole(None), 1.5, b"1", "1", "19691231", object()]
+)
+def test_what_is_no_time_is_refused(argument, value, face):
+    assert argument in str(refused(face, "fills_history", ["1", "HK"], {argument: value}))
+
+
+@pytest.mark.parametrize("argument", ["start", "end"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        date(1969, 12, 31),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc),
+        "1969-12-31",
+        "1970-01-01T00:00:00+00:01",
+        -1,
+    ],
+    ids=str,
+)
+def test_a_time_before_1970_is_refused(argument, value):
+    text = str(refused("sync", "fills_history", ["1", "HK"], {argument: value}))
+    assert argument in text and "since 1970" in text

@@ -170,8 +170,11 @@ def fills_page(last, flag):
 )
 def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, start, end):
     script = [fills_page(False, "one"), fills_page(False, "two"), fills_page(True, "")]
-    with Scripted(script) as server:
+    clock = 3600.0
+    with Scripted(script, clock) as server:
         run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
+    # The service's clock is asked once, and only if the range depends on it.
+    assert len(server.asked_for_time) == (start is None)
     queries = [dict(decoded(received.query)) for received in server.received]
     assert [query["page_flag"] for query in queries] == ["", "one", "two"]
     ranges = {(int(query["start"]), int(query["end"])) for query in queries}
@@ -181,8 +184,8 @@ def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, star
     if start is not None:
         assert (sent_start, sent_end) == (start, end)
     else:
-        # "end = current date": the moment or the day's end is left open.
-        assert abs(sent_end / 1_000_000 - server.received[0].at) <= 86_400
+        # By the service's clock, and no earlier than the moment of the call.
+        assert 0 <= sent_end / 1_000_000 - (server.asked_for_time[0].at + clock) <= 5
 
 
 @pytest.mark.parametrize(
@@ -209,6 +212,81 @@ def test_times_of_every_kind_become_microseconds(start, end):
         )
     sent = dict(decoded(server.received[0].query))
     assert (sent["start"], sent["end"]) == ("1780272000000000", "1782864000123456")
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def sent_range(face, **times):
+    """The `start` and `end` that go out for these arguments."""
+    with Scripted([fills_page(True, "")]) as server:
+        run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **times))
+    sent = dict(decoded(server.received[-1].query))
+    return sent.get("start"), sent.get("end")
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(
+    "start",
+    [date(1970, 1, 1), EPOCH, EPOCH.astimezone(timezone(timedelta(hours=8))), "1970-01-01"],
+    ids=repr,
+)
+def test_the_beginning_of_1970_is_never_the_zero_that_means_90_days(start, face):
+    assert sent_range(face, start=start, end=1_780_272_000_000_000)[0] == "1"
+
+
+class Whole:
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        return self.number
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("kind", [int, Whole])
+@pytest.mark.parametrize("end", [2**63 - 1, 2**63, 2**64 - 1])
+def test_whole_numbers_of_any_library_are_microseconds_of_64_bits(kind, end, face):
+    told = sent_range(face, start=kind(1_780_272_000_000_000), end=kind(end))
+    assert told == ("1780272000000000", str(end))
+
+
+def test_a_start_beyond_every_clock_goes_out_as_it_is():
+    assert sent_range("sync", start=2**63 + 5)[0] == str(2**63 + 5)
+
+
+def test_numpys_whole_numbers_are_microseconds():
+    numpy = pytest.importorskip("numpy")
+    told = sent_range("sync", start=numpy.int64(1_780_272_000_000_000), end=numpy.uint64(2**64 - 1))
+    assert told == ("1780272000000000", str(2**64 - 1))
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(face):
+    body = answer({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
+    hong_kong = timezone(timedelta(hours=8))
+    with Scripted([body]) as server:
+        first, last = (
+            datetime(2026, 10, 1, 1, tzinfo=hong_kong),
+            datetime(2026, 10, 7, 23, tzinfo=EPOCH.tzinfo),
+        )
+        run(face, server, lambda c: c.call("trading_days", "BJ", first, last))
+    assert dict(decoded(server.received[0].query)) == {
+        "market": "BJ",
+        "start": "2026-10-01",
+        "end": "2026-10-07",
+    }
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_only_the_length_of_a_futures_symbol_is_limited(face):
+    symbol, plate = "HK." + "0" * 37, "HK.BK" + "1" * 40
+    empty = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+    page = answer({"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False}})
+    with Scripted([empty, page]) as server:
+        run(face, server, lambda c: c.call("dividends", symbol))
+        run(face, server, lambda c: c.everything("plate_stocks", plate))
+    assert symbol in server.received[0].path and plate in server.received[1].path
 
 
 def test_dates_become_text_for_the_trading_days():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 import re
 import threading
 import time
@@ -173,23 +174,36 @@ def test_paginate_walks_any_list_with_next_key(method, face):
 
 
 @faces
-def test_paginate_walks_any_list_with_page_flag(face):
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("first", [None, "", "1"])
+def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(face, method, first):
+    place = "query" if method == "GET" else "body"
+    given = {} if first is None else {place: {"page_flag": first}}
+
+    def flag_of(received):
+        if method == "POST":
+            return json.loads(received.body or "{}").get("page_flag")
+        return dict(parse_qsl(received.query, keep_blank_values=True)).get("page_flag")
+
     def service(received):
-        flag = dict(parse_qsl(received.query, keep_blank_values=True)).get("page_flag", "")
-        number = int(flag or 0)
+        number = int(flag_of(received) or 0)
         rest = {"page_flag": str(number + 1), "completed": number == 2}
         return answer({"code": 0, "msg": "success", "data": {"items": [{"n": number}], **rest}})
 
     async def use(client):
         pager = client.pager(
-            "paginate", "GET", "/api/v1/any", paging="page_flag", rows="data.items"
+            "paginate", method, "/api/v1/any", paging="page_flag", rows="data.items", **given
         )
         return await settled(pager.all())
 
     with Scripted(service) as server:
         rows = run(face, server, use)
-    assert rows == [{"n": 0}, {"n": 1}, {"n": 2}]
-    assert len(server.received) == 3
+    begin = int(first or 0)
+    assert rows == [{"n": number} for number in range(begin, 3)]
+    # An endpoint that wants no cursor for its first page is sent none, and one that wants an empty
+    # one is sent that.
+    assert flag_of(server.received[0]) == first
+    assert len(server.received) == 3 - begin
 
 
 @faces
@@ -293,3 +307,15 @@ def test_no_keys_make_no_requests(face):
         records = run(face, server, lambda c: c.call("fetch_many", "dividends", []))
         assert server.received == []
     assert records == [] and "statement" in records.to_arrow().column_names
+
+
+@pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
+def test_a_client_shows_the_websocket_addresses_that_it_was_given(kind):
+    urls = {"ws_quote_url": "wss://quote.example.com/ws", "ws_trade_url": "wss://trade.example.com"}
+    for client in (
+        kind("https://api.example.com", **urls),
+        pickle.loads(pickle.dumps(kind("https://api.example.com", **urls))),
+    ):
+        assert (client.ws_quote_url, client.ws_trade_url) == tuple(urls.values())
+    plain = kind("https://api.example.com")
+    assert (plain.ws_quote_url, plain.ws_trade_url) == (None, None)

@@ -235,7 +235,7 @@ def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("icalendar")
-    with pytest.raises(bl.ConfigError, match="stamp is naive"):
+    with pytest.raises(bl.ConfigError, match="a naive datetime"):
         IpoCalendar([]).to_ical(datetime(2026, 1, 1))
     monkeypatch.setitem(sys.modules, "icalendar", None)
     with pytest.raises(ImportError, match=r"needs icalendar: pip install 'boardlot\[calendar\]'"):

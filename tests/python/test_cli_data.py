@@ -97,7 +97,7 @@ def test_time_is_one_line(service: Service) -> None:
     "arguments",
     [
         ["ipos", "zz"],
-        ["trading-days", "XX", "2026-01-01", "2026-01-05"],
+        ["trading-days", "HK1", "2026-01-01", "2026-01-05"],
         ["trading-days", "HK", "yesterday", "2026-01-05"],
         ["dividends", "x" * 40],
         ["fills", ACCOUNT, "HK", "--page-size", "51"],

@@ -1,6 +1,7 @@
 """Dask frames: types, windows, the shares of the rate limit, and that no secret travels."""
 
 import pickle
+import re
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,8 @@ import pytest
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
+np = pytest.importorskip("numpy")
+pd = pytest.importorskip("pandas")
 
 from boardlot import dask as boardlot_dask  # noqa: E402
 from boardlot.dask.clients import refer  # noqa: E402
@@ -94,7 +97,7 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service) -> Non
     assert frame.compute(scheduler="synchronous").shape == (500, 2)
 
 
-def test_a_range_holds_each_deal_once_in_the_services_order(service, cluster, span) -> None:
+def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span) -> None:
     deals = service.client().fills_history(**ACCOUNT, **span).to_pandas()
     assert len(deals) > 1000
     fetched = ranged(service.client(), span).compute()
@@ -118,8 +121,6 @@ def test_a_deal_on_a_shared_boundary_belongs_to_one_window(service, span) -> Non
 def test_windows_hold_each_time_once_whichever_ends_a_service_takes_in(
     takes_start: bool, takes_end: bool
 ) -> None:
-    import pandas as pd
-
     def served(low: int, high: int) -> Any:
         first, last = low + (not takes_start), high - (not takes_end)
         times = [time for time in range(50, 150) if first <= time <= last]
@@ -145,8 +146,122 @@ def test_times_are_what_the_client_takes(service, span) -> None:
         ranged(service.client(), {"start": datetime(2026, 1, 1), "end": date(2026, 2, 1)})
     with pytest.raises(bl.ConfigError, match="allowed is a time after start"):
         ranged(service.client(), {"start": day, "end": day})
-    with pytest.raises(bl.ConfigError, match="from or to 0 is open"):
-        ranged(service.client(), {"start": 0, "end": day})
+
+
+def micros(time: datetime) -> int:
+    return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
+
+
+def ids(fetched: Any) -> list[str]:
+    return fetched["deal_id"].tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda time: np.int64(micros(time)),
+        lambda time: np.uint64(micros(time)),
+        pd.Timestamp,
+        lambda time: pd.Timestamp(time).tz_convert("Asia/Hong_Kong"),
+        lambda time: time.isoformat(),
+        lambda time: time.astimezone(timezone(timedelta(hours=8))),
+        datetime.date,
+    ],
+)
+@pytest.mark.parametrize("given", [("start",), ("end",), ("start", "end")])
+def test_a_range_is_what_fills_history_makes_of_the_same_arguments(
+    service, span, kind, given
+) -> None:
+    times = {"start": span["start"] + timedelta(days=40), "end": span["end"] - timedelta(days=9)}
+    asked = {name: kind(times[name]) for name in given}
+    fetched = ranged(service.client(), asked, npartitions=3).compute(scheduler="synchronous")
+    assert len(fetched) > 100
+    assert ids(fetched) == ids(service.client().fills_history(**ACCOUNT, **asked).to_pandas())
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.datetime64("2026-01-01"), "datetime64.*an aware datetime"),
+        (pd.Timestamp("2026-01-01"), r"naive datetime.*write datetime\(\.\.\., tzinfo="),
+        (pd.NaT, "naive datetime"),
+        (datetime(2026, 1, 1), "naive datetime"),
+        ("2026-01-01T00:00:00", "ISO 8601 with an offset"),
+        ("2016-12-31T23:59:60Z", "ISO 8601 with an offset"),
+        ("soon", "ISO 8601 with an offset"),
+        (1.5e15, "whole number"),
+        (np.float64(1.5e15), "whole number"),
+        (True, "bool"),
+        (-1, "microseconds since 1970"),
+    ],
+)
+@pytest.mark.parametrize("end", [{}, {"end": date(2030, 1, 1)}])
+def test_a_time_that_fills_history_refuses_is_refused_in_the_same_words(
+    service, value, words, end
+) -> None:
+    client, since = service.client(), len(service.sandbox.requests)
+    with pytest.raises(bl.ConfigError, match=words) as refused:
+        ranged(client, {"start": value, **end})
+    with pytest.raises(bl.ConfigError) as by_client:
+        client.fills_history(**ACCOUNT, start=value, **end)
+    assert str(refused.value) == str(by_client.value)
+    assert len(service.sandbox.requests) == since
+
+
+@pytest.mark.parametrize("given", [{}, {"start": None, "end": None}, {"start": 0, "end": 0}])
+@pytest.mark.parametrize("offset", [-3600.0, 3600.0])
+def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
+    offset, given, tmp_path
+) -> None:
+    key = bl.generate_key()
+    (tmp_path / "key.pem").touch(mode=0o600)
+    (tmp_path / "key.pem").write_text(key.private_pem)
+    with bl.Sandbox(seed=7, clock_offset=offset) as sandbox:
+        auth = bl.ApiKey(sandbox.upload_key(key.public_pem), tmp_path / "key.pem")
+        client = bl.Client(sandbox.base_url, auth=auth)
+        before = micros(client.server_time())
+        frame = ranged(client, given, npartitions=4)
+        after = micros(client.server_time()) + 1_000
+        asked = len(sandbox.requests)
+        fetched = frame.compute(scheduler="synchronous")
+        received = [request.query for request in sandbox.requests[asked:]]
+        everything = client.fills_history(**ACCOUNT, start=1, end=after + 10**9).to_pandas()
+    ends = {int(re.findall(r"end=(\d+)", query)[0]) for query in received if "end=" in query}
+    starts = {int(re.findall(r"start=(\d+)", query)[0]) for query in received if "end=" in query}
+    assert len(ends) == len(starts) == 4, "the partitions' own"
+    assert before <= max(ends) <= after
+    assert max(ends) - min(starts) == 90 * 86_400 * 10**6
+    latest = everything["deal_id"][
+        everything["updated_time"] >= pd.Timestamp(min(starts) * 1000, tz="UTC")
+    ]
+    assert ids(fetched) == latest.tolist() and len(fetched) > 1_000
+
+
+def test_rows_of_another_time_than_was_asked_for_are_an_error_and_not_lost(service, span) -> None:
+    window = _Window(1_000, 2_000, is_first=False, is_last=False)
+    for time in (500, 2_001, None):
+        rows = pd.DataFrame({"updated_time": pd.to_datetime([1_500, time], unit="us", utc=True)})
+        with pytest.raises(bl.ProtocolError, match="999 to 2000, the range that was asked for"):
+            window.own(rows)
+
+
+def test_a_partition_that_fails_midway_is_tried_again_as_a_whole(service, cluster, span) -> None:
+    expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
+    frame = ranged(service.client(max_retries=0), span, npartitions=6)
+    service.sandbox.faults = bl.Faults(drop_rate=0.02, seed=5)
+    try:
+        fetched = frame.compute(retries=50)
+    finally:
+        service.sandbox.faults = None
+    assert ids(fetched) == expected
+
+
+def test_a_frame_outlives_the_client_that_made_it(service, span) -> None:
+    client = service.client()
+    frame = ranged(client, span, npartitions=2)
+    client.close()
+    expected = ids(service.client().fills_history(**ACCOUNT, **span).to_pandas())
+    assert ids(frame.compute(scheduler="synchronous")) == expected
 
 
 def test_arguments_are_refused_at_once(service) -> None:
@@ -210,6 +325,31 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
     assert not any(line.encode() in carried for line in lines if len(line) > 20)
 
 
+@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
+def test_a_header_of_the_clients_is_in_no_graph_and_no_repr(service, span, name) -> None:
+    """Refused by the client's own pickle, or left out of it."""
+    secret = "canary-of-a-header"
+    client = service.client(headers={name: secret})
+    for make in (
+        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
+        lambda: ranged(client, span, npartitions=2),
+    ):
+        try:
+            frame = make()
+        except bl.ConfigError as refused:
+            assert secret not in str(refused)
+            continue
+        shown = repr(frame) + repr(dict(frame.__dask_graph__())) + repr(frame.expr)
+        assert secret not in shown
+        assert secret.encode() not in pickle.dumps(frame)
+
+
+def test_a_repr_shows_no_pickle(service) -> None:
+    reference = refer(service.client(), None, None)
+    assert reference.pickled and "pickled" not in repr(reference)
+    assert service.key_file.name not in repr(reference)
+
+
 def shares(arguments: Any, partitions: int) -> Any:
     """The rate limit of this process's client, in a worker."""
     made: Any = arguments.client(partitions).__reduce__()
@@ -262,3 +402,17 @@ def test_frames_of_clients_with_other_options_are_not_taken_for_one(service) -> 
         for t in (5.0, 6.0)
     ]
     assert frames[0]._name != frames[1]._name
+
+
+@pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
+def test_headers_that_may_be_secrets_are_refused_and_shown_nowhere(service, name) -> None:
+    client = service.client(headers={name: "canary-7f1e"})
+    for make in (
+        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS),
+        lambda: refer(client, None, None),
+    ):
+        with pytest.raises(bl.ConfigError, match=name.lower()) as refused:
+            make()
+        assert "canary" not in str(refused.value)
+    reference = refer(service.client(headers={"Accept-Language": "en"}), None, None)
+    assert repr(reference) == f"Reference({service.sandbox.base_url!r})"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+import time
 
 import boardlot as bl
 import pytest
@@ -156,11 +157,63 @@ def test_a_recording_is_never_overwritten(path):
     assert path.read_text() == "dear"
 
 
-@pytest.mark.parametrize("text", ["", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n'])
+@pytest.mark.parametrize(
+    "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n']
+)
 def test_a_file_that_is_no_tape_is_refused(path, text):
     path.write_text(text)
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
+
+
+def test_a_recorder_that_nobody_used_leaves_a_tape_with_nothing_on_it(path):
+    with bl.Recorder(path):
+        pass
+    replay = bl.Replay(path)
+    assert replay.base_url is None
+    for options in ({}, {"base_url": "https://api.example.com"}):
+        with bl.Client(tape=pickle.loads(pickle.dumps(replay)), **options) as client:
+            with pytest.raises(bl.ConfigError, match="server-time is not on the tape"):
+                client.server_time()
+            with pytest.raises(bl.ConfigError, match="not on the tape"):
+                client.fills_history("281756", "HK").all()
+
+
+@pytest.mark.parametrize("asked", [None, "50"])
+def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path, asked):
+    with bl.Recorder(path) as recorder:
+        client = sandbox.client(tape=recorder, max_retries=0)
+        sandbox.faults = bl.Faults(throttle_rate=1.0) if asked else bl.Faults(error_rate=1.0)
+        with pytest.raises((bl.RateLimited, bl.ServiceError)):
+            client.dividends("HK.00700")
+        sandbox.faults = None
+        records = client.dividends("HK.00700")
+    head, refused, came = path.read_text("utf-8").splitlines(keepends=True)
+    if asked:
+        exchange = json.loads(refused)
+        exchange["exchange"]["answer"]["came"]["headers"] = [["retry-after", asked]]
+        refused = json.dumps(exchange) + "\n"
+    # Waited for, each is up to eight seconds later than the one before, or just fifty.
+    path.write_text(head + refused * 20 + came, "utf-8")
+    started = time.monotonic()
+    with pytest.raises((bl.RateLimited, bl.ServiceError)):
+        bl.Client(tape=bl.Replay(path), max_retries=19).dividends("HK.00700")
+    assert bl.Client(tape=bl.Replay(path), max_retries=20).dividends("HK.00700") == records
+    assert time.monotonic() - started < 20
+
+
+def test_an_asynchronous_replay_of_pages_with_faults_waits_for_nothing(sandbox, path):
+    account = sandbox.accounts["trade"][0]
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder, max_retries=9) as client:
+        sandbox.faults = bl.Faults(error_rate=0.1, seed=4)
+        recorded = client.fills_history(account, "HK").all(max_pages=12)
+    sandbox.close()
+
+    async def play():
+        async with bl.AsyncClient(tape=bl.Replay(path), max_retries=9) as client:
+            return await client.fills_history(account, "HK").all(max_pages=12)
+
+    assert asyncio.run(play()) == recorded
 
 
 def test_a_missing_file_and_another_thing_than_a_tape_are_refused(path):
@@ -225,3 +278,32 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
         sandbox.client(tape=recorder).server_time()
         with pytest.raises(bl.ConfigError, match="take another one"):
             other.client(tape=recorder).server_time()
+
+
+NAMES = ["app_secret", "api_key", "id_token", "session", "signature", "passwd", "X-Api-Key", "ID-Token"]
+NAMES += ["accessToken", "userPassword", "sign", "client_secret"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_field_whose_name_says_that_it_is_a_secret_is_not_on_the_tape(sandbox, path, name):
+    def ask(client, value):
+        return [
+            client.request("GET", "/nowhere", query={name: value, "code": "HK.00700"}).status,
+            client.request("POST", "/nowhere", body={"a": [{name: value}], "b": 1}).status,
+            client.request("POST", "/nowhere", body={name: [value, {"x": value}]}).status,
+            client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
+        ]
+
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = ask(client, CANARY)
+    text = path.read_text("utf-8")
+    assert CANARY not in text and text.count("***") == 4 and "HK.00700" in text
+    # What was recorded with one secret is played with another.
+    with bl.Client(tape=bl.Replay(path)) as client:
+        assert ask(client, "another-secret") == recorded
+
+
+def test_cursors_and_fields_of_records_stay_on_the_tape(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        client.request("GET", "/nowhere", query={"page_token": "p-1", "next_key": "n-1"})
+    assert "p-1" in path.read_text("utf-8") and "n-1" in path.read_text("utf-8")

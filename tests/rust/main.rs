@@ -9,6 +9,7 @@
 )]
 
 mod arrows;
+mod clock;
 mod generated;
 mod pages;
 mod vectors;

@@ -98,13 +98,14 @@ proptest! {
                     client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
                 let count = AtomicU64::new(0);
                 seen.extend(ids(&pages.gather(Some(step), None, &count, Vec::new).await.expect("pieces").concat()));
-                pages.keep();
+                pages.received_all(false);
                 checkpoint = Some(pages.checkpoint());
             }
             let mut pages =
                 client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
             while pages.fill().await.expect("a page") {
-                let (page, index) = pages.take_row().expect("a row");
+                let (page, index) = pages.next_row().expect("a row");
+                pages.received_row();
                 seen.extend(ids(&[Piece { page, range: index..index + 1, key: None }]));
             }
             seen

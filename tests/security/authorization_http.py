@@ -5,6 +5,7 @@ import json
 import socket
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, unquote
 
@@ -47,7 +48,7 @@ class Fault:
     `drop` closes before anything is done, `lost` does the work and closes without an answer;
     `error` is an OAuth error, `status` alone is an answer without any JSON; `body` is sent as it
     is; `change` is put over the fields of the right answer, where None takes a field away; `echo`
-    refuses with everything that was sent as the description.
+    refuses with everything that was sent as the description, in the spelling of `spell`.
     """
 
     delay: float = 0.0
@@ -60,6 +61,7 @@ class Fault:
     change: dict = field(default_factory=dict)
     headers: dict = field(default_factory=dict)
     echo: bool = False
+    spell: Callable = unquote
 
 
 class Listening(http.server.ThreadingHTTPServer):
@@ -108,13 +110,15 @@ def handler(owner):
 
         def play(self, fault, seen, kind):
             if fault.echo:
-                fault = replace(fault, error="invalid_request", description=told_back(seen))
+                told = told_back(seen, fault.spell)
+                fault = replace(fault, error="invalid_request", description=told)
             if fault.error is not None:
                 told = {"error": fault.error, "error_description": fault.description}
                 self.send(fault.status or 400, {}, told)
                 return
             if fault.body is not None or fault.status is not None:
-                self.send(fault.status or 200, fault.headers, fault.body or b"<html>busy</html>")
+                body = b"<html>busy</html>" if fault.body is None else fault.body
+                self.send(fault.status or 200, fault.headers, body)
                 return
             status, headers, told = owner.answer(kind, seen)
             if fault.lost:
@@ -145,6 +149,6 @@ def handler(owner):
     return Handler
 
 
-def told_back(seen):
+def told_back(seen, spell=unquote):
     """What came in, as a careless service would put it into its message."""
-    return unquote(seen.everything.decode("latin-1"))
+    return spell(seen.everything.decode("latin-1"))

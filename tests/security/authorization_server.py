@@ -31,6 +31,7 @@ CODE_GRANT = {"grant_type", "code", "client_id", "redirect_uri", "code_verifier"
 REFRESH_GRANT = {"grant_type", "refresh_token", "client_id", "client_secret"}
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 FUTURES = re.compile(r"/api/v1\.0/quote/([^/]+)/reference-future")
+PLATE = re.compile(r"/api/v1\.0/quote/plate/([^/]+)/stock")
 SIM_ORDERS = re.compile(r"/api/v1\.0/sim-trade/([^/]+)/orders")
 
 
@@ -71,13 +72,15 @@ class AuthorizationServer:
 
     `faults[name]` is a list of `Fault`, used up one a request, or one `Fault` for all of them;
     the names are `register`, `authorization_code`, `refresh_token` and `api`. All attributes may
-    be set while it runs.
+    be set while it runs. `rejection` is the response to an access token that is not valid: status,
+    headers and body.
     """
 
     def __init__(self):
         self.token_lifetime = 7200
         self.scopes = " ".join(SCOPES)
         self.faults = {}
+        self.rejection = 401, {}, {"ret_code": 401, "ret_msg": "no valid token"}
         self.client_id = lambda: "client-" + secrets.token_hex(8)
         self.counts = collections.Counter()
         self.seen = []
@@ -277,16 +280,21 @@ class AuthorizationServer:
         with self._lock:
             known = self.access.get(token)
         if scheme != "Bearer" or known is None or known.expires <= time.time():
-            return 401, {}, {"ret_code": 401, "ret_msg": "no valid token"}
+            return self.rejection
         needed, data = None, {}
         if FUTURES.fullmatch(seen.path):
             needed, data = "quote:read", {"reference_list": []}
         elif SIM_ORDERS.fullmatch(seen.path):
             needed, data = "trade:read", {"orders": []}
+        elif PLATE.fullmatch(seen.path):
+            needed, data = "quote:read", {"stock_list": []}
         else:
             return 404, {}, {"ret_code": 404, "ret_msg": "no such path"}
         if needed not in known.scopes.split():
             return 403, {}, {"ret_code": 403, "ret_msg": f"needs {needed}"}
+        if "stock_list" in data:
+            last = {"has_more": False, "next_key": "-1", "total": 0}
+            return 200, {}, {"code": 0, "data": data, "pagination": last}
         return 200, {}, {"ret_code": 0, "ret_msg": "success", "data": data}
 
 

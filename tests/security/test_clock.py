@@ -11,6 +11,7 @@ import pytest
 from ..contract.scripted import Scripted, answer
 
 HOUR = 3_600_000
+WRONG = "1500000000000"
 CLOCK = "/api/v1.0/server-time"
 OK = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 REFUSAL = {"ret_code": -12006, "ret_msg": "timestamp"}
@@ -113,7 +114,7 @@ def test_security_30_the_offset_is_taken_at_the_midpoint_of_the_round_trip():
 
 def test_security_30_a_clock_is_put_right_once_a_call_and_no_more():
     with Scripted(
-        lambda got: answer({"server_time_ms": "1"} if got.path == CLOCK else REFUSAL)
+        lambda got: answer({"server_time_ms": WRONG} if got.path == CLOCK else REFUSAL)
     ) as s:
         client = bl.Client(s.base_url, auth=auth(), max_retries=5)
         with pytest.raises(bl.ClockSkewError):
@@ -147,3 +148,35 @@ def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, 
         assert abs(client.clock_offset - offset / 1000) < 2.0
         other = kind(server.base_url, auth=auth())
         assert other.clock_offset == 0.0
+
+
+IMPLAUSIBLE = [
+    "0",
+    "-1",
+    "1",
+    str(2**63 - 1),
+    str(2**63),
+    "1e12",
+    " 1790000000123",
+    "+1790000000123",
+]
+IMPLAUSIBLE += ["1262303999999", "4102444800000", "", "1790000000123.0", None, True, [], {}]
+
+
+@pytest.mark.parametrize("told", IMPLAUSIBLE, ids=str)
+def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told):
+    with Scripted(
+        lambda got: answer({"server_time_ms": told} if got.path == CLOCK else REFUSAL)
+    ) as s:
+        client = bl.Client(s.base_url, auth=auth(), max_retries=3)
+        for call in (lambda: client.dividends("HK.00700"), client.server_time):
+            with pytest.raises(bl.ProtocolError, match="server_time_ms is not the time"):
+                call()
+        assert client.clock_offset == 0.0
+        assert attempts(s) == ([1], 2)
+
+
+@pytest.mark.parametrize("told", ["1262304000000", "4102444799999"])
+def test_any_plausible_server_time_is_taken(told):
+    with Scripted(lambda _: answer({"server_time_ms": told})) as s:
+        assert bl.Client(s.base_url).server_time().timestamp() * 1000 == int(told)

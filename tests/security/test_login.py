@@ -233,3 +233,34 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(
     (found,) = set(re.findall(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed))
     port = place_of(type("Flow", (), {"url": found}))[0]
     assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed
+
+
+def test_a_registration_without_a_secret_is_no_error_of_a_confidential_client(server):
+    server.faults["register"] = Fault(change={"client_secret": None})
+    store = bl.MemoryStore()
+    flow = begin(server, store, confidential=True)
+    for client in server.clients.values():
+        client.secret = None
+    (seen,) = server.of("register")
+    assert json.loads(seen.body)["token_endpoint_auth_method"] == "client_secret_post"
+    oauth = flow.finish(server.authorize(flow.url))
+    assert list(quotes(client_of(server, oauth))) == []
+    # The next login finds the client again.
+    flow = begin(server, store, confidential=True)
+    flow.finish(server.authorize(flow.url))
+    assert server.counts["register"] == 1
+    # A secret that was obtained elsewhere goes out with a refresh.
+    (known,) = server.clients.values()
+    known.secret = "secret-from-elsewhere"
+    server.expire()
+    oauth = bl.OAuth(oauth.client_id, store=store, client_secret="secret-from-elsewhere")
+    assert list(quotes(client_of(server, oauth))) == []
+    (seen,) = server.of("refresh_token")
+    assert seen.form["client_secret"] == "secret-from-elsewhere"
+
+
+@pytest.mark.parametrize("secret", [7, ["a"], "line\nbreak"])
+def test_a_registration_with_an_unusable_secret_is_refused(server, secret):
+    server.faults["register"] = Fault(change={"client_secret": secret})
+    with pytest.raises(bl.ProtocolError, match="client_secret"):
+        begin(server, confidential=True)

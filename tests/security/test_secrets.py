@@ -12,6 +12,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
+from ..contract.scripted import Scripted, answer
 from .authorization_http import Fault
 from .support import (
     PASSPHRASE,
@@ -299,3 +300,26 @@ def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server
         if not isinstance(store, Shelf):
             assert not hits({*server.secrets, PASSPHRASE}, data)
             assert list(quotes(pickle.loads(data))) == []
+
+
+def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():
+    for name in ("X-Proxy-Auth", "Cookie", "x-forwarded-access-token"):
+        headers = {name: CANARY, "Accept-Language": "en"}
+        for kind in (bl.Client, bl.AsyncClient):
+            client = kind("http://127.0.0.1:1", headers=headers)
+            assert_silent({CANARY}, [client])
+            for way in (pickle.dumps, copy.copy, copy.deepcopy):
+                with pytest.raises(bl.ConfigError, match=name.lower()):
+                    way(client)
+        explained = bl.Client("http://127.0.0.1:1", headers=headers).explain("GET", "/x")
+        assert CANARY not in repr(explained) and "accept-language: en" in repr(explained)
+        assert explained.headers[name.lower()] == CANARY
+
+
+def test_security_14_headers_that_are_no_secrets_travel():
+    headers = {"X-Service-Client-Nnid": "123", "Accept-Language": "en", "User-Agent": "mine"}
+    with Scripted(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
+        client = bl.Client(service.base_url, headers=headers)
+        pickle.loads(pickle.dumps(client)).server_time()
+    for name, value in headers.items():
+        assert service.received[0].header(name) == value

@@ -123,7 +123,11 @@ fn place(place: Place) -> &'static str {
 
 fn allowed(parameter: &Parameter) -> String {
     match parameter.kind {
-        ParameterKind::Symbol => "`{market}.{code}`, at most 32 characters".into(),
+        ParameterKind::Symbol { max: Some(max) } => {
+            format!("`{{market}}.{{code}}`, at most {max} characters")
+        }
+        ParameterKind::Symbol { max: None } => "`{market}.{code}`".into(),
+        ParameterKind::Market => "a market prefix".into(),
         ParameterKind::PlateCode => "`{market}.BK<digits>`".into(),
         ParameterKind::OneOf(words) => {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")

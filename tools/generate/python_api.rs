@@ -122,8 +122,9 @@ const COMMON: &[Common] = &[
               `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
               backward by moving the end of a range of dates (service document, section 2.4).\n\
               `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
-              The cursor travels in the query of a GET, else in the body. `resume` takes a pager's\n\
-              `.checkpoint()`.",
+              The cursor travels in the query of a GET, else in the body. With `\"page_flag\"`, the\n\
+              first request carries an empty cursor only if `query` or `body` has\n\
+              `\"page_flag\": \"\"`. `resume` takes a pager's `.checkpoint()`.",
         example: example(
             "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
             "{}.requests",
@@ -419,7 +420,8 @@ fn definition(
 
 fn annotation(parameter: &Parameter) -> String {
     match parameter.kind {
-        ParameterKind::Symbol
+        ParameterKind::Symbol { .. }
+        | ParameterKind::Market
         | ParameterKind::PlateCode
         | ParameterKind::Text
         | ParameterKind::Secret => "str".to_owned(),
@@ -442,9 +444,11 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         let form = match parameter.kind {
             ParameterKind::Micros => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
-                 microseconds since 1970."
+                 microseconds since 1970 as a whole number, of which 0 leaves it open."
             }
-            ParameterKind::Date => " A `date` or `yyyy-MM-dd`.",
+            ParameterKind::Date => {
+                " A `date`, an aware `datetime` (the date that it shows) or `yyyy-MM-dd`."
+            }
             _ => "",
         };
         arguments.push(hanging(&format!("- `{}`: {}{form}", parameter.name, parameter.doc), ""));

@@ -57,7 +57,7 @@ def ipo_calendar(
             if on_error == "raise" or isinstance(error, ConfigError):
                 raise
             lists[market] = error
-    return _gathered(lists)
+    return _gathered(lists, on_error)
 
 
 async def ipo_calendar_async(
@@ -92,7 +92,7 @@ async def ipo_calendar_async(
             isinstance(answer, BaseException) and not isinstance(answer, BoardlotError)
         ):
             raise answer
-    return _gathered(dict(zip(wanted, answers, strict=True)))
+    return _gathered(dict(zip(wanted, answers, strict=True)), on_error)
 
 
 # All of A-shares, whose default is the pending listings alone; elsewhere the default is all.
@@ -109,10 +109,17 @@ def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
     return cast("list[Market]", wanted)
 
 
-def _gathered(lists: Mapping[str, Any]) -> IpoCalendar:
-    errors = {
-        market: answer for market, answer in lists.items() if isinstance(answer, BoardlotError)
-    }
-    whole = [(market, records) for market, records in lists.items() if market not in errors]
-    rows = [row for market, records in whole for row in events(market, records)]
+def _gathered(lists: Mapping[str, Any], on_error: str) -> IpoCalendar:
+    rows: list[tuple[Any, ...]] = []
+    errors: dict[str, BoardlotError] = {}
+    for market, answer in lists.items():
+        if isinstance(answer, BoardlotError):
+            errors[market] = answer
+            continue
+        try:
+            rows += list(events(market, answer))
+        except BoardlotError as error:
+            if on_error == "raise":
+                raise
+            errors[market] = error
     return IpoCalendar(in_order(rows), errors)

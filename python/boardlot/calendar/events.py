@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from math import isfinite
 from typing import Any
+from urllib.parse import quote
+
+from boardlot.errors import ProtocolError
 
 __all__ = ["DATES", "EVENTS", "events", "in_order", "local"]
 
@@ -56,19 +61,97 @@ EVENTS = {
 
 
 def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows of one market's `ipo_list`, with values in the order of `IpoCalendar`'s columns."""
-    for ipo in records.to_dicts(typed=True):
-        currency = CURRENCIES.get(market) or ipo.get("currency")
-        fixed = ipo.get("ipo_price") or ipo.get("list_price") or None
-        bounds = (ipo.get("ipo_price_min") or None, ipo.get("ipo_price_max") or None)
+    """The rows of one market's `ipo_list`: values in the order of `IpoCalendar`'s columns, then the
+    event's id.
+
+    Raises:
+        ProtocolError: A value is not what its field is declared as.
+    """
+    ipos = [_Ipo(market, number, ipo) for number, ipo in enumerate(records.to_dicts(typed=True))]
+    for ipo, entry in zip(ipos, _entries(ipos), strict=True):
+        currency = CURRENCIES.get(market) or ipo.text("currency") or None
+        bounds = (ipo.price("ipo_price_min"), ipo.price("ipo_price_max"))
+        fixed = ipo.price("ipo_price") or ipo.price("list_price")
         for event, date_field, time_field in DATES[market]:
-            day, time = ipo.get(date_field), ipo.get(time_field)
-            if day is None and time is None:
+            stated = ipo.value(date_field) if date_field else None
+            time = ipo.value(time_field)
+            # Also of a time whose date is stated: `local` works for every time of a calendar.
+            found = None if time is None else ipo.day(time_field)
+            day = stated or found
+            if day is None:
                 continue
-            named = time_field if day is None else date_field
-            day = day or local(market, time).date()
-            what = (day, market, ipo["code"], event, ipo["name"])
-            yield (*what, time, currency, *bounds, fixed, named)
+            named = time_field if stated is None else date_field
+            what = (day, market, ipo.code, event, ipo.name)
+            yield (*what, time, currency, *bounds, fixed, named, _uid(market, ipo, event, entry))
+
+
+class _Ipo:
+    """One typed record: its values, each checked for what the calendar makes of it."""
+
+    def __init__(self, market: str, number: int, fields: Mapping[str, Any]) -> None:
+        self._market, self._number, self._fields = market, number, fields
+        self.code = self.text("code")
+        if not self.code:
+            raise self._wrong("code", "a text")
+        self.name = self.text("name")
+
+    def value(self, field: str) -> Any:
+        return self._fields.get(field)
+
+    def text(self, field: str) -> str:
+        value = self._fields.get(field)
+        if value is None or isinstance(value, str):
+            return value or ""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(field, "a text")
+        return str(value)
+
+    def price(self, field: str) -> float | None:
+        """The price; `None` if there is none, which 0 says too."""
+        value = self._fields.get(field)
+        if value is None or value == "":
+            return None
+        try:
+            price = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self._wrong(field, "a number") from None
+        if isinstance(value, bool) or not isfinite(price):
+            raise self._wrong(field, "a finite number")
+        return price or None
+
+    def day(self, field: str) -> date:
+        """The date of a time, on the market's own clock."""
+        try:
+            return local(self._market, self._fields[field]).date()
+        except OverflowError:
+            raise self._wrong(field, "a time of the years 1 to 9999 in its market") from None
+
+    def _wrong(self, field: str, expected: str) -> ProtocolError:
+        shown = repr(self._fields.get(field))[:64]
+        return ProtocolError(
+            f"{field} of record {self._number} is {shown}; expected {expected}",
+            endpoint="ipo_list",
+        )
+
+
+def _entries(ipos: Iterable[_Ipo]) -> list[int]:
+    """Which of the entries with its code each is: by their names, so that their dates may move."""
+    ipos = list(ipos)
+    entries, counted = [0] * len(ipos), Counter[str]()
+    for place in sorted(range(len(ipos)), key=lambda place: ipos[place].name):
+        counted[ipos[place].code] += 1
+        entries[place] = counted[ipos[place].code]
+    return entries
+
+
+def _uid(market: str, ipo: _Ipo, event: str, entry: int) -> str:
+    """The event's id: the same whatever stands beside it, and wherever the event moves to."""
+    prefix = ipo.code.partition(".")[0].lower()
+    # A-shares have the prefixes of their exchanges.
+    usual = prefix not in DATES if market == "cn" else prefix == market
+    listed = "" if usual else f"{market}-"
+    again = f"-{entry}" if entry > 1 else ""
+    return f"{listed}{quote(ipo.code, safe='')}-{event}{again}@ipos.boardlot"
 
 
 def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -76,9 +159,9 @@ def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     places = {name: place for place, name in enumerate((*DATES, *EVENTS))}
 
     def key(row: tuple[Any, ...]) -> tuple[Any, ...]:
-        day, market, code, event, _, time, *_ = row
+        day, market, code, event, _, time, *_, uid = row
         moment = time.timestamp() if time else float("-inf")
-        return day, moment, places[market], code, places[event]
+        return day, moment, places[market], code, places[event], uid
 
     return sorted(rows, key=key)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timezone
+from decimal import Decimal
 from typing import Any
 
 from boardlot.calendar.events import EVENTS, local
@@ -12,25 +13,24 @@ from boardlot.errors import ConfigError
 __all__ = ["ical"]
 
 
-def ical(rows: Iterable[Mapping[str, Any]], stamp: datetime | None) -> bytes:
-    """The calendar's text; its library escapes and folds it as RFC 5545 wants."""
+def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None) -> bytes:
+    """The calendar's text, of rows and their ids; its library escapes and folds it as RFC 5545
+    wants."""
     try:
         import icalendar
     except ImportError as missing:
         raise ImportError(
             "to_ical() needs icalendar: pip install 'boardlot[calendar]'", name=missing.name
         ) from missing
-    stamp = stamp or datetime.now(timezone.utc)
-    if stamp.tzinfo is None:
-        raise ConfigError("stamp is naive; allowed is an aware datetime")
+    stamp = datetime.now(timezone.utc) if stamp is None else _aware(stamp)
     calendar = icalendar.Calendar()
     calendar.add("prodid", "-//boardlot//IPO calendar//EN")
     calendar.add("version", "2.0")
     calendar.add("x-wr-calname", "IPOs")
-    for row in rows:
+    for row, uid in events:
         event = icalendar.Event()
-        event.add("uid", f"{row['code']}-{row['event']}@ipos.boardlot")
-        event.add("dtstamp", stamp.astimezone(timezone.utc))
+        event.add("uid", uid)
+        event.add("dtstamp", stamp)
         event.add("dtstart", _start(row))
         event.add("summary", _printable(f"{row['code']} {row['name']}: {EVENTS[row['event']]}"))
         if price := _price(row):
@@ -40,6 +40,19 @@ def ical(rows: Iterable[Mapping[str, Any]], stamp: datetime | None) -> bytes:
         event.add("transp", "TRANSPARENT")
         calendar.add_component(event)
     return bytes(calendar.to_ical())
+
+
+def _aware(stamp: datetime) -> datetime:
+    """The time in UTC."""
+    write = "write datetime(..., tzinfo=timezone.utc)"
+    if not isinstance(stamp, datetime):
+        kind = type(stamp).__name__
+        raise ConfigError(
+            f"stamp is {stamp!r}, of the type {kind}; expected an aware datetime: {write}"
+        )
+    if stamp.utcoffset() is None:
+        raise ConfigError(f"stamp is {stamp}, a naive datetime; expected an aware one: {write}")
+    return stamp.astimezone(timezone.utc)
 
 
 def _start(row: Mapping[str, Any]) -> date | datetime:
@@ -52,10 +65,17 @@ def _start(row: Mapping[str, Any]) -> date | datetime:
 
 
 def _price(row: Mapping[str, Any]) -> str:
+    currency = f"{row['currency']} " if row["currency"] else ""
     if row["price"]:
-        return f"Price: {row['currency']} {row['price']:g}"
-    bounds = [f"{bound:g}" for bound in (row["price_min"], row["price_max"]) if bound]
-    return f"Price range: {row['currency']} {' to '.join(bounds)}" if bounds else ""
+        return _printable(f"Price: {currency}{_digits(row['price'])}")
+    bounds = [_digits(bound) for bound in (row["price_min"], row["price_max"]) if bound]
+    return _printable(f"Price range: {currency}{' to '.join(bounds)}") if bounds else ""
+
+
+def _digits(price: float) -> str:
+    """All digits of the number, without an exponent."""
+    shown = format(Decimal(repr(price)), "f")
+    return shown.removesuffix(".0")
 
 
 def _printable(value: str) -> str:

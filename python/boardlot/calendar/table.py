@@ -44,6 +44,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __init__(
         self, rows: Iterable[tuple[Any, ...]], errors: Mapping[str, BoardlotError] | None = None
     ) -> None:
+        # The values of the columns, then the event's id, which is no column.
         self._rows = tuple(rows)
         self.errors: dict[str, BoardlotError] = dict(errors or {})
         """The markets that failed, with their errors."""
@@ -68,10 +69,10 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __getitem__(self, place: int | slice) -> dict[str, Any] | IpoCalendar:
         if isinstance(place, slice):
             return IpoCalendar(self._rows[place], self.errors)
-        return dict(zip(NAMES, self._rows[place], strict=True))
+        return dict(zip(NAMES, self._rows[place], strict=False))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (dict(zip(NAMES, row, strict=True)) for row in self._rows)
+        return (dict(zip(NAMES, row, strict=False)) for row in self._rows)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -100,7 +101,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
         types = {"date": pl.Date(), "timestamp": pl.Datetime("ms", "UTC"), "number": pl.Float64()}
         schema = {field.name: types.get(field.kind, pl.String()) for field in SCHEMA}
-        return pl.DataFrame(list(self._rows), schema=schema, orient="row")
+        return pl.DataFrame([row[:-1] for row in self._rows], schema=schema, orient="row")
 
     def to_arrow(self) -> pyarrow.Table:
         """A pyarrow Table of the same types as that of `Records`."""
@@ -124,15 +125,16 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def to_ical(self, stamp: datetime | None = None) -> bytes:
         """The events as iCalendar (RFC 5545), for a file that calendars import or subscribe to.
 
-        An event of which only the day is known lasts that day, any other stands at its time in
-        UTC. Each has an id that stays the same, so that a later import moves it.
+        An event of which only the day is known lasts that day, any other is at its time in UTC.
+        Prices are written with all their digits. Each event has an id of its own (UID), which
+        stays the same when its date or time moves, so that a later import moves the event.
 
         Args:
             stamp: An aware `datetime` of when this was fetched; `None` is now.
 
         Raises:
             ImportError: The library icalendar is not installed.
-            ConfigError: `stamp` is naive.
+            ConfigError: `stamp` is not an aware `datetime`.
 
         Example:
             >>> from boardlot.calendar import ipo_calendar
@@ -141,7 +143,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         """
         from boardlot.calendar.ical import ical
 
-        return ical(self, stamp)
+        return ical(zip(self, (row[-1] for row in self._rows), strict=True), stamp)
 
 
 class Field(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import threading
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from boardlot import AsyncClient, Client
 from boardlot.errors import ConfigError
@@ -14,17 +15,22 @@ from boardlot.errors import ConfigError
 __all__ = ["Reference", "refer"]
 
 
-class Reference(NamedTuple):
-    """What a worker makes its client from: no secret, only where each lies."""
+@dataclass(frozen=True)
+class Reference:
+    """What a worker makes its client from: the client's own pickle, which holds no secret."""
 
     base_url: str
-    arguments: bytes
+    # Long, and full of what is not for the eye.
+    pickled: bytes = field(repr=False)
     rate_limit: float | None
     workers: int | None
 
+    def __repr__(self) -> str:
+        return f"Reference({self.base_url!r})"
+
     def open(self) -> Client:
         """A client with the whole rate limit, for the one who makes the frame."""
-        return Client(**pickle.loads(self.arguments), rate_limit=self.rate_limit)
+        return _open(self.pickled, self.rate_limit)
 
     def client(self, partitions: int) -> Client:
         """This process's client, with its share of the rate limit.
@@ -37,7 +43,7 @@ class Reference(NamedTuple):
             worker, workers = _place() if self.workers is None else (None, self.workers)
             share = self.rate_limit / max(1, min(workers, partitions))
         with _MAKING:
-            return _client(self.arguments, share, worker)
+            return _client(self.pickled, share, worker)
 
 
 def refer(
@@ -47,23 +53,19 @@ def refer(
 
     Raises:
         ConfigError: The client has credentials that are no reference, such as a key made from
-            text or a bearer token; or there is no such profile; or the limit is none.
+            text or a bearer token, or headers that may be secrets; or there is no such profile; or the limit is none.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise ConfigError(f"workers is {workers!r}; allowed is a whole number above 0")
     if isinstance(client_or_profile, str):
-        given: dict[str, Any] = {"profile": client_or_profile}
+        client: Client | AsyncClient = Client(profile=client_or_profile)
     elif isinstance(client_or_profile, (Client, AsyncClient)):
-        # What the client was made with, as its pickle has it.
-        made_anew: Any = client_or_profile.__reduce__()
-        given = dict(made_anew[1][1])
+        client = client_or_profile
     else:
         kind = type(client_or_profile).__name__
         raise ConfigError(f"a client or the name of a profile is needed, not {kind}")
-    own = given.pop("rate_limit", None)
-    rate_limit = own if rate_limit is None else rate_limit
     try:
-        arguments = pickle.dumps(given)
+        pickled = pickle.dumps(client)
     except ConfigError:
         raise
     except (AttributeError, TypeError, pickle.PicklingError) as error:
@@ -71,9 +73,21 @@ def refer(
             f"the client cannot travel to workers: {error}; a passphrase is asked for by a "
             "function at the top level of a module that the workers have too"
         ) from error
+    if rate_limit is None:
+        rate_limit = _arguments(client).get("rate_limit")
     # Made here once, so that what no worker could use is refused at once.
-    with Client(**given, rate_limit=rate_limit) as made:
-        return Reference(made.base_url, arguments, rate_limit, workers)
+    with _open(pickled, rate_limit) as made:
+        return Reference(made.base_url, pickled, rate_limit, workers)
+
+
+def _arguments(client: Client | AsyncClient) -> dict[str, Any]:
+    """What the client was made with, as its pickle has it."""
+    reduced: Any = client.__reduce__()
+    return dict(reduced[1][1])
+
+
+def _open(pickled: bytes, rate_limit: float | None) -> Client:
+    return Client(**_arguments(pickle.loads(pickled)) | {"rate_limit": rate_limit})
 
 
 _MAKING = threading.Lock()
@@ -81,8 +95,8 @@ _MAKING = threading.Lock()
 
 # More than one only where a process works for several frames, or its share has changed.
 @lru_cache(maxsize=8)
-def _client(arguments: bytes, rate_limit: float | None, _worker: str | None) -> Client:
-    return Client(**pickle.loads(arguments), rate_limit=rate_limit)
+def _client(pickled: bytes, rate_limit: float | None, _worker: str | None) -> Client:
+    return _open(pickled, rate_limit)
 
 
 def _place() -> tuple[str | None, int]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal
 
 import dask.dataframe as dd
-import pandas as pd
 
+from boardlot._core import _time_range
 from boardlot.dask.clients import Reference, refer
 from boardlot.dask.columns import empty, fitted
 from boardlot.dask.keys import count
-from boardlot.errors import ConfigError
+from boardlot.errors import ConfigError, ProtocolError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from boardlot import AsyncClient, Client
 
     Time = str | int | date | datetime
@@ -30,8 +32,8 @@ def from_range(
     *,
     acc_id: str | int,
     trd_market: str,
-    start: Time,
-    end: Time,
+    start: Time | None = None,
+    end: Time | None = None,
     npartitions: int,
     code: str | None = None,
     page_size: int | None = None,
@@ -39,20 +41,25 @@ def from_range(
     rate_limit: float | None = None,
     workers: int | None = None,
 ) -> dd.DataFrame:
-    """Historical deals as a dask DataFrame, latest first: each partition is a part of the time.
+    """Historical fills as a dask DataFrame, latest first: each partition is a part of the time.
 
-    The windows are equally long, and each deal is in exactly one. Whether the service takes in
-    the ends of a range its document does not say, so neighbouring windows ask for their common
-    boundary twice, and a deal belongs to the window that its `updated_time` falls into. A deal
-    that is updated while the frame is being fetched moves on to the window of its new time.
+    The windows are equally long, and each fill is in exactly one. The service document does not
+    say whether the ends of a range belong to it, so neighbouring windows ask for their common
+    boundary twice, and a fill belongs to the window that its `updated_time` falls into. A fill
+    that is updated while the frame is being fetched moves to the window of its new time.
+
+    What `start` and `end` leave open is fixed here, once for all partitions, as by
+    `Client.fills_history`: 90 days after `start`, or before `end`. With neither, the range is the
+    last 90 days by the service's clock, which is asked for its time.
 
     Args:
         client_or_profile: As for `from_keys`.
         method: `"fills_history"`, the one endpoint that pages through a range of time.
         acc_id: An account, as text or as a number.
         trd_market: Its trading market, such as `"HK"`.
-        start: Start of the update time: an aware `datetime`, a `date` (midnight UTC), ISO 8601
-            text with an offset, or microseconds since 1970.
+        start: Start of the update time, as for `Client.fills_history`: an aware `datetime`, a
+            `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 (a
+            whole number of any library, such as numpy's); `None` or 0 leaves it open.
         end: End of the update time, after `start`; of the same kinds.
         npartitions: Into how many windows the range is split.
         code: Only deals of this security.
@@ -67,7 +74,10 @@ def from_range(
 
     Raises:
         ConfigError: The client's credentials are no reference, or an argument is none of its
-            values; nothing was sent. In a worker: whatever `fills_history` raises.
+            values, such as a naive `datetime`; nothing was sent.
+        BoardlotError: Whatever `server_time` raises, for an open range. In a worker: whatever
+            `fills_history` raises; a `ProtocolError` if the service returns fills of other times
+            than it was asked for.
 
     Example:
         >>> import boardlot.dask
@@ -87,14 +97,15 @@ def from_range(
         raise ConfigError(f"method is {method!r}; allowed is 'fills_history'")
     reference = refer(client_or_profile, rate_limit, workers)
     query = _Query(acc_id, trd_market, code, page_size)
+    arguments = query.arguments(start, end)
+    parts = count(npartitions)
     with reference.open() as local:
-        # Sends nothing, but checks the arguments.
-        nothing = query.pager(local, start, end).all(max_items=0)
+        # The arguments are checked before the service is asked for its time.
+        span = _time_range(method, arguments)
+        first, last = span or _time_range(method, arguments, _now(local))
+        nothing = query.pager(local, first, last).all(max_items=0)
     columns = empty(nothing, decimals, None, None)
-    first, last = _micros(start), _micros(end)
-    if first == 0 or last == 0:
-        raise ConfigError("a range from or to 0 is open: say its start and its end")
-    parts = min(count(npartitions), last - first)
+    parts = max(1, min(parts, last - first))
     cuts = [first + (last - first) * place // parts for place in range(parts + 1)]
     windows = [
         _Window(cuts[i], cuts[i + 1], is_first=i == 0, is_last=i == parts - 1)
@@ -111,9 +122,14 @@ class _Query:
     code: str | None
     page_size: int | None
 
-    def pager(self, client: Client, start: Time, end: Time) -> Any:
-        more = {"code": self.code, "page_size": self.page_size}
-        return client.fills_history(self.acc_id, self.trd_market, start=start, end=end, **more)  # type: ignore[arg-type]
+    def arguments(self, start: Time | None, end: Time | None) -> list[tuple[str, Any]]:
+        return [
+            ("acc_id", self.acc_id), ("trd_market", self.trd_market), ("code", self.code),
+            ("start", start), ("end", end), ("page_size", self.page_size),
+        ]  # fmt: skip
+
+    def pager(self, client: Client, start: int, end: int) -> Any:
+        return client.fills_history(**dict(self.arguments(start, end)))
 
 
 @dataclass(frozen=True)
@@ -131,12 +147,24 @@ class _Window:
         return self.start - (not self.is_first), self.end
 
     def own(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows that belong to this window; one without a time belongs where it came."""
-        times = frame[UPDATED]
-        mine = times.isna()
-        after = self.is_first | (times >= pd.Timestamp(self.start, unit="us", tz="UTC"))
-        before = self.is_last | (times < pd.Timestamp(self.end, unit="us", tz="UTC"))
-        return frame[mine | (after & before)]
+        """The rows that belong to this window.
+
+        Raises:
+            ProtocolError: A row is not of the time that was asked for, so that it may be in no
+                window or in several.
+        """
+        # NaT, a time that was not sent, is the smallest number.
+        times = frame[UPDATED].dt.as_unit("us").astype("int64")
+        low, high = self.asked
+        if not times.between(low, high).all():
+            raise ProtocolError(
+                f"{UPDATED} of a fill is not within {low} to {high}, the range that was asked for, "
+                "so that partitions cannot tell whose it is; use client.fills_history instead"
+            )
+        after = self.is_first | (times >= self.start)
+        before = self.is_last | (times < self.end)
+        own: pd.DataFrame = frame[after & before]
+        return own
 
 
 @dataclass(frozen=True)
@@ -162,10 +190,8 @@ class _Fetch:
         return (self.reference.base_url, "fills_history", what, self.decimals)
 
 
-def _micros(value: Time) -> int:
-    """Microseconds since 1970 of what the client has accepted as a time."""
-    if isinstance(value, int):
-        return value
-    moment = pd.Timestamp(value)
-    moment = moment.tz_localize("UTC") if moment.tzinfo is None else moment
-    return int((moment - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(microseconds=1))
+def _now(client: Client) -> int:
+    """The service's time in microseconds, not before that of any fill that it has."""
+    since = client.server_time() - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    # It tells whole milliseconds.
+    return since // timedelta(microseconds=1) + 1_000

@@ -62,9 +62,10 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     for panel, currency in zip(panels, currencies or [""], strict=True):
         part = [payment for payment in paid if payment.currency == currency]
         (_lines if len(symbols) > 1 else _bars)(panel, part, symbols)
-        panel.set_ylabel(_unit(part, currency, alone=len(panels) == 1))
+        unit = _unit(part, looks.label(currency), alone=len(panels) == 1)
+        panel.set_ylabel(unit, **looks.PLAIN)
         looks.finish(panel, "", empty=not paid, grid="y")
-    ax.set_title(_title(paid, symbols), pad=6)
+    ax.set_title(_title(paid, symbols), pad=6, **looks.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
         for panel, currency in zip(panels, currencies, strict=True):
@@ -85,7 +86,8 @@ def _title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
     count = f"{len(paid):,} dividend{'' if len(paid) == 1 else 's'}"
     if not any(symbols):
         return count
-    return f"{count} of {symbols[0] if len(symbols) == 1 else f'{len(symbols)} securities'}"
+    of = looks.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
+    return f"{count} of {of}"
 
 
 def _years(ax: Axes, *, empty: bool) -> None:
@@ -136,7 +138,7 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
         look: dict[str, Any] = {"color": "white", "edgecolor": looks.BLUE, "hatch": "////"}
         amounts = list(planned.values())
         ax.bar(list(planned), amounts, width=0.72, bottom=below, label=PLAN, **look)
-        ax.legend(frameon=False, loc="upper left", ncols=2)
+        looks.legend(ax, loc="upper left", ncols=2)
         ax.margins(y=0.12)
 
 
@@ -160,7 +162,8 @@ def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, f
         if own:
             currency = own[0].currency or "currency not told"
             last = list(_by_year(own).values())[-1]
-            ends.append((f"{symbol} ({currency})", last, _colour(place)))
+            name = f"{looks.label(symbol)} ({looks.label(currency, 20)})"
+            ends.append((name, last, _colour(place)))
     return ends
 
 

@@ -61,7 +61,7 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     for side in sorted({point.side for point in points}):
         chosen = [point for point in points if point.side == side]
         colour, marker = SIDES.get(side, OTHER_SIDES)
-        label = f"{side} ({len(chosen):,})"
+        label = f"{looks.label(side)} ({len(chosen):,})"
         look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
         _draw(ax.scatter, chosen, label=label, zorder=2, **look)
 
@@ -69,15 +69,17 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     looks.utc_axis(ax)
     ax.set_xlabel("Time of the fill (UTC)")
     unit = units(records_or_frame).get("price") or "trading currency of each code"
-    ax.set_ylabel(f"Price ({unit})")
+    ax.set_ylabel(f"Price ({looks.label(unit)})", **looks.PLAIN)
     count = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
     title = f"{count} of {len(codes)} code{'' if len(codes) == 1 else 's'}{_not_drawn(found)}"
     looks.finish(ax, title, empty=not points)
     if points:
-        ax.legend(frameon=False, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
+        looks.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
         # Room for the legend above, and for labels beside the lowest and highest price.
         ax.margins(x=0.02, y=0.12)
-        ends = [(code, part[-1].price, "black") for code, part in codes[:LABELLED_CODES]]
+        ends = [
+            (looks.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
+        ]
         looks.label_ends(ax, ends)
     return ax
 
@@ -105,8 +107,8 @@ def _points(source: Any) -> list[_Point]:
 def _not_drawn(points: Sequence[_Point]) -> str:
     """How many deals of another status there are, for the title."""
     others = Counter(point.status for point in points if point.status not in (DONE, ""))
-    told = ", ".join(f"{count:,} {looks.drawable(status)}" for status, count in others.items())
-    return f"; not drawn: {told}" if told else ""
+    told = ", ".join(f"{count:,} {looks.label(status, 24)}" for status, count in others.items())
+    return f"; not drawn: {looks.label(told, 80)}" if told else ""
 
 
 def _draw(how: Any, points: Sequence[_Point], **look: Any) -> None:

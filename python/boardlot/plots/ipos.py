@@ -53,7 +53,8 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
     for place, line in enumerate(lines):
         _draw(ax, place, line)
-    ax.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
+    labels = [line.label for line in lines]
+    ax.set_yticks(range(len(lines)), labels, fontsize=8, **looks.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(lines) - 0.4, -0.6)
     for place in range(1, len(lines)):
@@ -86,7 +87,7 @@ def _calendar(source: Any) -> Any:
         return source
     from boardlot.calendar import IpoCalendar
 
-    prefix = source[0]["code"].split(".")[0].lower() if source else "hk"
+    prefix = text(source[0].get("code")).partition(".")[0].lower() if source else "hk"
     # A-shares have the prefixes of their exchanges.
     return IpoCalendar.of(prefix if prefix in ("hk", "us", "sg", "my") else "cn", source)
 
@@ -99,7 +100,7 @@ def _lines(source: Any) -> list[_Line]:
         held = day(when)
         if held is None:
             continue
-        label = f"{looks.drawable(text(name))[:NAME_WIDTH]}  {text(code)}".strip()
+        label = f"{looks.drawable(text(name), NAME_WIDTH)}  {looks.label(text(code))}".strip()
         line = found.setdefault(text(code), _Line(text(market), label, {}))
         line.days[text(event)] = held
     return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
@@ -139,4 +140,4 @@ def _legend(ax: Axes, events: set[str]) -> None:
             handles.append(Line2D([], [], color=colour, label=label, **look))
     # Between title and axes, where no line can be.
     where: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    ax.legend(handles=handles, ncols=len(handles), frameon=False, fontsize=9, **where)
+    looks.legend(ax, handles=handles, ncols=len(handles), fontsize=9, **where)

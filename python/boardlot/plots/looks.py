@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.gridspec import GridSpecBase
 
 __all__ = [
-    "BLUE", "GREY", "ORANGE", "PALETTE", "axes", "drawable", "finish", "label_ends",
-    "panels", "spread_values", "utc_axis",
+    "BLUE", "GREY", "ORANGE", "PALETTE", "PLAIN", "axes", "drawable", "finish", "label",
+    "label_ends", "legend", "panels", "spread_values", "utc_axis",
 ]  # fmt: skip
 
 # The palette of Okabe and Ito without its yellow, which is too pale for lines.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 BLUE, ORANGE = PALETTE[:2]
 GREY = "#7f7f7f"
+# How each text is drawn that holds what the service sent: as it is, with no math or TeX in it.
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
+# Labels are cut here, so that they leave room for the chart.
+LABEL_WIDTH = 40
 # Values further apart than this are unreadable on a linear axis.
 LINEAR_RATIO = 8.0
 
@@ -48,7 +52,7 @@ def finish(
     pad: float = 6,
 ) -> None:
     """Title, so many points above the axes, a faint grid along these, and no box around them."""
-    ax.set_title(title, pad=pad)
+    ax.set_title(title, pad=pad, **PLAIN)
     if empty:
         # Without labels as well: a formatter of dates fails where there is no date.
         ax.set(xticks=[], xticklabels=[], yticks=[], yticklabels=[])
@@ -137,13 +141,32 @@ def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
             fontsize=9,
             color=colour,
             annotation_clip=False,
+            **PLAIN,
         )
     ax.set_ylim(low, high)
 
 
-def drawable(label: str) -> str:
-    """The label, or `""` where matplotlib's font lacks one of its characters."""
-    return label if all(map(_has_glyph, set(label))) else ""
+def legend(ax: Axes, **look: Any) -> None:
+    """A legend whose labels are drawn as they are."""
+    for entry in ax.legend(frameon=False, **look).get_texts():
+        entry.update(PLAIN)
+
+
+def drawable(name: str, width: int = LABEL_WIDTH) -> str:
+    """The name, cut to the width, or `""` if matplotlib's font lacks one of its characters."""
+    shown = _cut(name, width)
+    return shown if all(map(_has_glyph, set(shown))) else ""
+
+
+def label(code: str, width: int = LABEL_WIDTH) -> str:
+    """What stands for the code on a chart, cut to the width; `?` for characters without a glyph."""
+    shown = "".join(char if _has_glyph(char) else "?" for char in _cut(code, width))
+    # A legend leaves out what begins with an underscore.
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @lru_cache(maxsize=4096)

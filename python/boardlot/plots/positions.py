@@ -71,7 +71,7 @@ def positions(
             patch.set(hatch="////", edgecolor="white", linewidth=0)
     unit, form = VALUES[value]
     ax.bar_label(drawn, [form.format(bar.value) for bar in shown], padding=4, fontsize=8)
-    ax.set_yticks(range(len(shown)), [bar.label for bar in shown], fontsize=9)
+    ax.set_yticks(range(len(shown)), [bar.label for bar in shown], fontsize=9, **looks.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.axvline(0, color="black", linewidth=0.8)
@@ -99,6 +99,6 @@ def _bars(source: Any, column: str) -> list[_Bar]:
     ):
         size = number(value)
         if size is not None:
-            label = f"{looks.drawable(text(name))[:24]}  {text(symbol)}".strip()
+            label = f"{looks.drawable(text(name), 24)}  {looks.label(text(symbol))}".strip()
             bars.append(_Bar(label, size, kind == SHORT))
     return bars

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
+from math import isfinite
 from typing import Any
 
 from boardlot.errors import ConfigError
@@ -45,8 +46,14 @@ def moment(value: Any, unit: str = "us") -> datetime | None:
         return value if value == value else None
     if value in (None, "", 0, "0") or value != value:
         return None
-    past = timedelta(microseconds=int(value) * MICROS[unit])
-    return datetime(1970, 1, 1, tzinfo=timezone.utc) + past
+    try:
+        past = timedelta(microseconds=int(value) * MICROS[unit])
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + past
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(
+            f"{str(value)[:64]!r} is not a time; expected a datetime, or {unit} since 1970 up to "
+            "the year 9999"
+        ) from None
 
 
 def day(value: Any) -> date | None:
@@ -64,8 +71,16 @@ def day(value: Any) -> date | None:
 
 
 def number(value: Any) -> float | None:
-    """The number that a frame holds, or that the service sent as text."""
-    return None if value in (None, "") or value != value else float(value)
+    """The number that a frame holds, or that the service sent as text; `None` if not finite."""
+    if value in (None, "") or value != value:
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(
+            f"{str(value)[:64]!r} is not a number; expected one such as '27.10'"
+        ) from None
+    return found if isfinite(found) else None
 
 
 def text(value: Any) -> str:

@@ -22,7 +22,9 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 
-use super::{CHANGE_PATIENCE, Guard, RENEWAL_PATIENCE, Secret, TokenStore, files, store_error};
+use super::{
+    CHANGE_PATIENCE, Guard, RENEWAL_PATIENCE, Secret, TokenStore, WhileWaiting, files, store_error,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 const MAGIC: &[u8; 16] = b"boardlot tokens\n";
@@ -49,6 +51,8 @@ pub struct EncryptedFile {
     source: Source,
     /// The key of the last salt, so that not every change takes the time of Argon2id.
     key: ArcSwapOption<(Salt, Key)>,
+    /// Whether whoever changes the file still waits for its lock.
+    tick: Box<WhileWaiting>,
 }
 
 enum Source {
@@ -59,12 +63,22 @@ enum Source {
 
 impl EncryptedFile {
     pub fn new(path: PathBuf, passphrase: Passphrase) -> Self {
-        EncryptedFile { path, source: Source::Passphrase(passphrase), key: ArcSwapOption::empty() }
+        Self::with_source(path, Source::Passphrase(passphrase))
+    }
+
+    /// The same file; `tick` is asked again and again while its lock is waited for.
+    #[must_use]
+    pub fn while_waiting(self, tick: Box<WhileWaiting>) -> Self {
+        EncryptedFile { tick, ..self }
     }
 
     /// A file under a random key.
     pub fn with_key(path: PathBuf, key: Key) -> Self {
-        EncryptedFile { path, source: Source::Key(key), key: ArcSwapOption::empty() }
+        Self::with_source(path, Source::Key(key))
+    }
+
+    fn with_source(path: PathBuf, source: Source) -> Self {
+        EncryptedFile { path, source, key: ArcSwapOption::empty(), tick: Box::new(|| Ok(())) }
     }
 
     fn read(&self) -> Result<(Option<Salt>, Values)> {
@@ -132,7 +146,7 @@ impl EncryptedFile {
         }
         // Refused before the lock file is made, and before anybody is asked for a passphrase.
         files::read(&self.path, FILE_MAX_BYTES)?;
-        let _lock = files::Lock::acquire(&self.beside(".lock"), CHANGE_PATIENCE)?;
+        let _lock = files::Lock::acquire(&self.beside(".lock"), CHANGE_PATIENCE, &self.tick)?;
         let (salt, mut values) = self.read()?;
         if change(&mut values) { self.write(salt, &values) } else { Ok(()) }
     }
@@ -196,7 +210,8 @@ impl TokenStore for EncryptedFile {
 
     /// Another file than that of `change`, which is needed while this one is held.
     fn hold(&self, _key: &str) -> Result<Guard> {
-        files::Lock::acquire(&self.beside(".refresh.lock"), RENEWAL_PATIENCE).map(Guard::new)
+        let path = self.beside(".refresh.lock");
+        files::Lock::acquire(&path, RENEWAL_PATIENCE, &self.tick).map(Guard::new)
     }
 }
 

@@ -9,7 +9,13 @@ use std::{
 };
 
 use super::{Secret, store_error};
-use crate::{error::Result, lock::FileLock};
+use crate::{
+    error::{Error, Result},
+    lock::FileLock,
+};
+
+/// Asked again and again while a lock is waited for; an error gives the waiting up.
+pub type WhileWaiting = dyn Fn() -> Result<()> + Send + Sync;
 
 /// The content of a private file; `None` where there is none.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
@@ -66,7 +72,7 @@ fn write_beside(beside: &Path, content: &[u8]) -> io::Result<()> {
 pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
 
 impl Lock {
-    pub fn acquire(path: &Path, patience: Duration) -> Result<Self> {
+    pub fn acquire(path: &Path, patience: Duration, tick: &WhileWaiting) -> Result<Self> {
         make_folder(parent(path))?;
         let way_out = "give yourself the right to write there, or choose another path";
         let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
@@ -78,15 +84,28 @@ impl Lock {
         }
         let metadata = file.metadata().unwrap_or(metadata);
         check_private(path, &metadata)?;
-        match FileLock::wait(file, patience, || Ok::<_, io::Error>(())) {
+        match FileLock::wait(file, patience, || tick().map_err(Ended::GivenUp)) {
             Ok(Some(lock)) => Ok(Lock(lock)),
             Ok(None) => Err(store_error(
                 path,
                 format!("another process has held it for {} s", patience.as_secs()),
                 "end that process, or call again",
             )),
-            Err(error) => Err(refused(path, &error, way_out)),
+            Err(Ended::GivenUp(error)) => Err(error),
+            Err(Ended::Refused(error)) => Err(refused(path, &error, way_out)),
         }
+    }
+}
+
+/// Why there is no lock.
+enum Ended {
+    GivenUp(Error),
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Ended::Refused(error)
     }
 }
 

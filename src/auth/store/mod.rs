@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 pub use encrypted::{EncryptedFile, Passphrase};
+pub use files::WhileWaiting;
 pub use keychain::Keychain;
 pub use memory::Memory;
 
@@ -72,7 +73,8 @@ pub fn registration_key(origin: &str) -> String {
 /// Holds a lock file in the user's state folder, for a store that has no folder of its own.
 pub fn hold_in_state_folder(store: &str, key: &str) -> Result<Guard> {
     let name = format!("{}.lock", digest(&format!("{store}\n{key}")));
-    files::Lock::acquire(&state_folder()?.join(name), RENEWAL_PATIENCE).map(Guard::new)
+    let path = state_folder()?.join(name);
+    files::Lock::acquire(&path, RENEWAL_PATIENCE, &|| Ok(())).map(Guard::new)
 }
 
 fn state_folder() -> Result<PathBuf> {

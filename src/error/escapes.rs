@@ -1,0 +1,264 @@
+//! Escapes of other languages: undone to find a secret in them, and made to show a text safely.
+
+use std::borrow::Cow;
+
+/// A text in plain form, and where each byte of it stands in the text.
+pub struct Plain {
+    pub bytes: Vec<u8>,
+    /// Empty where the plain form is the text itself.
+    sources: Vec<usize>,
+}
+
+/// What was escaped oftener than this is not looked for.
+const LAYERS: usize = 5;
+/// RFC 6749 sets no limit to a description; a terminal does.
+const EXCERPT_CHARACTERS: usize = 400;
+/// A named character is not longer than this.
+const NAME_BYTES: usize = 8;
+const NAMED: [(&[u8], u8); 14] = [
+    (b"amp", b'&'),
+    (b"apos", b'\''),
+    (b"colon", b':'),
+    (b"comma", b','),
+    (b"equals", b'='),
+    (b"gt", b'>'),
+    (b"lowbar", b'_'),
+    (b"lt", b'<'),
+    (b"nbsp", b' '),
+    (b"num", b'#'),
+    (b"percnt", b'%'),
+    (b"plus", b'+'),
+    (b"quot", b'"'),
+    (b"sol", b'/'),
+];
+
+impl Plain {
+    /// Where a byte of the plain form stands in the text; the end of the text for its end.
+    pub fn source(&self, place: usize) -> usize {
+        if self.sources.is_empty() {
+            place
+        } else {
+            self.sources.get(place).copied().unwrap_or(place)
+        }
+    }
+}
+
+/// The plain form of a text: percent-encoding, JSON and HTML escapes undone in all their layers, and
+/// a plus as the space that it is in a form.
+pub fn plain(text: &[u8]) -> Plain {
+    let mut plain = Plain { bytes: text.to_vec(), sources: Vec::new() };
+    for _ in 0..LAYERS {
+        match undone(&plain) {
+            Some(next) => plain = next,
+            None => break,
+        }
+    }
+    for byte in &mut plain.bytes {
+        if *byte == b'+' {
+            *byte = b' ';
+        }
+    }
+    plain
+}
+
+/// One layer of escapes undone, if there is one.
+fn undone(plain: &Plain) -> Option<Plain> {
+    let text = plain.bytes.as_slice();
+    let mut place = text.iter().position(|byte| b"%\\&".contains(byte))?;
+    let mut next = Plain {
+        bytes: text.get(..place)?.to_vec(),
+        sources: (0..place).map(|place| plain.source(place)).collect(),
+    };
+    let mut changed = false;
+    while let Some(&byte) = text.get(place) {
+        let rest = text.get(place + 1..).unwrap_or_default();
+        let found = match byte {
+            b'%' => hex(rest, 2, 2).map(|(code, size)| (Unescaped::byte(code), size)),
+            b'\\' => backslash(rest),
+            b'&' => entity(rest),
+            _ => None,
+        };
+        let (unescaped, size) = match found {
+            Some((unescaped, size)) => (unescaped, size + 1),
+            None => (Unescaped::byte(u32::from(byte)), 1),
+        };
+        changed |= found.is_some();
+        for byte in unescaped.bytes() {
+            next.bytes.push(*byte);
+            next.sources.push(plain.source(place));
+        }
+        place += size;
+    }
+    next.sources.push(plain.source(text.len()));
+    changed.then_some(next)
+}
+
+/// What an escape stands for: a byte, or a character of up to four.
+#[derive(Clone, Copy)]
+struct Unescaped([u8; 4], usize);
+
+impl Unescaped {
+    fn byte(code: u32) -> Self {
+        Unescaped([u8::try_from(code).unwrap_or_default(), 0, 0, 0], 1)
+    }
+
+    fn character(code: u32) -> Option<Self> {
+        let mut bytes = [0; 4];
+        let size = char::from_u32(code)?.encode_utf8(&mut bytes).len();
+        Some(Unescaped(bytes, size))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.get(..self.1).unwrap_or_default()
+    }
+}
+
+/// What stands behind a backslash, and how many bytes of it belong to the escape.
+fn backslash(rest: &[u8]) -> Option<(Unescaped, usize)> {
+    let code = |from: usize, least: usize, most: usize| {
+        hex(rest.get(from..)?, least, most).map(|(code, size)| (code, from + size))
+    };
+    let (code, size) = match rest.first()? {
+        b'/' | b'\\' | b'"' | b'\'' => {
+            return Some((Unescaped::byte(u32::from(*rest.first()?)), 1));
+        }
+        b'x' => code(1, 2, 2)?,
+        b'U' => code(1, 8, 8)?,
+        b'u' if rest.get(1) == Some(&b'{') => {
+            let (code, size) = code(2, 1, 6)?;
+            (rest.get(size) == Some(&b'}')).then_some((code, size + 1))?
+        }
+        b'u' => match code(1, 4, 4)? {
+            (high @ 0xd800..=0xdbff, _) if rest.get(5..7) == Some(b"\\u") => {
+                let (low, size) = code(7, 4, 4)?;
+                (0x1_0000 + ((high - 0xd800) << 10) + low.checked_sub(0xdc00)?, size)
+            }
+            other => other,
+        },
+        _ => return None,
+    };
+    Some((Unescaped::character(code)?, size))
+}
+
+/// What stands behind an ampersand: a character by its name or its number.
+fn entity(rest: &[u8]) -> Option<(Unescaped, usize)> {
+    let semicolon = |size: usize| size + usize::from(rest.get(size) == Some(&b';'));
+    if rest.first() == Some(&b'#') {
+        let (code, size) = if matches!(rest.get(1), Some(b'x' | b'X')) {
+            let (code, size) = hex(rest.get(2..)?, 1, 10)?;
+            (code, size + 2)
+        } else {
+            let (code, size) = number(rest.get(1..)?, 10, 1, 10)?;
+            (code, size + 1)
+        };
+        return Some((Unescaped::character(code)?, semicolon(size)));
+    }
+    let size = rest.iter().take(NAME_BYTES).position(|byte| *byte == b';')?;
+    let (_, byte) = NAMED.iter().find(|(name, _)| Some(*name) == rest.get(..size))?;
+    Some((Unescaped::byte(u32::from(*byte)), size + 1))
+}
+
+fn hex(text: &[u8], least: usize, most: usize) -> Option<(u32, usize)> {
+    number(text, 16, least, most)
+}
+
+/// A number in digits of that base, and how many they are.
+fn number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(u32, usize)> {
+    let digits = text.iter().take(most).map_while(|byte| char::from(*byte).to_digit(base));
+    let (mut value, mut size) = (0u32, 0);
+    for digit in digits {
+        value = value.checked_mul(base)?.checked_add(digit)?;
+        size += 1;
+    }
+    (size >= least).then_some((value, size))
+}
+
+/// A text as it can be shown in a terminal: whatever could move the cursor, change the order of the
+/// letters or begin a line of its own is escaped.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            c if !is_unprintable(c) => shown.push(c),
+            c if u32::from(c) < 0x100 => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The first of what an authorization server says, as it can be shown in a terminal.
+pub fn excerpt(words: &str) -> String {
+    let cut = words
+        .char_indices()
+        .nth(EXCERPT_CHARACTERS)
+        .map_or(words, |(end, _)| words.get(..end).unwrap_or_default());
+    printable(cut).into_owned()
+}
+
+/// C0, DEL, C1, the marks, embeddings and isolates of bidirectional text, and the separators of lines.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain, printable};
+
+    fn plainly(text: &str) -> String {
+        String::from_utf8(plain(text.as_bytes()).bytes).expect("text")
+    }
+
+    #[test]
+    fn escapes_are_undone_in_all_their_layers() {
+        for (text, expected) in [
+            ("a%2Fb%2fc", "a/b/c"),
+            ("%252F", "/"),
+            ("\\u002f\\u002F\\/", "///"),
+            ("\\\\u002f", "/"),
+            ("\\u00e9%C3%A9&#233;", "ééé"),
+            ("\\ud83d\\ude00\\u{1f600}", "😀😀"),
+            ("&amp;amp;&lt;&#60;&#x3c;&#X3C", "&<<<<"),
+            ("a+b", "a b"),
+            ("%2B", " "),
+        ] {
+            assert_eq!(plainly(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for text in
+            ["", "%", "%g1", "100% sure", "\\", "\\q", "\\u12", "&", "&unknown;", "&#;", "\\ud83d"]
+        {
+            assert_eq!(plainly(text), text);
+        }
+    }
+
+    #[test]
+    fn each_byte_knows_its_source() {
+        let plain = plain(b"a%2F\\u00e9z");
+        assert_eq!(plain.bytes, "a/\u{e9}z".as_bytes());
+        let sources: Vec<usize> = (0..=5).map(|place| plain.source(place)).collect();
+        assert_eq!(sources, [0, 1, 4, 4, 10, 11]);
+    }
+
+    #[test]
+    fn nothing_that_moves_a_cursor_is_shown() {
+        let text = "a\x1b[2J\r\n\t\u{7f}\u{9b}\u{202e}\u{2028}\u{2069}é 價";
+        let shown = printable(text);
+        assert_eq!(shown, "a\\x1b[2J\\r\\n\\t\\x7f\\x9b\\u202e\\u2028\\u2069é 價");
+        assert_eq!(printable(&shown), shown);
+    }
+}

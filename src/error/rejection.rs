@@ -1,0 +1,280 @@
+//! Whether a text says that a token is invalid or expired. The service document does not show how
+//! a rejected token is reported, so it is recognised by its meaning: in an error code, in words.
+
+/// What is said to be invalid or expired.
+const TOKENS: &[&str] = &["token", "tokens", "accesstoken", "jwt", "bearer"];
+/// What an expired token is called too; "invalid" would say something else of these.
+const LOGINS: &[&str] = &["session", "login", "credential", "credentials", "authorization"];
+
+const EXPIRED: &[&str] = &["expired", "expire"];
+const INVALID: &[&str] = &["invalid", "revoked", "malformed", "rejected", "inactive", "illegal"];
+/// Of these, "not" makes a rejection.
+const VALID: &[&str] = &["valid", "active", "accepted", "recognized", "recognised"];
+const NEGATIONS: &[&str] = &["no", "not", "isnt", "longer"];
+/// Of these, "failed" makes a rejection.
+const CHECKS: &[&str] = &["verification", "validation", "check", "authentication"];
+
+/// What may stand between a token and what is said of it.
+const FILLERS: &[&str] = &[
+    "a",
+    "access",
+    "already",
+    "an",
+    "api",
+    "auth",
+    "authentication",
+    "authorization",
+    "be",
+    "bearer",
+    "been",
+    "either",
+    "given",
+    "has",
+    "have",
+    "in",
+    "is",
+    "jwt",
+    "login",
+    "now",
+    "oauth",
+    "oauth2",
+    "of",
+    "or",
+    "provided",
+    "security",
+    "session",
+    "supplied",
+    "the",
+    "this",
+    "user",
+    "was",
+    "your",
+];
+
+/// Before "token": one of another kind, or a word of a parser, a market or a list.
+const OTHER_KINDS: &[&str] = &[
+    "argument",
+    "base",
+    "continuation",
+    "crypto",
+    "csrf",
+    "cursor",
+    "device",
+    "field",
+    "idempotency",
+    "next",
+    "page",
+    "pagination",
+    "paging",
+    "param",
+    "parameter",
+    "previous",
+    "push",
+    "quote",
+    "symbol",
+    "sync",
+    "unexpected",
+    "xsrf",
+];
+/// After "token": the same.
+const OTHER_THINGS: &[&str] =
+    &["address", "amount", "at", "balance", "bucket", "count", "name", "pair", "pairs", "symbol"];
+/// A market's session ends every day.
+const MARKETS: &[&str] = &["market", "trading", "trade", "auction"];
+/// A parser's words about tokens of its own.
+const PARSERS: &[&str] = &["json", "syntax", "parse", "parser", "parsing", "position", "column"];
+
+/// In Chinese, which has no spaces: one of the first with one of the second.
+const CHINESE: (&[&str], &[&str]) =
+    (&["token", "令牌", "凭证"], &["过期", "失效", "无效", "不合法", "非法", "過期", "無效"]);
+
+const LONGEST_GAP: usize = 6;
+/// A reason is short; a document that is about tokens is not.
+const LONGEST_TEXT: usize = 1000;
+
+/// Whether a text, an error code or a sentence, says that a token is invalid or expired.
+pub fn says_token_rejected(text: &str) -> bool {
+    if text.len() > LONGEST_TEXT {
+        return false;
+    }
+    let words = words(text);
+    if words.iter().any(|word| PARSERS.contains(&word.as_str())) {
+        return false;
+    }
+    (0..words.len()).any(|place| is_rejected(&words, place)) || in_chinese(text)
+}
+
+fn is_rejected(words: &[String], place: usize) -> bool {
+    let word = |place: usize| words.get(place).map_or("", String::as_str);
+    let before = place.checked_sub(1).map_or("", word);
+    let is_token = TOKENS.contains(&word(place))
+        && !OTHER_KINDS.contains(&before)
+        && !OTHER_THINGS.contains(&word(place + 1));
+    if !is_token && (!LOGINS.contains(&word(place)) || MARKETS.contains(&before)) {
+        return false;
+    }
+    let says = |place: usize| {
+        let word = word(place);
+        EXPIRED.contains(&word) || (is_token && INVALID.contains(&word))
+    };
+    // "token ... expired", "token is no longer valid", "token verification failed"
+    let mut after = place + 1;
+    while after <= place + LONGEST_GAP && FILLERS.contains(&word(after)) {
+        after += 1;
+    }
+    let mut valid = after;
+    while NEGATIONS.contains(&word(valid)) || (valid > after && word(valid) == "a") {
+        valid += 1;
+    }
+    let denied = valid > after && VALID.contains(&word(valid));
+    // "check" and the like may have been taken for a filler.
+    let failed = [after, after - 1].iter().any(|&at| {
+        at > place && CHECKS.contains(&word(at)) && ["failed", "failure"].contains(&word(at + 1))
+    });
+    if says(after) || (is_token && (denied || failed)) {
+        return true;
+    }
+    // "expired access token", "not a valid token"
+    let mut earlier = before_fillers(words, place);
+    let Some(said) = earlier else { return false };
+    if says(said) {
+        return true;
+    }
+    if !is_token || !VALID.contains(&word(said)) {
+        return false;
+    }
+    earlier = before_fillers(words, said);
+    earlier.is_some_and(|place| NEGATIONS.contains(&word(place)))
+}
+
+/// The last word before a place that is no filler.
+fn before_fillers(words: &[String], place: usize) -> Option<usize> {
+    let earliest = place.saturating_sub(LONGEST_GAP);
+    (earliest..place)
+        .rev()
+        .find(|&place| words.get(place).is_some_and(|word| !FILLERS.contains(&word.as_str())))
+}
+
+/// The words in lower case, those in `camelCase` and `snake_case` apart; an empty one ends a sentence.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut last = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let begins = !c.is_alphanumeric() || (c.is_uppercase() && last.is_lowercase());
+        if begins && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        let ends_sentence = matches!(c, '.' | ';' | '!' | '?')
+            && characters.peek().is_none_or(|next| next.is_whitespace());
+        if ends_sentence {
+            words.push(String::new());
+        } else if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        } else if matches!(c, '\'' | '’') && last.is_alphanumeric() {
+            // "isn't" is one word.
+            if characters.peek().is_some_and(|next| next.is_alphanumeric()) {
+                words.pop();
+            }
+        }
+        last = c;
+    }
+    words
+}
+
+fn in_chinese(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let (things, states) = CHINESE;
+    things.iter().any(|thing| text.contains(thing))
+        && states.iter().any(|state| text.contains(state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_token_rejected;
+
+    #[test]
+    fn a_rejected_token_is_recognised_in_many_wordings() {
+        for text in [
+            "invalid_token",
+            "INVALID_TOKEN",
+            "InvalidToken",
+            "invalid-access-token",
+            "token_expired",
+            "TokenExpired",
+            "TOKEN_EXPIRE",
+            "access_token_expired",
+            "accessTokenExpired",
+            "expired_token",
+            "ERR_TOKEN_EXPIRED",
+            "auth.token.expired",
+            "token_revoked",
+            "TOKEN_NOT_VALID",
+            "access token expired",
+            "Access token expired.",
+            "The access token expired",
+            "The access token is expired",
+            "the access token provided is expired, revoked, malformed, or invalid",
+            "Your token has expired, please log in again",
+            "token: expired",
+            "Unauthorized: token is invalid",
+            "Invalid or expired access token",
+            "invalid bearer token",
+            "This access token is no longer valid",
+            "token is not valid",
+            "The token isn't valid",
+            "no valid token",
+            "not a valid access token",
+            "jwt expired",
+            "JWT has expired",
+            "bearer token has been revoked",
+            "token verification failed",
+            "Token authentication failed",
+            "session expired",
+            "Your login has expired",
+            "Bearer realm=\"api\", error=\"invalid_token\", error_description=\"x\"",
+            "token已过期",
+            "访问令牌无效",
+            "Token 失效，请重新登录",
+        ] {
+            assert!(says_token_rejected(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_words_about_tokens_are_no_rejection() {
+        for text in [
+            "",
+            "token",
+            "invalid",
+            "invalid symbol",
+            "invalid_parameter",
+            "next_token is invalid",
+            "invalid page token",
+            "the parameter token is invalid",
+            "csrf token invalid",
+            "cursor expired",
+            "Unexpected token < in JSON at position 0",
+            "invalid token '<' at position 1",
+            "syntax error: invalid token",
+            "invalid token pair BTC/USDT",
+            "unknown token symbol",
+            "the token lacks the scope trade:read",
+            "insufficient_scope: the token does not cover this account",
+            "token expires in 300 seconds",
+            "missing token",
+            "Use a token. Invalid symbols are refused.",
+            "the trading session expired",
+            "invalid session",
+            "the order has expired",
+            "authorization check passed",
+            "股票代码无效",
+        ] {
+            assert!(!says_token_rejected(text), "{text}");
+        }
+        let long = format!("{} access token expired", "x".repeat(2000));
+        assert!(!says_token_rejected(&long));
+    }
+}

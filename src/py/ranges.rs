@@ -1,0 +1,26 @@
+//! The range of time of a call by the rules of its endpoint, for what splits one by itself.
+
+use pyo3::prelude::*;
+
+use super::{
+    client::{Arguments, checked},
+    errors::raise,
+};
+use crate::client::time_range;
+
+/// Start and end of the range that a method would page through, in microseconds since 1970. Checks
+/// the arguments as the method does, and sends nothing: `None` if both ends are open and `now_micros`
+/// is not given, by which such a range ends.
+#[pyfunction]
+#[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
+pub fn time_range_of<'py>(
+    py: Python<'py>,
+    method: &str,
+    arguments: Arguments<'py>,
+    now_micros: Option<i64>,
+) -> PyResult<Option<(i64, i64)>> {
+    let (endpoint, arguments) = checked(py, method, &arguments)?;
+    let arguments: Vec<_> =
+        arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    time_range(endpoint, &arguments, now_micros).map_err(|error| raise(py, error))
+}

@@ -1,0 +1,168 @@
+"""Paging by date range (service document, section 2.4): every row of the range once, then the end.
+
+The model holds bars at moments of its own and answers a range with the latest bars up to its end.
+What the document leaves open about `next_time` and `has_more` is tried in every form.
+"""
+
+import itertools
+import json
+from datetime import date, timedelta
+from urllib.parse import parse_qsl
+
+import boardlot as bl
+import pytest
+
+from .scripted import Scripted, answer
+from .support import FACES, client_of, run, settled
+
+PATH = "/api/v1.0/quote/HK.00700/history-kline"
+FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * 99
+BARS = [{"time": FIRST + 60 * number, "volume": number} for number in range(100)]
+
+
+class Bars:
+    """Bars at whole minutes; a page holds the latest `limit` of them from `start` to `end`.
+
+    `next_time` is "row" (the earliest row of the page, which comes again), "before" (just before
+    it) or "end" (the end that was asked for). `has_more` tells of bars in the range, or with
+    `counts_all` of any earlier bar of the service.
+    """
+
+    def __init__(self, limit, next_time="row", counts_all=False, ascending=False, bars=BARS):
+        self.limit, self.next_time, self.counts_all = limit, next_time, counts_all
+        self.ascending, self.bars = ascending, bars
+
+    def __call__(self, received):
+        asked = dict(parse_qsl(received.query)) or json.loads(received.body or "{}")
+        start, end = int(asked.get("start", 0)), int(asked.get("end", 2**63))
+        known = [bar for bar in self.bars if bar["time"] <= end]
+        within = [bar for bar in known if bar["time"] >= start]
+        page = within[-self.limit :]
+        # Of an empty page it is the latest bar before the range.
+        earliest = (page or known[-1:] or [{"time": end}])[0]["time"]
+        more = len(known if self.counts_all else within) > len(page)
+        told = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
+        rows = page if self.ascending else page[::-1]
+        data = {"data": {"kline_list": rows}, "extra": {"next_time": told}}
+        return answer({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
+
+
+def bars(client, unique="time", resume=None, **query):
+    paging = bl.DateRange("end", next="extra.next_time", unique=unique)
+    return client.paginate(
+        "GET", PATH, paging=paging, rows="data.kline_list", query=query, resume=resume
+    )
+
+
+def newest_first(rows):
+    return sorted(rows, key=lambda row: -row["time"])
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("counts_all", [False, True])
+@pytest.mark.parametrize("next_time", ["row", "before"])
+@pytest.mark.parametrize("limit", [2, 7, 33, 99, 100, 101])
+def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
+    limit, next_time, counts_all, ascending
+):
+    for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):
+        with Scripted(Bars(limit, next_time, counts_all, ascending)) as server:
+            rows = list(bars(client_of(server), start=start, end=end).all())
+            asked = len(server.received)
+        assert newest_first(rows) == [b for b in reversed(BARS) if start <= b["time"] <= end]
+        assert asked <= 100 // (limit - 1) + 2
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_rows_before_the_callers_start_do_not_prolong_the_list(face):
+    query = {"start": FIRST + 600, "end": LAST}
+
+    async def use(client):
+        return await settled(bars(client.client, **query).all())
+
+    with Scripted(Bars(10, counts_all=True)) as server:
+        rows = run(face, server, use)
+        ends = [int(dict(parse_qsl(one.query))["end"]) for one in server.received]
+    assert [row["time"] for row in rows] == [b["time"] for b in reversed(BARS[10:])]
+    assert all(end >= query["start"] for end in ends)
+
+
+@pytest.mark.parametrize("place", ["query", "body"])
+def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place):
+    method = "GET" if place == "query" else "POST"
+    paging = bl.DateRange(next="extra.next_time")
+    with Scripted(Bars(10, next_time="end")) as server:
+        pager = client_of(server).paginate(
+            method,
+            PATH,
+            paging=paging,
+            rows="data.kline_list",
+            **{place: {"start": FIRST, "end": LAST}},
+        )
+        with pytest.raises(bl.PaginationError, match=str(LAST)):
+            list(pager)
+        assert len(server.received) == 1
+
+
+def test_a_single_moment_at_the_start_ends_the_range():
+    with Scripted(Bars(1, counts_all=True)) as server:
+        rows = list(bars(client_of(server), start=LAST, end=LAST))
+        assert (rows, len(server.received)) == ([BARS[-1]], 1)
+
+
+@pytest.mark.parametrize("limit", [2, 3, 8])
+def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
+    query = {"start": FIRST, "end": LAST}
+    with Scripted(Bars(limit)) as server:
+        for taken in range(0, 101, 3):
+            pager = bars(client_of(server), **query)
+            rows = [next(pager) for _ in range(taken)]
+            checkpoint = pager.checkpoint()
+            rows += bars(client_of(server), resume=checkpoint, **query)
+            assert rows == BARS[::-1], taken
+
+
+def test_the_checkpoint_of_a_long_list_stays_small():
+    many = [{"time": FIRST + number} for number in range(20_000)]
+    with Scripted(Bars(100, bars=many)) as server:
+        pager = bars(client_of(server), start=FIRST, end=FIRST + 20_000)
+        sizes = [len(pager.checkpoint()) for _ in pager.pages()]
+    assert len(sizes) > 200 and max(sizes) < 4096
+
+
+def test_rows_without_the_field_that_identifies_them_are_refused():
+    with Scripted(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
+        bars(client_of(server), unique="id", start=FIRST, end=LAST).all()
+
+
+@pytest.mark.parametrize("counts_all", [False, True])
+def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all):
+    days = [date(2026, 1, 1) + timedelta(days=n) for n in range(90)]
+
+    def service(received):
+        asked = dict(parse_qsl(received.query))
+        known = [day for day in days if str(day) <= asked["end"]]
+        within = [day for day in known if str(day) >= asked["start"]]
+        page = within[-20:]
+        more = len(known if counts_all else within) > len(page)
+        data = {"capital_flow_list": [{"data_date": str(day)} for day in page]}
+        return answer({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
+
+    with Scripted(service) as server:
+        rows = client_of(server).paginate(
+            "GET",
+            "/any",
+            paging=bl.DateRange(before="data_date"),
+            rows="data.capital_flow_list",
+            query={"start": "2026-01-11", "end": "2026-03-31"},
+        )
+        told = sorted(row["data_date"] for row in rows)
+    assert told == [str(day) for day in days[10:]]
+
+
+def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():
+    shown = repr(bl.DateRange("to", next="extra.next_time", unique="time"))
+    assert shown == "DateRange('to', next='extra.next_time', unique='time')"
+    for names in ({"end": ""}, {"next": ""}, {"before": "", "next": "x"}, {"unique": ""}):
+        with pytest.raises(bl.ConfigError):
+            bl.DateRange(**{"next": "a", **names})

@@ -1,0 +1,264 @@
+"""Where a pager stands: exact after every end, and the same for whoever resumes."""
+
+import asyncio
+import gc
+import json
+import time
+import warnings
+
+import boardlot as bl
+import pytest
+
+from .paged import CALLS, Book, cursor_of, page
+from .scripted import Scripted, answer
+from .support import FACES, run, settled
+from .test_pagers import LENGTHS, faces, methods, pager_of
+
+FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
+
+
+@faces
+@pytest.mark.parametrize("ended_by", ["for", "all", "pages"])
+@pytest.mark.parametrize("again", FRAMES)
+def test_an_exhausted_pager_says_so_instead_of_giving_nothing(face, ended_by, again):
+    book = Book("fills_history", LENGTHS)
+
+    async def use(client):
+        pager = pager_of(client, "fills_history")
+        if ended_by == "for":
+            await client.rows(pager)
+        elif ended_by == "pages":
+            await client.pages(pager)
+        else:
+            await settled(pager.all())
+        assert await client.rows(pager) == [] and await client.pages(pager) == []
+        await settled(getattr(pager, again)())
+
+    with Scripted(book) as server:
+        with pytest.raises(bl.ConfigError, match="exhausted") as caught:
+            run(face, server, use)
+        assert len(server.received) == len(LENGTHS)
+    assert json.loads(caught.value.checkpoint)["at"]["done"]
+
+
+@faces
+def test_batches_of_an_exhausted_pager_are_refused_as_well(face):
+    async def use(client):
+        pager = pager_of(client, "fills_history")
+        await client.rows(pager)
+        pager.to_arrow(batches=True)
+
+    server = Scripted(Book("fills_history", LENGTHS))
+    with server, pytest.raises(bl.ConfigError, match="exhausted"):
+        run(face, server, use)
+
+
+@faces
+def test_a_list_without_rows_is_no_error_the_first_time(face):
+    async def use(client):
+        pager = pager_of(client, "fills_history")
+        first = await settled(pager.all())
+        with pytest.raises(bl.ConfigError, match="exhausted"):
+            await settled(pager.all())
+        return first
+
+    with Scripted(Book("fills_history", [0])) as server:
+        assert list(run(face, server, use)) == []
+
+
+@faces
+def test_limited_calls_in_a_loop_end_with_an_empty_result(face):
+    book = Book("fills_history", LENGTHS)
+
+    async def use(client):
+        pager, chunks = pager_of(client, "fills_history"), []
+        while chunk := await settled(pager.all(max_items=4)):
+            chunks.append(list(chunk))
+        with pytest.raises(bl.ConfigError, match="exhausted"):
+            await settled(pager.all(max_items=4))
+        return chunks
+
+    with Scripted(book) as server:
+        chunks = run(face, server, use)
+    assert [len(chunk) for chunk in chunks] == [4, 4, 2]
+    assert [row for chunk in chunks for row in chunk] == book.rows
+
+
+HUGE = (
+    b'{"code":0,"msg":"","data":{"orders":[{"n":1},{"n":%s},{"n":3}],'
+    b'"page_flag":"","completed":true}}'
+)
+
+
+@faces
+def test_a_record_that_cannot_become_a_dict_is_not_skipped(face):
+    async def use(client):
+        pager, checkpoints = pager_of(client, "crypto_orders"), []
+        assert (await client.rows(pager, 1))[0]["n"] == 1
+        for _ in range(3):
+            with pytest.raises(bl.ProtocolError) as caught:
+                await client.rows(pager, 1)
+            checkpoints.append(caught.value.checkpoint)
+        assert len(set(checkpoints)) == 1
+        return checkpoints[0]
+
+    with Scripted(lambda _: answer(HUGE % (b"9" * 5000))) as server:
+        checkpoint = run(face, server, use)
+    assert json.loads(checkpoint)["at"]["row"] == 1
+    with Scripted(lambda _: answer(HUGE % b"2")) as server:
+        # The service mended its record: the checkpoint of the error comes just before it.
+        moved = renamed(checkpoint, server)
+        rows = run(face, server, lambda c: c.rows(pager_of(c, "crypto_orders", resume=moved)))
+    assert [row["n"] for row in rows] == [2, 3]
+
+
+def renamed(checkpoint, server):
+    """The checkpoint as it would be if this server had been the one that it is of."""
+    with Scripted(lambda _: answer(HUGE % b"2")) as other:
+        assert other.base_url != server.base_url
+    told = json.loads(checkpoint)
+
+    async def use(client):
+        pager = pager_of(client, "crypto_orders")
+        await client.rows(pager, told["at"]["row"])
+        return pager.checkpoint()
+
+    made = run("sync", server, use)
+    assert {**json.loads(made), "service": 0, "checksum": 0} == {
+        **told,
+        "service": 0,
+        "checksum": 0,
+    }
+    return made
+
+
+@methods
+@faces
+def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, face):
+    """The service goes back by 190 pages: no row comes twice, resumed or not."""
+    book = Book(method, [1] * 200)
+
+    def answers(received):
+        if cursor_of(received) == "after 197":
+            return page(method, [{"n": 197}], "after 5")
+        return book(received)
+
+    async def begin(client):
+        pager = pager_of(client, method)
+        await client.rows(pager, 195)
+        return pager.checkpoint()
+
+    async def go_on(client):
+        pager, rows = pager_of(client, method, resume=checkpoint), []
+        with pytest.raises(bl.PaginationError):
+            while True:
+                rows += await client.rows(pager, 1)
+        return rows
+
+    with Scripted(answers) as server:
+        checkpoint = run(face, server, begin)
+        assert [row["n"] for row in run(face, server, go_on)] == [195, 196]
+
+
+@methods
+def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_changed(method):
+    with Scripted(Book(method, LENGTHS)) as server, Scripted(Book(method, LENGTHS)) as other:
+
+        async def begin(client):
+            pager = pager_of(client, method)
+            await client.rows(pager, 5)
+            return pager.checkpoint()
+
+        checkpoint = run("sync", server, begin)
+
+        async def refuse(client):
+            with pytest.raises(bl.ConfigError, match="another service"):
+                pager_of(client, method, resume=checkpoint)
+
+        run("sync", other, refuse)
+
+        async def refuse_changes(client):
+            for place, character in enumerate(checkpoint):
+                for changed in {"0", "1", "a", "A", '"', chr(ord(character) ^ 1)} - {character}:
+                    text = checkpoint[:place] + changed + checkpoint[place + 1 :]
+                    with pytest.raises(bl.ConfigError):
+                        pager_of(client, method, resume=text)
+
+        run("sync", server, refuse_changes)
+        assert other.received == []
+
+
+@faces
+def test_a_closed_client_sends_nothing_through_its_pagers(face):
+    async def use(client):
+        pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
+        await client.rows(pager, 1)
+        await settled(client.client.close())
+        # The page that was fetched ahead is on its way.
+        await asyncio.to_thread(time.sleep, 0.2) if face == "async" else time.sleep(0.2)
+        before = len(server.received)
+        for call in (other.all, pager.all):
+            with pytest.raises(bl.ConfigError, match="closed"):
+                await settled(call())
+        return before
+
+    with Scripted(Book("fills_history", [1] * 9)) as server:
+        assert run(face, server, use) == len(server.received)
+
+
+@pytest.mark.parametrize("seconds", [0, 3600, -3600])
+def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(seconds):
+    book, rejected = Book("fills_history", LENGTHS), set()
+
+    def answers(received):
+        if received.path.endswith("/server-time"):
+            return answer({"server_time_ms": str(1_790_000_000_000 + 1000 * seconds)})
+        if cursor_of(received) in rejected:
+            rejected.remove(cursor_of(received))
+            return book(received)
+        rejected.add(cursor_of(received))
+        return answer({"s": "error", "errcode": -12006, "errmsg": "timestamp out of window"}, 401)
+
+    async def use(client):
+        return list(await settled(client.pager("fills_history", "281756", "HK").all()))
+
+    with Scripted(answers) as server:
+        for face in FACES:
+            server.received.clear()
+            assert run(face, server, use, max_retries=1) == book.rows
+            assert len(server.received) < 4 * len(LENGTHS)
+
+
+def test_a_forgotten_await_is_warned_of():
+    async def main(server):
+        async with bl.AsyncClient(server.base_url) as client:
+            client.crypto_orders(7).all()
+
+    with (
+        Scripted(Book("crypto_orders", [1])) as server,
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        asyncio.run(main(server))
+        gc.collect()
+        assert server.received == []
+    assert [str(one.message) for one in told] == ["crypto_orders was never awaited"]
+
+
+def test_trio_is_told_what_to_use_instead():
+    trio = pytest.importorskip("trio")
+
+    async def main(base_url):
+        client = bl.AsyncClient(base_url)
+        with pytest.raises(bl.ConfigError, match="asyncio"):
+            await client.crypto_orders(7).all()
+        return await trio.to_thread.run_sync(
+            lambda: list(bl.Client(base_url).crypto_orders(7).all())
+        )
+
+    book = Book("crypto_orders", [2])
+    with Scripted(book) as server:
+        assert trio.run(main, server.base_url) == book.rows
+
+
+assert set(CALLS) == {"plate_stocks", "crypto_orders", "fills_history"}

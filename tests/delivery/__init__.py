@@ -1,0 +1,1 @@
+"""Rows are delivered exactly once, whatever interrupts; calls return, wherever they are made."""

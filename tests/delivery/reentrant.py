@@ -1,0 +1,263 @@
+"""Calls every public method at a moment when a page of the same client is under way.
+
+The service holds that page until the method has returned, so a method that waits for the page, or
+for a lock that its request holds, never returns: the child then ends itself with all stacks. See
+`test_reentrant`.
+"""
+
+import asyncio
+import contextlib
+import gc
+import signal
+import threading
+import time
+
+import boardlot as bl
+
+from ..contract.paged import CALLS, Book
+from ..contract.scripted import Scripted, answer
+from .children import options_of, report
+
+METHOD = "fills_history"
+ARGUMENTS, OPTIONS = CALLS[METHOD]
+TIME = answer({"server_time_ms": "1790000000123"})
+# Loopback, on a machine that is busy with other things.
+AT_ONCE = 5.0
+
+# What a stranger may call on a pager that is in use elsewhere. Those that need the page may refuse.
+PAGER = {
+    "checkpoint": lambda pager: pager.checkpoint(),
+    "total": lambda pager: pager.total,
+    "requests": lambda pager: pager.requests,
+    "repr": repr,
+    "iter": iter,
+    "pages": lambda pager: pager.pages(),
+    "next": next,
+    "next_page": lambda pager: next(pager.pages()),
+    "all": lambda pager: pager.all(),
+    "all_some": lambda pager: pager.all(max_items=1),
+    "to_arrow": lambda pager: pager.to_arrow(),
+    "batches": lambda pager: next(pager.to_arrow(batches=True)),
+    "to_pandas": lambda pager: pager.to_pandas(),
+    "to_polars": lambda pager: pager.to_polars(),
+}
+CLIENT = {
+    "server_time": lambda client: client.server_time(),
+    "request": lambda client: client.request("GET", "/api/v1.0/server-time"),
+    "explain": lambda client: client.explain("GET", "/api/v1.0/server-time"),
+    "base_url": lambda client: client.base_url,
+    "clock_offset": lambda client: client.clock_offset,
+    "repr": repr,
+    "new_pager": lambda client: getattr(client, METHOD)(*ARGUMENTS, **OPTIONS).checkpoint(),
+    "close": lambda client: client.close(),
+}
+# Of an `AsyncPager`: what is not awaited.
+ASYNC_PAGER = ("checkpoint", "total", "requests", "repr", "pages")
+ASYNC_CLIENT = ("explain", "base_url", "clock_offset", "repr")
+
+
+class Held:
+    """A service whose pages wait for `release`; everything else is answered at once."""
+
+    def __init__(self):
+        self.book = Book(METHOD, [2, 2, 1])
+        self.arrived, self.release = threading.Event(), threading.Event()
+        self.server = Scripted(self.answer)
+
+    def answer(self, received):
+        if "server-time" in received.path:
+            return TIME
+        self.arrived.set()
+        self.release.wait(AT_ONCE * 4)
+        return self.book(received)
+
+    def __enter__(self):
+        self.server.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self.release.set()
+        self.server.__exit__()
+
+
+class Call:
+    """One call, and what came of it; errors of the library are an answer too."""
+
+    def __init__(self, held, name, target):
+        self.held, self.target = held, target
+        kind, method = name.split(".")
+        self.work = CLIENT[method] if kind == "client" else PAGER[method]
+        self.seconds = self.outcome = self.error = None
+
+    def __call__(self):
+        if self.seconds is not None:
+            return  # A hook is called for the requests of this call too.
+        self.seconds, began = 0.0, time.monotonic()
+        try:
+            self.outcome = self.work(self.target)
+        except (bl.BoardlotError, StopIteration) as error:
+            self.error = error
+        finally:
+            self.seconds = time.monotonic() - began
+            self.held.release.set()
+
+
+def rows_of(outcome):
+    """The ids of the rows that a call of a pager took."""
+    if isinstance(outcome, dict):
+        return [outcome["n"]]
+    if isinstance(outcome, bl.Records):
+        return [row["n"] for row in outcome]
+    if hasattr(outcome, "to_pylist"):
+        return [row["n"] for row in outcome.to_pylist()]
+    # A frame with no rows has the declared columns alone.
+    return outcome["n"].to_list() if "n" in getattr(outcome, "columns", ()) else []
+
+
+def finished(held, call, rows):
+    """Nobody's rows are lost or doubled, and it took no longer than a call does."""
+    assert call.seconds is not None, "the call was never made"
+    assert call.seconds < AT_ONCE, f"it returned after {call.seconds:.1f} s"
+    taken = sorted([*rows, *rows_of(call.outcome)])
+    closed = call.work is CLIENT["close"]
+    whole = [row["n"] for row in held.book.rows]
+    assert taken == whole or (closed and taken == whole[: len(taken)]), (taken, call.error)
+
+
+def rest(pager):
+    """The rows of a pager to its end, as far as a client that may have been closed allows."""
+    rows = []
+    with contextlib.suppress(bl.ConfigError):
+        for row in pager:
+            rows.append(row["n"])
+    return rows
+
+
+def in_a_signal_handler(held, name):
+    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
+    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+    call = Call(held, name, client if name.startswith("client.") else pager)
+    signal.signal(signal.SIGALRM, lambda *_: call())
+
+    def send():
+        held.arrived.wait()
+        signal.raise_signal(signal.SIGALRM)
+
+    threading.Thread(target=send).start()
+    finished(held, call, rest(pager))
+
+
+def in_a_hook(held, name, hook="on_request"):
+    called = []
+    client = bl.Client(
+        held.server.base_url, timeout=AT_ONCE * 8, **{hook: lambda _: [call() for call in called]}
+    )
+    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+    call = Call(held, name, client if name.startswith("client.") else pager)
+    called.append(call)
+    if hook == "on_response":
+        held.release.set()  # It comes after the page.
+    finished(held, call, rest(pager))
+
+
+def in_a_hook_after(held, name):
+    in_a_hook(held, name, "on_response")
+
+
+class Finalized:
+    """Makes the call when it is collected; a part of a cycle, as any object of an application."""
+
+    def __init__(self, call):
+        self.call, self.self = call, self
+
+    def __del__(self):
+        self.call()
+
+
+def in_a_finalizer(held, name):
+    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
+    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+    call = Call(held, name, client if name.startswith("client.") else pager)
+    signal.signal(signal.SIGALRM, lambda *_: gc.collect())
+    Finalized(call)
+
+    def send():
+        held.arrived.wait()
+        signal.raise_signal(signal.SIGALRM)
+
+    threading.Thread(target=send).start()
+    finished(held, call, rest(pager))
+
+
+def in_another_thread(held, name):
+    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
+    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+    call = Call(held, name, client if name.startswith("client.") else pager)
+    rows = []
+    reader = threading.Thread(target=lambda: rows.extend(rest(pager)))
+    reader.start()
+    held.arrived.wait()
+    if name in WAITING:
+        # Another thread may well wait for its turn, as long as it gets it.
+        threading.Timer(0.2, held.release.set).start()
+    call()
+    reader.join()
+    finished(held, call, rows)
+
+
+WAITING = {
+    f"pager.{name}"
+    for name in ("next", "next_page", "all", "all_some")
+    + ("to_arrow", "batches", "to_pandas", "to_polars")
+}
+
+
+def in_the_event_loop(held, name):
+    """Beside a task that awaits the page, and again after that task was cancelled."""
+
+    async def use():
+        client = bl.AsyncClient(held.server.base_url, timeout=AT_ONCE * 8)
+        pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
+        target = client if name.startswith("client.") else pager
+        task = asyncio.ensure_future(anext(pager))
+        while not held.arrived.is_set():
+            await asyncio.sleep(0.01)
+        during, after = Call(held, name, target), Call(held, name, target)
+        during.held = Held()  # The page stays where it is.
+        during()
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        after()
+        assert during.seconds < AT_ONCE
+        finished(held, after, [row["n"] async for row in pager])
+
+    asyncio.run(use())
+
+
+PLACES = {
+    "signal_handler": in_a_signal_handler,
+    "on_request": in_a_hook,
+    "on_response": in_a_hook_after,
+    "finalizer": in_a_finalizer,
+    "thread": in_another_thread,
+    "event_loop": in_the_event_loop,
+}
+
+
+def calls_in(place):
+    pager, client = PAGER, CLIENT
+    if place == "event_loop":
+        pager, client = ASYNC_PAGER, ASYNC_CLIENT
+    return [f"pager.{name}" for name in pager] + [f"client.{name}" for name in client]
+
+
+def main():
+    options = options_of("place", "call")
+    with Held() as held:
+        PLACES[options.place](held, options.call)
+    report(ended=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""A model of the event loop: what was delivered and what is left are all rows, in every order of
+"finished", "drained", "cancelled" and "delivered".
+
+The awaitables are driven by hand, as a task drives them, so that each event happens where the model
+says: the request finishes while the loop stands still, the loop is drained, the task is cancelled
+before it resumes, or resumes and receives.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import random
+import time
+
+import boardlot as bl
+import pytest
+
+from ..contract.paged import Book
+from ..contract.scripted import Scripted
+
+LENGTHS = [2, 0, 3, 1]
+METHOD = "crypto_orders"
+
+
+class Step:
+    """One awaitable of a pager, and what the code that awaits it has received."""
+
+    def __init__(self, make):
+        self.make = make
+        self.operation = self.waiter = None
+        self.received = []
+        self.over = False
+
+    def run(self, event):
+        if not self.over:
+            getattr(self, event)()
+
+    def start(self):
+        self.operation = self.make().__await__()
+        self.advance(lambda: self.operation.send(None))
+
+    def resume(self):
+        # A task resumes when its future is done, and not before.
+        if self.waiter is not None and self.waiter.done():
+            self.advance(lambda: self.operation.send(None))
+
+    def cancel(self):
+        if self.operation is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                self.operation.throw(asyncio.CancelledError())
+            self.over = True
+
+    def drop(self):
+        self.operation = self.waiter = None
+        self.over = True
+
+    def advance(self, send):
+        try:
+            self.waiter = send()
+        except StopIteration as end:
+            rows = [end.value] if isinstance(end.value, dict) else end.value
+            self.received = rows.to_pylist() if hasattr(rows, "to_pylist") else list(rows)
+            self.over = True
+        except StopAsyncIteration:
+            self.over = True
+
+
+async def finish():
+    """The loop stands still while requests come to their ends."""
+    time.sleep(0.004)
+
+
+async def drain():
+    """The loop hears what has finished, and resolves its futures."""
+    for _ in range(5):
+        await asyncio.sleep(0.001)
+
+
+STEPS = {
+    "row": lambda pager: anext(pager),
+    "page": lambda pager: anext(pager.pages()),
+    "batch": lambda pager: anext(pager.to_arrow(batches=True)),
+    "all": lambda pager: pager.all(),
+    "part": lambda pager: pager.all(max_items=2),
+    "frame": lambda pager: pager.to_arrow(),
+}
+# What may happen to one awaitable; the loop's own events fall anywhere between.
+FATES = [
+    ["start", "resume"],
+    ["start", "cancel"],
+    ["start", "drop"],
+    ["start", "resume", "resume"],
+    ["start", "resume", "cancel"],
+    ["cancel", "start", "resume"],
+]
+
+
+async def play(client, book, events, kinds, fates):
+    pager = client.crypto_orders(7)
+    steps = [Step(lambda kind=kind: STEPS[kind](pager)) for kind in kinds]
+    left = [list(fate) for fate in fates]
+    for event in events:
+        if event in ("finish", "drain"):
+            await {"finish": finish, "drain": drain}[event]()
+        elif left[event]:
+            steps[event].run(left[event].pop(0))
+        # Read at every moment, and never waited for.
+        pager.checkpoint(), pager.total, repr(pager)
+    for step in steps:
+        step.run("cancel")
+    # Of several that run beside each other, any may be served first.
+    delivered = sorted(row["n"] for step in steps for row in step.received)
+    resumed = client.crypto_orders(7, resume=pager.checkpoint())
+    assert delivered + [row["n"] async for row in resumed] == [row["n"] for row in book.rows]
+    rest = [row["n"] async for row in pager]
+    assert delivered + rest == [row["n"] for row in book.rows]
+
+
+def event_loop_of(kind):
+    if kind == "uvloop":
+        return pytest.importorskip("uvloop").new_event_loop()
+    return asyncio.new_event_loop()
+
+
+def run(kind, cases):
+    book = Book(METHOD, LENGTHS)
+
+    async def all_of(server):
+        async with bl.AsyncClient(
+            server.base_url, auth=bl.BearerToken("token-of-a-test")
+        ) as client:
+            for case in cases:
+                try:
+                    await play(client, book, *case)
+                except Exception as error:
+                    raise AssertionError(f"in the order {case}") from error
+
+    with Scripted(book) as server, contextlib.closing(event_loop_of(kind)) as event_loop:
+        event_loop.run_until_complete(asyncio.wait_for(all_of(server), 120))
+
+
+loops = pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
+quiet = pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
+
+
+@quiet
+@loops
+def test_one_awaitable_in_every_order_of_events(kind):
+    cases = []
+    for name, fate in itertools.product(STEPS, FATES):
+        for gaps in itertools.product([(), ("finish",), ("drain",), ("finish", "drain")], repeat=2):
+            events = [0, *gaps[0], 0, *gaps[1], 0]
+            cases.append((events, [name], [fate]))
+    random.Random(1).shuffle(cases)
+    run(kind, cases[:250])
+
+
+@quiet
+@loops
+def test_awaitables_beside_each_other_in_random_orders_of_events(kind):
+    dice, cases = random.Random(2), []
+    for _ in range(150):
+        count = dice.choice([2, 2, 3])
+        events = [*range(count)] * 3 + ["finish", "drain"] * 3
+        dice.shuffle(events)
+        kinds = [dice.choice(["row", "row", "page", "part", "batch"]) for _ in range(count)]
+        cases.append((events, kinds, [dice.choice(FATES) for _ in range(count)]))
+    run(kind, cases)
+
+
+def test_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_the_pager():
+    book = Book(METHOD, LENGTHS)
+
+    async def begin(pager):
+        task = asyncio.ensure_future(pager.all())
+        await asyncio.sleep(0)
+        return task
+
+    async def rest(pager):
+        return await asyncio.wait_for(pager.all(), 10)
+
+    with Scripted(book) as server:
+        client = bl.AsyncClient(server.base_url, auth=bl.BearerToken("token-of-a-test"))
+        pager = client.crypto_orders(7)
+        stopped, other = asyncio.new_event_loop(), asyncio.new_event_loop()
+        task = stopped.run_until_complete(begin(pager))
+        time.sleep(0.1)
+        assert list(other.run_until_complete(rest(pager))) == book.rows
+        with pytest.raises(bl.ConfigError, match="event loop had stopped"):
+            stopped.run_until_complete(task)
+        stopped.close(), other.close()

@@ -1,0 +1,170 @@
+//! The service's clock as a client knows it, over real HTTP: what ends an open time range.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use boardlot::{
+    auth::{Algorithm, Credentials, KeyPair, generate},
+    client::Client,
+    error::ErrorKind,
+    http::{BaseUrl, Recorder, Replay, SenderOptions, Tape},
+    sandbox::{Faults, Options, Sandbox},
+};
+use futures_util::future::join_all;
+use tokio::runtime::{Handle, Runtime};
+use zeroize::Zeroizing;
+
+const HOUR_MS: i64 = 3_600_000;
+
+fn runtime() -> Runtime {
+    Runtime::new().expect("a runtime")
+}
+
+fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
+    let clock_offset = ahead_ms as f64 / 1_000.0;
+    let options = Options { clock_offset, faults, fills: 1, ..Options::default() };
+    Sandbox::start(options, &Handle::current()).expect("a sandbox")
+}
+
+fn client(base: &str, credentials: Option<Credentials>, tape: Option<Tape>) -> Client {
+    let options =
+        SenderOptions { max_retries: 0, tape: tape.map(Arc::new), ..SenderOptions::default() };
+    Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
+}
+
+fn anonymous(sandbox: &Sandbox) -> Client {
+    client(sandbox.base_url(), None, None)
+}
+
+async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
+    client.sender().service_now(|| "call".to_owned()).await
+}
+
+fn local_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    i64::try_from(since.as_millis()).expect("in range")
+}
+
+/// The service's time lies between `before` and now.
+fn assert_between(told: i64, ahead_ms: i64, before: i64) {
+    // The rounding of stamp and age adds at most 2 ms.
+    let (earliest, latest) = (before + ahead_ms, local_ms() + ahead_ms + 1_000);
+    assert!((earliest..=latest).contains(&told), "{told} is not in {earliest}..={latest}");
+}
+
+#[test]
+fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_says() {
+    runtime().block_on(async {
+        for ahead_ms in [-HOUR_MS, 0, HOUR_MS] {
+            let sandbox = sandbox(ahead_ms, Faults::default());
+            let (private, public) = generate(Algorithm::Ed25519, 0).expect("a key");
+            let key = KeyPair::read(private.as_bytes(), None).expect("a key");
+            let id = sandbox.upload_key(&public).expect("uploaded");
+            let token = Zeroizing::new(sandbox.add_bearer_token());
+            for credentials in [
+                None,
+                Some(Credentials::api_key(id, Arc::new(key)).expect("a credential")),
+                Some(Credentials::bearer(token).expect("a token")),
+            ] {
+                let client = client(sandbox.base_url(), credentials, None);
+                let before = local_ms();
+                let told = service_now(&client).await.expect("a time");
+                assert_between(told, ahead_ms, before);
+                assert_eq!(client.sender().clock().offset_ms(), 0, "signatures are unaffected");
+            }
+        }
+    });
+}
+
+#[test]
+fn of_many_callers_one_asks_and_later_ones_use_what_it_learned() {
+    runtime().block_on(async {
+        let faults = Faults { latency: 0.1, ..Faults::default() };
+        let sandbox = sandbox(HOUR_MS, faults);
+        let client = anonymous(&sandbox);
+        let before = local_ms();
+        for told in join_all((0..64).map(|_| service_now(&client))).await {
+            assert_between(told.expect("a time"), HOUR_MS, before);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let before = local_ms();
+        assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
+        assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn all_that_waited_share_a_failure_and_the_next_call_asks_again() {
+    runtime().block_on(async {
+        let faults = Faults { latency: 0.1, error_rate: 1.0, ..Faults::default() };
+        let sandbox = sandbox(0, faults);
+        let client = anonymous(&sandbox);
+        for told in join_all((0..64).map(|_| service_now(&client))).await {
+            assert!(matches!(*told.expect_err("a failure").kind, ErrorKind::Api(_)));
+        }
+        assert_eq!(sandbox.requests().len(), 1);
+        sandbox.set_faults(Faults::default()).expect("no faults");
+        service_now(&client).await.expect("a time");
+        assert_eq!(sandbox.requests().len(), 2);
+    });
+}
+
+#[test]
+fn a_caller_that_gives_up_leaves_the_question_to_the_next() {
+    runtime().block_on(async {
+        let sandbox = sandbox(0, Faults { latency: 0.3, ..Faults::default() });
+        let client = anonymous(&sandbox);
+        let impatient = tokio::time::timeout(Duration::from_millis(50), service_now(&client));
+        let (gave_up, told) = tokio::join!(impatient, service_now(&client));
+        assert!(gave_up.is_err());
+        told.expect("a time");
+    });
+}
+
+#[test]
+fn an_explicit_server_time_makes_asking_again_unnecessary() {
+    runtime().block_on(async {
+        let sandbox = sandbox(HOUR_MS, Faults::default());
+        let client = anonymous(&sandbox);
+        let before = local_ms();
+        client.server_time().await.expect("a time");
+        assert_between(service_now(&client).await.expect("a time"), HOUR_MS, before);
+        assert_eq!(sandbox.requests().len(), 1);
+    });
+}
+
+#[test]
+fn an_implausible_time_is_a_protocol_error_and_is_not_remembered() {
+    runtime().block_on(async {
+        // 1995.
+        let sandbox = sandbox(-1_000_000_000_000, Faults::default());
+        let client = anonymous(&sandbox);
+        for _ in 0..2 {
+            let error = service_now(&client).await.expect_err("a failure");
+            assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
+        }
+        assert_eq!(sandbox.requests().len(), 2);
+    });
+}
+
+#[test]
+fn a_replay_uses_the_recorded_time_and_asks_nobody() {
+    runtime().block_on(async {
+        let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("tape.jsonl");
+        let sandbox = sandbox(HOUR_MS, Faults::default());
+        let recorder = Recorder::create(&path).expect("a recorder");
+        let recording = client(sandbox.base_url(), None, Some(Tape::Recorder(recorder)));
+        let told = service_now(&recording).await.expect("a time");
+        drop((recording, sandbox));
+
+        let replay = Replay::open(&path).expect("a replay");
+        let base = replay.base_url().to_owned();
+        let replaying = client(&base, None, Some(Tape::Replay(replay)));
+        assert_eq!(service_now(&replaying).await.expect("a time"), told);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    });
+}

@@ -1,0 +1,351 @@
+"""Promise 17: a rejected token is recognised by what the service says, in whatever form it says so."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+
+import boardlot as bl
+import pytest
+
+from ..contract.scripted import Scripted, answer
+from .authorization_http import Fault
+from .support import Shelf, client_of, quotes, sign_in
+from .test_one_refresh import at_once, run_out
+
+FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"
+REJECTIONS = {
+    "401": (401, {}, {"ret_code": 401, "ret_msg": "no"}),
+    "401 without a body": (401, {}, b""),
+    "401 with a page": (401, {}, b"<html>who are you?</html>"),
+    "200 and RFC 6750": (200, {}, {"error": "invalid_token", "error_description": "x"}),
+    "200 and a code of its own": (200, {}, {"code": 10001, "msg": "access token expired"}),
+    "200 and error.code": (200, {}, {"ret_code": -9, "error": {"code": "token_expired"}}),
+    "200 and a message alone": (200, {}, {"message": "The access token has expired"}),
+    "200 and s": (200, {}, {"s": "error", "errcode": -9, "errmsg": "token is invalid"}),
+    "400 and a code that is a text": (400, {}, {"code": "ACCESS_TOKEN_EXPIRED", "message": "x"}),
+    "400 and a text": (400, {}, b"access token expired"),
+    "403 and a message within": (403, {}, {"error": {"code": 9, "message": "Invalid token"}}),
+    "403 and a challenge": (403, {"WWW-Authenticate": 'Bearer error="invalid_token"'}, b""),
+    "404": (404, {}, {"detail": "jwt expired"}),
+    "500": (500, {}, {"ret_code": -9, "ret_msg": "invalid access token"}),
+}
+rejections = pytest.mark.parametrize("rejection", REJECTIONS)
+CALLS = {
+    "call": lambda client: client.reference_futures("HK.HSImain"),
+    "request": lambda client: client.request("GET", FUTURES),
+    "request with POST": lambda c: c.request("POST", "/api/v1.0/quote/plate/HK.BK1/stock", body={}),
+    "pages": lambda client: client.plate_stocks("HK.BK1001").all(),
+    "many": lambda client: client.fetch_many("reference_futures", ["HK.HSImain"]),
+}
+
+
+def outcome_of(face, server, call, **options):
+    """Runs a call of a new client, sync or async."""
+    if face == "sync":
+        with bl.Client(server.base_url, **options) as client:
+            return call(client)
+
+    async def use():
+        async with bl.AsyncClient(server.base_url, **options) as client:
+            return await call(client)
+
+    return asyncio.run(use())
+
+
+@rejections
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, face, rejection):
+    oauth = sign_in(server)
+    server.rejection = REJECTIONS[rejection]
+    for name, call in CALLS.items():
+        server.expire()
+        server.counts.clear()
+        told = outcome_of(face, server, call, auth=oauth, max_retries=2)
+        assert getattr(told, "status", 200) == 200, name
+        assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
+
+
+@rejections
+@pytest.mark.parametrize("call", CALLS)
+def test_security_17_a_rejection_that_stays_is_an_authentication_error(server, call, rejection):
+    oauth = sign_in(server)
+    status, headers, body = REJECTIONS[rejection]
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    server.faults["api"] = Fault(status=status, headers=headers, body=body)
+    with pytest.raises(bl.AuthenticationError) as caught:
+        outcome_of("sync", server, CALLS[call], auth=oauth, max_retries=3)
+    assert caught.value.http_status == status and not caught.value.retryable
+    assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1)
+
+
+@rejections
+def test_security_17_a_bearer_token_has_nothing_to_refresh(rejection):
+    status, headers, body = REJECTIONS[rejection]
+    with Scripted(lambda _: answer(body, status, headers)) as service:
+        for call in CALLS.values():
+            service.received.clear()
+            with pytest.raises(bl.AuthenticationError):
+                auth = bl.BearerToken("a-token-of-my-own")
+                outcome_of("sync", service, call, auth=auth, max_retries=0)
+            assert len(service.received) == 1
+
+
+NO_REJECTIONS = {
+    "documented": (200, {"ret_code": -3, "ret_msg": "access token expired"}, bl.InvalidParameter),
+    "named": (
+        400,
+        {"ret_code": -8, "ret_msg": "invalid token", "error": {"code": "invalid_parameter"}},
+        bl.InvalidParameter,
+    ),
+    "symbol": (200, {"ret_code": -7, "ret_msg": "token expired"}, bl.InvalidSymbol),
+    "cursor": (200, {"ret_code": 1, "ret_msg": "next_token is invalid"}, bl.ApiError),
+    "scope": (403, {"ret_code": 1, "ret_msg": "insufficient_scope"}, bl.PermissionDenied),
+    "clock": (200, {"ret_code": -12006, "ret_msg": "token expired"}, bl.ClockSkewError),
+    "throttled": (429, {"ret_code": 1, "ret_msg": "token expired"}, bl.RateLimited),
+}
+
+
+@pytest.mark.parametrize("case", NO_REJECTIONS)
+def test_security_17_what_merely_mentions_a_token_is_not_refreshed(server, case):
+    status, body, kind = NO_REJECTIONS[case]
+    client = client_of(server, sign_in(server))
+    server.faults["api"] = Fault(status=status, body=json.dumps(body).encode())
+    with pytest.raises(kind) as caught:
+        quotes(client)
+    assert type(caught.value) is kind
+    assert (server.counts["api"], server.counts["refresh_token"]) == (1, 0)
+
+
+def test_security_17_a_raw_request_leaves_all_other_answers_to_the_caller(server):
+    client = client_of(server, sign_in(server))
+    for status, body in [
+        (400, {"error": {"code": "invalid_parameter"}, "message": "invalid token"}),
+        (200, {"ret_code": 0, "ret_msg": "token expired", "data": []}),
+        (200, {"s": "ok", "message": "access token expired"}),
+        (200, {"data": [{"message": "access token expired"}]}),
+        (404, {"code": 404, "msg": "no such path"}),
+    ]:
+        sent = json.dumps(body).encode()
+        server.faults["api"] = Fault(status=status, body=sent)
+        told = client.request("GET", "/api/v1.0/other")
+        assert (told.status, told.content) == (status, sent)
+    assert server.counts["refresh_token"] == 0
+
+
+@rejections
+def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection):
+    server.rejection = REJECTIONS[rejection]
+    server.faults["refresh_token"] = Fault(delay=0.2)
+    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
+    calls = list(CALLS.values())
+    turn = iter(range(64))
+    lock = threading.Lock()
+
+    def work():
+        with lock:
+            call = calls[next(turn) % len(calls)]
+        call(client)
+        return "ok"
+
+    assert at_once(64, work) == {"ok": 64}
+    assert server.counts["refresh_token"] == 1
+    assert server.counts["api"] <= 128
+
+
+@rejections
+def test_security_18_64_tasks_make_one_refresh_in_each_form(server, rejection):
+    server.rejection = REJECTIONS[rejection]
+    oauth = run_out(server, "found out", lambda: sign_in(server))
+    calls = list(CALLS.values())
+
+    async def use():
+        async with bl.AsyncClient(server.base_url, auth=oauth, max_retries=0, timeout=60) as client:
+            await asyncio.gather(*(calls[n % len(calls)](client) for n in range(64)))
+
+    asyncio.run(use())
+    assert server.counts["refresh_token"] == 1
+    assert server.counts["api"] <= 128
+
+
+def json_fault(status, body):
+    return Fault(status=status, body=json.dumps(body).encode())
+
+
+REFUSALS = {
+    "RFC 6749": Fault(error="invalid_grant", description="revoked"),
+    "invalid_client": Fault(error="invalid_client", status=401),
+    "another code": Fault(error="invalid_request"),
+    "401 without a body": Fault(status=401, body=b""),
+    "400 without a body": Fault(status=400, body=b""),
+    "code and message": json_fault(200, {"code": 400, "message": "refresh token expired"}),
+    "the same with its status": json_fault(400, {"code": 400, "message": "refresh token expired"}),
+    "an envelope": json_fault(200, {"ret_code": -1, "ret_msg": "invalid grant"}),
+    "an envelope with 401": json_fault(401, {"ret_code": 401, "ret_msg": "no"}),
+    "another envelope": json_fault(200, {"s": "error", "errcode": 3, "errmsg": "no such grant"}),
+    "any JSON": json_fault(400, {"reason": "no"}),
+    "a sentence": json_fault(400, {"error": "Refresh token is no longer valid"}),
+    "text": Fault(status=400, body=b"refresh token expired"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
+    store = Shelf()
+    oauth = sign_in(server, store)
+    client = client_of(server, oauth, max_retries=2)
+    server.expire()
+    server.faults["refresh_token"] = REFUSALS[refusal]
+    for _ in range(5):
+        with pytest.raises(bl.LoginRequired) as caught:
+            quotes(client)
+        assert caught.value.error and "boardlot login" in caught.value.hint
+    # Nobody is asked again: no refresh, and no call with a token that is known to be rejected.
+    assert (server.counts["api"], server.counts["refresh_token"]) == (1, 1)
+    again = client_of(server, bl.OAuth(oauth.client_id, store=store))
+    with pytest.raises(bl.LoginRequired):
+        quotes(again)
+    assert server.counts["refresh_token"] == 1
+    server.faults.clear()
+    sign_in(server, store)
+    for each in (client, again):
+        assert list(quotes(each)) == []
+
+
+def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
+    store = Shelf()
+    client = client_of(server, sign_in(server, store))
+    server.expire()
+    server.faults["refresh_token"] = Fault(error="invalid_grant")
+    with pytest.raises(bl.LoginRequired):
+        quotes(client)
+    (old,) = {seen.form["refresh_token"] for seen in server.of("refresh_token")}
+    server.faults = {"authorization_code": Fault(change={"refresh_token": old})}
+    sign_in(server, store)
+    assert list(quotes(client)) == []
+    server.expire()
+    assert list(quotes(client)) == []
+
+
+TROUBLE = {
+    "500": Fault(status=500, body=b""),
+    "503 in words of a rejection": json_fault(503, {"error": "invalid_grant"}),
+    "dropped": Fault(drop=True),
+    "429": json_fault(429, {"error": "invalid_grant"}),
+    "a page with 200": Fault(status=200, body=b"<html>log in to the network</html>"),
+    "a page with 400": Fault(status=400, body=b"\n<!DOCTYPE html><p>Bad Request"),
+    "a page with 401": Fault(status=401, body=b"<html>proxy</html>"),
+    "a page with 403": Fault(status=403, body=b"<html>token expired</html>"),
+    "no such path": json_fault(404, {"code": 404, "message": "not found"}),
+    "server_error": Fault(error="server_error"),
+    "temporarily_unavailable": Fault(error="temporarily_unavailable"),
+    "an envelope of its own trouble": json_fault(200, {"ret_code": -5, "ret_msg": "timed out"}),
+    "internal_error": json_fault(200, {"ret_code": -5, "error": {"code": "internal_error"}}),
+    "a code that is a status": json_fault(200, {"code": 502, "message": "bad gateway"}),
+    "a redirect": Fault(status=302, headers={"Location": "/login"}, body=b""),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_security_17_trouble_of_the_service_never_costs_the_login(server, trouble):
+    store = Shelf()
+    client = client_of(server, sign_in(server, store))
+    server.expire()
+    kept = dict(store.kept)
+    server.faults["refresh_token"] = TROUBLE[trouble]
+    for _ in range(2):
+        with pytest.raises(bl.BoardlotError) as caught:
+            quotes(client)
+        assert not isinstance(caught.value, bl.LoginRequired)
+    assert store.kept == kept
+    server.faults.clear()
+    assert list(quotes(client)) == []
+
+
+def test_security_17_another_secret_that_is_wrong_does_not_end_the_login_of_others(server):
+    store = Shelf()
+    oauth = sign_in(server, store)
+    server.expire()
+    server.faults["refresh_token"] = Fault(error="invalid_client", status=401)
+    wrong = client_of(server, bl.OAuth(oauth.client_id, store=store, client_secret="not-the-one"))
+    for _ in range(3):
+        with pytest.raises(bl.LoginRequired):
+            quotes(wrong)
+    assert server.counts["refresh_token"] == 1
+    server.faults.clear()
+    assert list(quotes(client_of(server, oauth))) == []
+
+
+def test_security_17_tokens_that_could_not_be_saved_are_saved_later(server):
+    class Full(Shelf):
+        full = False
+
+        def save(self, key, value):
+            if self.full:
+                raise OSError("no space left")
+            super().save(key, value)
+
+    store = Full()
+    oauth = sign_in(server, store)
+    client = client_of(server, oauth)
+    (owner,) = server.refresh.values()
+    server.refresh["refresh-rotated-1"] = owner
+    server.expire()
+    server.faults["refresh_token"] = [Fault(change={"refresh_token": "refresh-rotated-1"})]
+    store.full = True
+    with pytest.raises(bl.StoreError):
+        quotes(client)
+    # What the service gave serves all the same, and is not asked for again.
+    assert list(quotes(client)) == []
+    assert server.counts["refresh_token"] == 1
+    server.expire()
+    store.full = False
+    assert list(quotes(client)) == []
+    used = [seen.form["refresh_token"] for seen in server.of("refresh_token")]
+    assert used[1] == "refresh-rotated-1" != used[0]
+    assert any(b"refresh-rotated-1" in value for value in store.kept.values())
+
+
+def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewhere():
+    documented = {
+        "reference_futures": {-3: bl.InvalidParameter, -7: bl.InvalidSymbol},
+        "dividends": {
+            **{-3: bl.InvalidParameter, -7: bl.InvalidSymbol},
+            **dict.fromkeys((-2, -4, -6), bl.ServiceError),
+        },
+        "ipo_list": {-3: bl.InvalidParameter, -5: bl.ServiceError},
+        "sim_orders": {},
+        "crypto_orders": {},
+        "plate_stocks": {},
+        "fills_history": {},
+    }
+    arguments = {
+        **{"reference_futures": ("HK.HSImain",), "dividends": ("HK.00700",), "ipo_list": ("hk",)},
+        **{"sim_orders": ("1",), "crypto_orders": ("1",), "plate_stocks": ("HK.BK1001",)},
+        "fills_history": ("1", "HK", "HK.00700"),
+    }
+    told = Counter()
+    for name, known in documented.items():
+        for code in range(-7, -1):
+            body = {"ret_code": code, "code": code, "s": "error", "errcode": code, "msg": "no"}
+            with Scripted(lambda _, body=body: answer(body)) as service:
+                client = bl.Client(service.base_url, max_retries=0)
+                given = arguments[name]
+                named = {"code": given[2], "start": 1, "end": 2} if len(given) > 2 else {}
+                with pytest.raises(bl.ApiError) as caught:
+                    list(getattr(client, name)(*given[:2], **named))
+            assert type(caught.value) is known.get(code, bl.ApiError), (name, code)
+            assert caught.value.code == code
+            told[type(caught.value)] += 1
+    assert told[bl.ApiError] == 42 - 9
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 422])
+def test_a_success_mark_beside_an_error_status_is_told_as_it_is(status):
+    body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
+    with Scripted(lambda _: answer(body, status)) as service:
+        client = bl.Client(service.base_url, max_retries=0)
+        with pytest.raises(bl.ProtocolError) as caught:
+            client.reference_futures("HK.HSImain")
+    assert f"status {status}" in str(caught.value)
+    assert "no success mark" not in str(caught.value)

@@ -1,0 +1,1 @@
+"""Objects that many threads share, and objects that refer to each other."""

@@ -1,0 +1,279 @@
+"""Owners that refer to an object of the library which refers back to them.
+
+Each function takes an owner and a sandbox and closes the cycle; the owner is then dropped, and has
+to be collected. Every class that holds objects of Python's is here: `grep "Py<" src/py/*.rs`.
+"""
+
+import asyncio
+import contextlib
+
+import boardlot as bl
+
+from ..security.support import Shelf
+
+ACCOUNT = "281756"
+
+
+class Owner:
+    """An object of an application, with what it hands to the library."""
+
+    def __init__(self):
+        self.calls = 0
+        self.held = []
+
+    def seen(self, _event):
+        self.calls += 1
+
+    def let_go(self):
+        """Forgets all but what its hook needs, which may still be called."""
+        calls = self.calls
+        vars(self).clear()
+        self.calls = calls
+
+    def ask(self):
+        return "correct-horse-battery-staple"
+
+
+class OwnedStore(Shelf):
+    """A store of one's own that knows its application."""
+
+    def __init__(self, owner):
+        super().__init__()
+        self.owner = owner
+
+
+class FailingStore(OwnedStore):
+    def load(self, key):
+        mine = self.owner  # In the frame, and so in the traceback.
+        raise OSError(f"{key} of {mine} is out of reach")
+
+
+class OwnedDict(dict):
+    """A mapping with an attribute."""
+
+    owner = None
+
+
+def hooked(owner, sandbox, kind=bl.Client, **options):
+    options = {"on_request": owner.seen, "on_response": owner.seen, **options}
+    return kind(sandbox.base_url, auth=sandbox.api_key(), **options)
+
+
+def fills(client):
+    return client.fills_history(ACCOUNT, "HK", page_size=10)
+
+
+def client_with_on_request(owner, sandbox):
+    owner.client = bl.Client(sandbox.base_url, on_request=owner.seen)
+
+
+def client_with_on_response(owner, sandbox):
+    owner.client = bl.Client(sandbox.base_url, on_response=owner.seen)
+
+
+def client_that_has_made_requests(owner, sandbox):
+    owner.client = hooked(owner, sandbox)
+    owner.client.server_time()
+    assert owner.calls == 2
+
+
+def client_that_is_closed(owner, sandbox):
+    with hooked(owner, sandbox) as owner.client:
+        owner.client.server_time()
+
+
+def client_of_a_sandbox(owner, sandbox):
+    owner.client = sandbox.client(on_request=owner.seen)
+
+
+def client_with_headers_of_an_owner(owner, sandbox):
+    headers = OwnedDict({"X-Client": "1"})
+    headers.owner = owner
+    owner.client = bl.Client(sandbox.base_url, headers=headers)
+
+
+def client_of_a_subclass(owner, sandbox):
+    class Mine(bl.Client):
+        pass
+
+    owner.client = hooked(owner, sandbox, Mine)
+    owner.client.owner = owner
+
+
+def async_client(owner, sandbox):
+    owner.client = hooked(owner, sandbox, bl.AsyncClient)
+
+
+def async_client_that_has_made_requests(owner, sandbox):
+    owner.client = hooked(owner, sandbox, bl.AsyncClient)
+    asyncio.run(settled(owner.client.server_time))
+    assert owner.calls == 2
+
+
+async def settled(call):
+    return await call()
+
+
+def client_with_a_login_of_an_own_store(owner, sandbox):
+    auth = bl.OAuth("client-1", store=OwnedStore(owner), base_url=sandbox.base_url)
+    owner.client = bl.Client(sandbox.base_url, auth=auth)
+
+
+def login_with_an_own_store(owner, sandbox):
+    owner.auth = bl.OAuth("client-1", store=OwnedStore(owner), base_url=sandbox.base_url)
+
+
+def login_with_a_store_that_asks(owner, sandbox, path):
+    store = bl.EncryptedFileStore(path / "tokens", owner.ask)
+    owner.auth = bl.OAuth("client-1", store=store, base_url=sandbox.base_url)
+
+
+def login_whose_store_has_failed(owner, sandbox):
+    owner.auth = bl.OAuth("client-1", store=FailingStore(owner), base_url=sandbox.base_url)
+    client = bl.Client(sandbox.base_url, auth=owner.auth)
+    for call in (lambda: owner.auth.scopes, lambda: client.dividends("HK.00700")):
+        with contextlib.suppress(bl.StoreError, OSError):
+            call()
+
+
+def store_that_asks(owner, _sandbox, path):
+    owner.store = bl.EncryptedFileStore(path / "tokens", owner.ask)
+
+
+def store_that_has_asked(owner, _sandbox, path):
+    owner.store = bl.EncryptedFileStore(path / "tokens", owner.ask)
+    owner.store.save("key", b"value")
+    assert owner.store.load("key") == b"value"
+
+
+def login_flow(owner, sandbox):
+    owner.flow = bl.begin_login(sandbox.base_url, store=OwnedStore(owner))
+
+
+def login_flow_that_was_cancelled(owner, sandbox):
+    owner.flow = bl.begin_login(sandbox.base_url, store=OwnedStore(owner))
+    owner.flow.cancel()
+
+
+def login_that_is_finished(owner, sandbox):
+    flow = bl.begin_login(sandbox.base_url, store=OwnedStore(owner))
+    owner.flow, owner.auth = flow, flow.finish(sandbox.authorize_demo_user(flow.url))
+    owner.client = bl.Client(sandbox.base_url, auth=owner.auth, on_request=owner.seen)
+    assert owner.client.dividends("HK.00700")
+
+
+def pager(owner, sandbox):
+    owner.pager = fills(hooked(owner, sandbox))
+
+
+def pager_half_read(owner, sandbox):
+    owner.pager = fills(hooked(owner, sandbox))
+    next(owner.pager)
+
+
+def pager_at_its_end(owner, sandbox):
+    owner.pager = fills(hooked(owner, sandbox))
+    owner.held = list(owner.pager)
+
+
+def pages(owner, sandbox):
+    owner.pages = fills(hooked(owner, sandbox)).pages()
+    next(owner.pages)
+
+
+def batches(owner, sandbox):
+    owner.batches = fills(hooked(owner, sandbox)).to_arrow(batches=True)
+    next(owner.batches)
+
+
+def async_pager_half_read(owner, sandbox):
+    async def use():
+        owner.pager = fills(hooked(owner, sandbox, bl.AsyncClient))
+        owner.pages = owner.pager.pages()
+        await anext(owner.pager)
+
+    asyncio.run(use())
+
+
+def awaitables_that_nobody_awaits(owner, sandbox):
+    async def use():
+        client = hooked(owner, sandbox, bl.AsyncClient)
+        pager = fills(client)
+        owner.held = [pager.__anext__(), pager.pages().__anext__(), fills(client).all()]
+
+    asyncio.run(use())
+
+
+def cancelled_task(owner, sandbox):
+    async def use():
+        client = hooked(owner, sandbox, bl.AsyncClient)
+        owner.task = asyncio.ensure_future(settled(client.server_time))
+        await asyncio.sleep(0)
+        owner.task.cancel()
+
+    asyncio.run(use())
+
+
+def records_with_errors(owner, sandbox):
+    with sandbox.client() as client:
+        codes = ["HK.00700", "HK.99999"]
+        owner.records = client.fetch_many("dividends", codes, on_error="collect")
+    assert list(owner.records.errors) == ["HK.99999"]
+    owner.records.errors["owner"] = owner
+    owner.records.errors["HK.99999"].owner = owner
+
+
+def records_iterator(owner, sandbox):
+    records_with_errors(owner, sandbox)
+    owner.iterator = iter(owner.records)
+    owner.row = next(owner.iterator)
+    owner.row["owner"] = owner
+    del owner.records
+
+
+def error_of_a_call(owner, sandbox):
+    client = hooked(owner, sandbox)
+    try:
+        client.dividends("HK.99999")
+    except bl.InvalidSymbol as error:
+        error.owner, owner.error, owner.client = owner, error, client
+
+
+def recorder(owner, sandbox, path):
+    owner.recorder = bl.Recorder(path / "tape.jsonl")
+    owner.client = hooked(owner, sandbox, tape=owner.recorder)
+    owner.client.server_time()
+
+
+CYCLES = [
+    client_with_on_request,
+    client_with_on_response,
+    client_that_has_made_requests,
+    client_that_is_closed,
+    client_of_a_sandbox,
+    client_with_headers_of_an_owner,
+    client_of_a_subclass,
+    async_client,
+    async_client_that_has_made_requests,
+    client_with_a_login_of_an_own_store,
+    login_with_an_own_store,
+    login_with_a_store_that_asks,
+    login_whose_store_has_failed,
+    store_that_asks,
+    store_that_has_asked,
+    login_flow,
+    login_flow_that_was_cancelled,
+    login_that_is_finished,
+    pager,
+    pager_half_read,
+    pager_at_its_end,
+    pages,
+    batches,
+    async_pager_half_read,
+    awaitables_that_nobody_awaits,
+    cancelled_task,
+    records_with_errors,
+    records_iterator,
+    error_of_a_call,
+    recorder,
+]

@@ -1,0 +1,60 @@
+"""Clients with hooks that refer to their owners, made, used and dropped; see `test_collection`."""
+
+import asyncio
+import gc
+import time
+import weakref
+
+import boardlot as bl
+
+from ..delivery.children import options_of, report
+from ..soak.sandbox import SandboxProcess, Used
+from .cycles import Owner
+
+
+def make(base_url, kind, alive):
+    owner = Owner()
+    owner.client = kind(base_url, on_request=owner.seen, on_response=owner.seen)
+    alive.add(owner)
+    return owner
+
+
+def use(base_url, count, alive):
+    for _ in range(count // 2):
+        make(base_url, bl.Client, alive).client.server_time()
+
+    async def some(number):
+        for _ in range(number):
+            await make(base_url, bl.AsyncClient, alive).client.server_time()
+
+    for first in range(0, count // 2, 100):
+        asyncio.run(some(min(100, count // 2 - first)))
+
+
+def main():
+    options = options_of("count")
+    count, alive = int(options.count), weakref.WeakSet()
+    with SandboxProcess(seed=7) as sandbox:
+        use(sandbox.base_url, 20, alive)  # What is made once is made.
+        gc.collect()
+        before = Used.of()
+        use(sandbox.base_url, count, alive)
+        # Connections are closed in the background.
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            repr(bl.DateRange(next="next_time"))  # PyO3 releases now what threads of the runtime have dropped.
+            gc.collect()
+            after = Used.of()
+            if not alive and after.files <= before.files and after.threads <= before.threads:
+                break
+            time.sleep(0.1)
+    report(
+        made=count,
+        clients=len(alive),
+        threads=after.threads - before.threads,
+        files=after.files - before.files,
+    )
+
+
+if __name__ == "__main__":
+    main()

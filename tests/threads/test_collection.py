@@ -1,0 +1,97 @@
+"""What nobody can reach any more is collected, with its threads and files."""
+
+import asyncio
+import gc
+import inspect
+import time
+import weakref
+
+import boardlot as bl
+import pytest
+
+from ..delivery.children import run_child
+from .cycles import CYCLES, Owner
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=60) as sandbox:
+        yield sandbox
+
+
+def is_collected(reference, seconds=5.0):
+    """A request that is being given up may hold its client for a moment longer.
+
+    What a thread of the runtime drops is released by PyO3 at the next call of the library.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        bl.signature_payload(1, "GET", "/")
+        gc.collect()
+        if reference() is None:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def tied(tie, sandbox, path):
+    owner = Owner()
+    tie(*[owner, sandbox, path][: len(inspect.signature(tie).parameters)])
+    return owner
+
+
+# What warns of a coroutine holds it, and pytest keeps the warning.
+pytestmark = pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
+every_cycle = pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name__)
+
+
+@every_cycle
+def test_an_owner_and_what_refers_back_to_it_are_collected(sandbox, tmp_path, tie):
+    reference = weakref.ref(tied(tie, sandbox, tmp_path))
+    assert is_collected(reference)
+
+
+@every_cycle
+def test_an_owner_that_lets_go_by_itself_is_collected(sandbox, tmp_path, tie):
+    owner = tied(tie, sandbox, tmp_path)
+    reference = weakref.ref(owner)
+    owner.let_go()
+    del owner
+    assert is_collected(reference)
+
+
+def test_the_test_sees_what_is_not_collected():
+    owner = Owner()
+    assert not is_collected(weakref.ref(owner), seconds=0.1)
+
+
+def test_an_object_in_use_is_not_collected(sandbox):
+    owner = Owner()
+    client = bl.Client(sandbox.base_url, on_request=owner.seen)
+    reference = weakref.ref(owner)
+    del owner
+    gc.collect()
+    client.server_time()
+    assert reference().calls == 1
+
+
+def test_event_loops_that_have_ended_are_collected(sandbox):
+    client, loops = sandbox.async_client(), []
+
+    async def use():
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await client.server_time()
+
+    for _ in range(20):
+        asyncio.run(use())
+    gc.collect()
+    # The last one is forgotten when the next one comes.
+    assert sum(loop() is not None for loop in loops) <= 1
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_clients_that_come_and_go_leave_no_client_thread_or_file(count):
+    found = run_child("threads.many_clients", seconds=60 + count / 20, count=count)
+    assert found["made"] == count
+    assert found["clients"] == 0, found
+    assert found["threads"] <= 2 and found["files"] <= 4, found
