@@ -408,7 +408,7 @@ def test_frames_of_clients_with_other_options_are_not_taken_for_one(service) -> 
 def test_headers_that_may_be_secrets_are_refused_and_shown_nowhere(service, name) -> None:
     client = service.client(headers={name: "canary-7f1e"})
     for make in (
-        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS),
+        lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),
         lambda: refer(client, None, None),
     ):
         with pytest.raises(bl.ConfigError, match=name.lower()) as refused:

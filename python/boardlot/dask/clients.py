@@ -53,7 +53,8 @@ def refer(
 
     Raises:
         ConfigError: The client has credentials that are no reference, such as a key made from
-            text or a bearer token, or headers that may be secrets; or there is no such profile; or the limit is none.
+            text or a bearer token, or headers that may be secrets; or there is no such profile; or
+            the limit is none.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise ConfigError(f"workers is {workers!r}; allowed is a whole number above 0")
