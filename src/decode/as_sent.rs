@@ -173,3 +173,33 @@ const fn moves_a_terminal(c: char) -> bool {
             | '\u{2066}'..='\u{2069}'
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn compact(json: &str) -> String {
+        let mut out = String::new();
+        write(&Value::parse(json).expect("json"), &mut out);
+        out
+    }
+
+    #[test]
+    fn numbers_are_copied_and_spaces_are_not() {
+        let json = "{ \"a\" : [ 1e400 , -0, 1.10,\n null, true ], \"b\": {} }";
+        assert_eq!(compact(json), r#"{"a":[1e400,-0,1.10,null,true],"b":{}}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_valid_json_that_no_terminal_obeys(text in any::<String>(), name in any::<String>()) {
+            let sent = serde_json::json!({ name: [text] });
+            let written = compact(&sent.to_string());
+            prop_assert!(!written.contains(moves_a_terminal));
+            let read: serde_json::Value = serde_json::from_str(&written).expect("json");
+            prop_assert_eq!(read, sent);
+        }
+    }
+}

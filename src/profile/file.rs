@@ -68,7 +68,14 @@ pub fn change(
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         folder.join(format!(".{name}{ending}"))
     };
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).open(beside(".lock"));
+    // One that belongs to another user, as after a `sudo`, can be locked without writing to it.
+    let lock = beside(".lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&lock)
+        .or_else(|error| File::open(&lock).map_err(|_| error));
     let wait = || if interrupted() { Err(Stopped::Interrupted) } else { Ok(()) };
     let _lock =
         match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, PATIENCE, wait)) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -46,6 +47,9 @@ def fills(*pages: str) -> Callable[[str], Answer]:
     """Answers of the fills endpoint: of each page the records as they are to be sent, in JSON."""
 
     def answer(path: str) -> Answer:
+        if path.endswith("/server-time"):
+            # It bounds a range that the caller left open.
+            return 200, {}, json.dumps({"server_time_ms": str(int(time.time() * 1000))}).encode()
         place = int(parse_qs(urlsplit(path).query).get("page_flag", ["0"])[0] or 0)
         last = place == len(pages) - 1
         beside = json.dumps({"page_flag": "" if last else str(place + 1), "completed": last})

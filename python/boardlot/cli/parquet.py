@@ -9,6 +9,7 @@ is the file itself.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -22,6 +23,8 @@ __all__ = ["Parquet"]
 
 # Rows of one row group: what is in memory at most.
 GROUP = 20_000
+# What an error advises for Python: an argument that the command line does not have.
+OF_PYTHON = re.compile(r"; [^;]*\binvalid=.*", re.DOTALL)
 
 
 class Parquet:
@@ -84,15 +87,13 @@ class Parquet:
         try:
             return page.to_arrow()
         except ProtocolError as error:
-            # What the message advises is for Python.
-            what = str(error).partition(", which its declared type cannot hold")[0]
-            if what != str(error):
-                raise ProtocolError(
-                    f"{what}, which its declared type cannot hold",
-                    hint="Use --format csv or jsonl: they have every value as the service sent it.",
-                    checkpoint=error.checkpoint,
-                ) from error
-            raise
+            if not OF_PYTHON.search(str(error)):
+                raise
+            raise ProtocolError(
+                OF_PYTHON.sub("", str(error)),
+                hint="Use --format csv or jsonl: they have every value as the service sent it.",
+                checkpoint=error.checkpoint,
+            ) from error
 
     def _untyped(self, page: Rows) -> Any:
         names = dict.fromkeys(name for row in page for name in row)
