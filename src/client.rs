@@ -1,7 +1,7 @@
 //! The client: calls, listings, requests of the caller's own, many keys at once.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Contract, Endpoint, Paging, Place, RowsPlace, SERVER_TIME, Schema, Sent,
+        Answer, Argument, Contract, Endpoint, Field, Paging, Place, RowsPlace, SERVER_TIME, Sent,
         TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
@@ -185,7 +185,8 @@ impl Client {
             };
         }
         let mut many = Many::default();
-        let (mut pieces, mut fields) = (Vec::new(), declared(endpoint));
+        let mut pieces = Vec::new();
+        let mut fields = Fields::default();
         for (key, outcome) in outcomes.into_values() {
             match outcome {
                 Err(error) => {
@@ -194,11 +195,7 @@ impl Client {
                 }
                 Ok(rows) => {
                     let key: Arc<str> = key.into();
-                    for field in rows.fields() {
-                        if fields.iter().all(|known| known.name != field.name) {
-                            fields.push(field);
-                        }
-                    }
+                    fields.add(rows.fields());
                     pieces.extend(
                         rows.pieces()
                             .iter()
@@ -207,7 +204,11 @@ impl Client {
                 }
             }
         }
-        many.rows = Rows::new(pieces, fields.into()).with_key(key_name);
+        if fields.fields.is_empty() {
+            // Whatever the keys are, these are the fields that records can have.
+            fields.add(&declared(endpoint));
+        }
+        many.rows = Rows::new(pieces, fields.fields.into()).with_key(key_name);
         Ok(many)
     }
 
@@ -238,7 +239,7 @@ pub struct Plan {
     pub draft: Draft,
     pub contract: Contract,
     pub rows_at: RowsAt,
-    pub fields: Arc<[&'static crate::api::Field]>,
+    pub fields: Arc<[&'static Field]>,
 }
 
 impl Plan {
@@ -356,10 +357,43 @@ fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
     }
 }
 
-/// The fields that every answer of the endpoint has, whatever its arguments are.
-fn declared(endpoint: &'static Endpoint) -> Vec<&'static crate::api::Field> {
+/// The fields that answers of the endpoint can have, whatever its arguments are.
+fn declared(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     match endpoint.answer {
-        Answer::Rows(_, Schema::One(record)) => record.fields().collect(),
+        Answer::Rows(_, schema) => {
+            schema.records().into_iter().flat_map(|record| record.fields()).collect()
+        }
         _ => Vec::new(),
+    }
+}
+
+/// The fields of several records, each name once.
+#[derive(Default)]
+struct Fields {
+    fields: Vec<&'static Field>,
+    names: HashSet<&'static str>,
+}
+
+impl Fields {
+    fn add(&mut self, fields: &[&'static Field]) {
+        self.fields.extend(fields.iter().filter(|field| self.names.insert(field.name)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::ENDPOINTS;
+
+    #[test]
+    fn fields_of_one_name_are_of_one_kind_in_all_records_of_an_endpoint() {
+        for endpoint in ENDPOINTS {
+            let mut kinds = std::collections::HashMap::new();
+            for field in declared(endpoint) {
+                let kind = format!("{:?}", field.kind);
+                let known = kinds.entry(field.name).or_insert_with(|| kind.clone());
+                assert_eq!(*known, kind, "{} of {}", field.name, endpoint.name);
+            }
+        }
     }
 }

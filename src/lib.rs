@@ -8,6 +8,7 @@ pub mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod http;
+pub mod lock;
 pub mod login;
 pub mod pages;
 pub mod process;

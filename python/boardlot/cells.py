@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ __all__ = [
     "columns_of",
     "cut",
     "digits_of",
+    "escaped",
     "undeclared",
     "width_of",
 ]
@@ -28,6 +29,10 @@ NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
 # Cells of a terminal are at most this wide, and texts that are shown on hovering this long.
 WIDEST = 40
 TITLE_CAP = 500
+# The selector that asks for a character's form as an emoji.
+EMOJI_STYLE = "\N{VARIATION SELECTOR-16}"
+# Vowels and finals of Korean, which are drawn into the syllable that their initial began.
+JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
@@ -142,13 +147,20 @@ def _shown(value: object) -> str:
 
 
 def clean(value: str) -> str:
-    """The text with everything escaped that could move a terminal's cursor or turn its text."""
-    value = value[: TITLE_CAP * 2]
+    """The beginning of the text, as `escaped` has it."""
+    return escaped(value[: TITLE_CAP * 2])
+
+
+def escaped(value: str, kept: str = "") -> str:
+    """The text with everything escaped that could move a terminal's cursor or turn its text.
+
+    The characters of `kept` stay.
+    """
     if value.isprintable():
         return value
     return "".join(
         part
-        if part.isprintable() or unicodedata.category(part) == "Zs"
+        if part.isprintable() or part in kept or unicodedata.category(part) == "Zs"
         else part.encode("unicode_escape").decode("ascii")
         for part in value
     )
@@ -156,23 +168,40 @@ def clean(value: str) -> str:
 
 def width_of(value: str) -> int:
     """How many cells of a terminal the text takes."""
-    return len(value) if value.isascii() else sum(map(_char_width, value))
+    return len(value) if value.isascii() else sum(_widths(value))
 
 
-def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+def _widths(value: str) -> Iterator[int]:
+    """How many cells each character adds."""
+    before = 0
+    for char in value:
+        if char == EMOJI_STYLE:
+            # A sign that also is an emoji, such as a heart, is two cells wide as one.
+            width = 1 if before == 1 else 0
+        elif _joins(char):
+            width = 0
+        else:
+            width = 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+        yield width
+        before = width
+
+
+def _joins(char: str) -> bool:
+    """Whether the character is drawn upon the one before it."""
+    return unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO
 
 
 def cut(value: str, width: int) -> str:
     """The text in at most this many cells, with an ellipsis where something is missing."""
     if width_of(value) <= width:
         return value
-    used, kept = 1, []
-    for char in value:
-        used += _char_width(char)
+    used, kept = width_of(ELLIPSIS), 0
+    for own in _widths(value):
+        used += own
         if used > width:
             break
-        kept.append(char)
-    return "".join(kept) + ELLIPSIS
+        kept += 1
+    # What is drawn upon a character goes with it.
+    while kept and _joins(value[kept]):
+        kept -= 1
+    return value[:kept] + ELLIPSIS

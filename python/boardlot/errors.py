@@ -117,8 +117,9 @@ class ApiError(BoardlotError):
         code: The service's code (`ret_code`, `code` or `errcode`), or `None` where the answer
             carried none.
         error_code: The service's `error.code`, such as `"invalid_symbol"`, or `None`.
-        message: The service's own words; may be `""`.
-        headers: Headers of the answer, names in lower case.
+        message: The service's own words as sent, which `str(error)` escapes for a terminal; may be
+            `""`.
+        headers: Headers of the answer, names in lower case, secrets struck out.
         body: The first 2 KiB of the answer, secrets struck out.
     """
 
@@ -171,13 +172,13 @@ class InvalidSymbol(ApiError, LookupError):
 
 
 class ServiceError(ApiError):
-    """The service failed itself: codes -2, -4, -5, -6, `internal_error`, or HTTP 5xx."""
+    """The service failed itself: a code documented as `internal_error`, or HTTP 5xx."""
 
     _usual_hint = "Call again later; report it if it persists."
 
 
 class AuthenticationError(ApiError):
-    """The key, its signature or the token was not accepted: HTTP 401."""
+    """The key, its signature or the token was rejected: HTTP 401, or a response that says so."""
 
     _usual_hint = "Check the key id, that the public key was uploaded, or the token."
 

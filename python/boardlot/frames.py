@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Decimals = Literal["float64", "decimal", "string"]
     Invalid = Literal["raise", "null"]
 
+# More nullable columns than the document declares for any record.
+MANY = 200
+
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
 
@@ -101,7 +104,12 @@ def batch(columns: Any) -> pyarrow.RecordBatch:
     """One page as a pyarrow RecordBatch, from columns with `__arrow_c_stream__`."""
     import pyarrow as pa
 
-    return pa.RecordBatchReader.from_stream(columns).read_next_batch()
+    parts = list(pa.RecordBatchReader.from_stream(columns))
+    if len(parts) == 1:
+        return parts[0]
+    # A large page comes in parts.
+    whole: list[pyarrow.RecordBatch] = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    return whole[0]
 
 
 def made(function: str, columns: Any) -> Any:
@@ -161,6 +169,14 @@ def _pandas(columns: Any) -> pandas.DataFrame:
     # `self_destruct` frees each column as it is converted, so that not all data lie there twice.
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
+    if len(nullable) > MANY:
+        # Inserting takes as long as the frame is wide: so many at once are put together anew.
+        rest = iter(frame.items())
+        columns = {
+            name: nullable[place] if place in nullable else next(rest)[1].array
+            for place, name in enumerate(names)
+        }
+        return pd.DataFrame(columns, copy=False)
     for place, values in nullable.items():
         frame.insert(place, names[place], values)
     return frame

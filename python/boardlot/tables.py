@@ -7,6 +7,7 @@ Every value comes from outside: control characters are shown escaped, never sent
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from boardlot.cells import (
     width_of,
 )
 
-__all__ = ["Layout", "html", "text"]
+__all__ = ["Layout", "html", "text", "wrapped"]
 
 GAP = "  "
 # As wide as a point and as a digit in a proportional font.
@@ -65,20 +66,26 @@ def text(
         Lines joined by line feeds, with none at the end.
     """
     grid = _Grid.of(records, max_rows, columns)
+    width = width or shutil.get_terminal_size().columns
     if not grid.columns:
-        return grid.summary(0)
-    layout = Layout(grid.columns, grid.rows, width or shutil.get_terminal_size().columns)
+        return "\n".join(wrapped(grid.summary(0), width))
+    layout = Layout(grid.columns, grid.rows, width)
     lines = layout.lines(grid.rows)
     if grid.skipped:
         lines.insert(grid.head, layout.dots())
-    return "\n".join([*layout.heading(), *lines, grid.summary(layout.hidden)])
+    return "\n".join([*layout.heading(), *lines, *wrapped(grid.summary(layout.hidden), width)])
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """The words of a line in as many lines as it takes, none wider than the terminal."""
+    return [line] if width is None else textwrap.wrap(line, width)
 
 
 class Layout:
     """Columns of a text table, laid out by the first rows: others can follow below them.
 
     A later value that is wider than its column is cut where it is text; half a number, a time or
-    a date would mislead, so these push their line out instead.
+    a date would mislead, so these push their line out, as far as the terminal goes.
     """
 
     def __init__(
@@ -88,6 +95,7 @@ class Layout:
         width: int | None,
         favourites: Sequence[str] = (),
     ) -> None:
+        self._width = width
         parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
         self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
         liked = {part.name: part for part in parts}
@@ -129,8 +137,15 @@ class Layout:
 
     def lines(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """A line for each row."""
-        cells = [[part.pad(cell) for cell in part.cells(rows)] for part in self._parts]
-        return [GAP.join(line).rstrip() for line in zip(*cells, strict=True)]
+        cells = [part.cells(rows) for part in self._parts]
+        return [self._line(line) for line in zip(*cells, strict=True)]
+
+    def _line(self, cells: Sequence[str]) -> str:
+        pairs = list(zip(self._parts, cells, strict=True))
+        line = GAP.join(part.pad(cell) for part, cell in pairs).rstrip()
+        if self._width is None or width_of(line) <= self._width:
+            return line
+        return GAP.join(part.pad(cut(cell, part.width)) for part, cell in pairs).rstrip()
 
     def dots(self) -> str:
         """The line that stands for rows left out."""

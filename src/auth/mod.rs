@@ -8,6 +8,8 @@ mod origin;
 mod pkce;
 mod sign;
 pub mod store;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::{fmt, sync::Arc};

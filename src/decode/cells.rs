@@ -1,6 +1,6 @@
 //! The cells of a column, typed by their field's kind.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, StructArray,
@@ -10,13 +10,14 @@ use arrow_array::{
     },
     types::{TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType},
 };
-use arrow_schema::{DataType, Field as ArrowField, Fields, TimeUnit as ArrowUnit};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, TimeUnit as ArrowUnit};
 
 use super::{
     columns::{ColumnOptions, Decimals, Strings},
     cursor::{Cursor, Raw},
-    members::Splitter,
-    numbers::{DECIMAL_PRECISION, DECIMAL_SCALE, days_since_1970, decimal, float, integer},
+    fields::FieldColumns,
+    numbers::{DECIMAL_PRECISION, DECIMAL_SCALE, days_since_1970, decimal},
+    values::{self, Absent, fitting},
 };
 use crate::api::{Kind, TimeUnit};
 
@@ -33,60 +34,70 @@ enum Cells {
     Utf8View(StringViewBuilder),
     Integer(Int64Builder),
     Number(Float64Builder),
+    /// Decimals as floats.
+    Rounded(Float64Builder),
     Flag(BooleanBuilder),
     Decimal(Decimal128Builder),
     Timestamp(TimeUnit, Int64Builder),
     Date(Date32Builder),
-    Object(Object),
+    Object(Box<Object>),
 }
 
 /// Columns within a column, and which of its cells have a value.
 #[derive(Debug)]
 struct Object {
-    columns: Vec<Column>,
-    members: Splitter,
+    fields: FieldColumns,
     present: Vec<bool>,
 }
 
-/// Why a cell has no value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
-    /// The field or its value is not there, or is the service's word for "none".
-    Missing,
-    /// There is a value, but the column's type cannot hold it.
-    Invalid,
-    /// A value was appended, but something within it could not be held and is null.
-    InvalidWithin,
-}
+/// Room for so many values, and for so many bytes of text, in a column whose length is not known.
+const ROOM: (usize, usize) = (1024, 1024);
 
 impl Column {
     pub fn new(name: &str, kind: Kind, options: ColumnOptions) -> Self {
+        Self::with_room(name, kind, options, ROOM)
+    }
+
+    /// The same with room for so many values, and for so many bytes of text.
+    pub fn with_room(
+        name: &str,
+        kind: Kind,
+        options: ColumnOptions,
+        (rows, bytes): (usize, usize),
+    ) -> Self {
         let cells = match (kind, options.decimals) {
             (Kind::Text, _) | (Kind::Decimal, Decimals::Text) => match options.strings {
-                Strings::Utf8 => Cells::Utf8(StringBuilder::new()),
-                Strings::Large => Cells::LargeUtf8(LargeStringBuilder::new()),
-                Strings::View => Cells::Utf8View(StringViewBuilder::new()),
+                Strings::Utf8 => Cells::Utf8(StringBuilder::with_capacity(rows, bytes)),
+                Strings::Large => Cells::LargeUtf8(LargeStringBuilder::with_capacity(rows, bytes)),
+                Strings::View => Cells::Utf8View(StringViewBuilder::with_capacity(rows)),
             },
-            (Kind::Integer, _) => Cells::Integer(Int64Builder::new()),
-            (Kind::Number, _) | (Kind::Decimal, Decimals::Float64) => {
-                Cells::Number(Float64Builder::new())
+            (Kind::Integer, _) => Cells::Integer(Int64Builder::with_capacity(rows)),
+            (Kind::Number, _) => Cells::Number(Float64Builder::with_capacity(rows)),
+            (Kind::Decimal, Decimals::Float64) => {
+                Cells::Rounded(Float64Builder::with_capacity(rows))
             }
             (Kind::Decimal, Decimals::Decimal) => {
-                Cells::Decimal(Decimal128Builder::new().with_data_type(DECIMAL))
+                Cells::Decimal(Decimal128Builder::with_capacity(rows).with_data_type(DECIMAL))
             }
-            (Kind::Flag, _) => Cells::Flag(BooleanBuilder::new()),
-            (Kind::Timestamp(unit, _), _) => Cells::Timestamp(unit, Int64Builder::new()),
-            (Kind::Date, _) => Cells::Date(Date32Builder::new()),
-            (Kind::Object(fields), _) => Cells::Object(Object {
-                columns: fields
-                    .iter()
-                    .map(|field| Column::new(field.name, field.kind, options))
-                    .collect(),
-                members: Splitter::of_known(fields.iter().map(|field| field.name)),
+            (Kind::Flag, _) => Cells::Flag(BooleanBuilder::with_capacity(rows)),
+            (Kind::Timestamp(unit, _), _) => {
+                Cells::Timestamp(unit, Int64Builder::with_capacity(rows))
+            }
+            (Kind::Date, _) => Cells::Date(Date32Builder::with_capacity(rows)),
+            (Kind::Object(fields), _) => Cells::Object(Box::new(Object {
+                fields: FieldColumns::new(fields.iter(), options, &str::to_owned),
                 present: Vec::new(),
-            }),
+            })),
         };
         Column { name: name.to_owned(), cells }
+    }
+
+    /// The columns of an object's members.
+    pub fn members_mut(&mut self) -> Option<&mut FieldColumns> {
+        match &mut self.cells {
+            Cells::Object(object) => Some(&mut object.fields),
+            _ => None,
+        }
     }
 
     /// Makes room in an empty column for as much as there is in another of its kind.
@@ -108,9 +119,10 @@ impl Column {
                 Cells::Integer(cells) | Cells::Timestamp(_, cells),
                 Cells::Integer(like) | Cells::Timestamp(_, like),
             ) => *cells = Int64Builder::with_capacity(like.len()),
-            (Cells::Number(cells), Cells::Number(like)) => {
-                *cells = Float64Builder::with_capacity(like.len());
-            }
+            (
+                Cells::Number(cells) | Cells::Rounded(cells),
+                Cells::Number(like) | Cells::Rounded(like),
+            ) => *cells = Float64Builder::with_capacity(like.len()),
             (Cells::Decimal(cells), Cells::Decimal(like)) => {
                 *cells = Decimal128Builder::with_capacity(like.len()).with_data_type(DECIMAL);
             }
@@ -122,29 +134,22 @@ impl Column {
     /// Appends a value; where it cannot, nothing.
     #[inline(always)]
     pub fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
-        if raw.starts_with(b'n') {
-            return Err(Absent::Missing);
-        }
+        let raw = values::given(raw)?;
         match &mut self.cells {
-            Cells::Utf8(cells) => cells.append_value(text(raw)?),
-            Cells::LargeUtf8(cells) => cells.append_value(text(raw)?),
-            Cells::Utf8View(cells) => cells.append_value(text(raw)?),
-            Cells::Integer(cells) => cells.append_value(fitting(integer(&text(raw)?))?),
-            Cells::Number(cells) => cells.append_value(fitting(float(&filled(raw)?))?),
-            Cells::Decimal(cells) => cells.append_value(fitting(decimal(&filled(raw)?))?),
-            Cells::Flag(cells) => match raw.json {
-                "true" => cells.append_value(true),
-                "false" => cells.append_value(false),
-                _ => return Err(Absent::Invalid),
-            },
-            Cells::Timestamp(_, cells) => match fitting(integer(&filled(raw)?))? {
-                0 => return Err(Absent::Missing),
-                count => cells.append_value(count),
-            },
-            Cells::Date(cells) => match filled(raw)?.as_ref() {
-                "--" => return Err(Absent::Missing),
-                text => cells.append_value(fitting(days_since_1970(text))?),
-            },
+            Cells::Utf8(cells) => cells.append_value(values::text(raw)?),
+            Cells::LargeUtf8(cells) => cells.append_value(values::text(raw)?),
+            Cells::Utf8View(cells) => cells.append_value(values::text(raw)?),
+            Cells::Integer(cells) => cells.append_value(values::whole(raw)?),
+            Cells::Number(cells) => cells.append_value(values::number(raw)?),
+            Cells::Rounded(cells) => cells.append_value(values::decimal_float(raw)?),
+            Cells::Decimal(cells) => {
+                cells.append_value(fitting(decimal(&values::decimal_text(raw)?))?);
+            }
+            Cells::Flag(cells) => cells.append_value(values::flag(raw)?),
+            Cells::Timestamp(unit, cells) => cells.append_value(values::count(raw, *unit)?),
+            Cells::Date(cells) => {
+                cells.append_value(fitting(days_since_1970(values::day(raw)?))?);
+            }
             Cells::Object(object) => object.push(raw)?,
         }
         Ok(())
@@ -155,35 +160,37 @@ impl Column {
             Cells::Utf8(cells) => cells.append_value(text),
             Cells::LargeUtf8(cells) => cells.append_value(text),
             Cells::Utf8View(cells) => cells.append_value(text),
-            _ => self.push_null(),
+            _ => self.push_nulls(1),
         }
     }
 
-    pub fn push_null(&mut self) {
+    pub fn push_nulls(&mut self, count: usize) {
         match &mut self.cells {
-            Cells::Utf8(cells) => cells.append_null(),
-            Cells::LargeUtf8(cells) => cells.append_null(),
-            Cells::Utf8View(cells) => cells.append_null(),
-            Cells::Integer(cells) | Cells::Timestamp(_, cells) => cells.append_null(),
-            Cells::Number(cells) => cells.append_null(),
-            Cells::Decimal(cells) => cells.append_null(),
-            Cells::Flag(cells) => cells.append_null(),
-            Cells::Date(cells) => cells.append_null(),
+            Cells::Utf8(cells) => cells.append_nulls(count),
+            Cells::LargeUtf8(cells) => cells.append_nulls(count),
+            Cells::Utf8View(cells) => (0..count).for_each(|_| cells.append_null()),
+            Cells::Integer(cells) | Cells::Timestamp(_, cells) => cells.append_nulls(count),
+            Cells::Number(cells) | Cells::Rounded(cells) => cells.append_nulls(count),
+            Cells::Decimal(cells) => cells.append_nulls(count),
+            Cells::Flag(cells) => cells.append_nulls(count),
+            Cells::Date(cells) => cells.append_nulls(count),
             Cells::Object(object) => {
-                object.columns.iter_mut().for_each(Column::push_null);
-                object.present.push(false);
+                object.fields.push_nulls(count);
+                object.present.resize(object.present.len() + count, false);
             }
         }
     }
 
-    pub fn finish(self) -> (ArrowField, ArrayRef) {
+    pub fn finish(self) -> Result<(ArrowField, ArrayRef), ArrowError> {
         let utc = |unit| DataType::Timestamp(unit, Some("UTC".into()));
         let (data_type, array): (DataType, ArrayRef) = match self.cells {
             Cells::Utf8(mut cells) => (DataType::Utf8, Arc::new(cells.finish())),
             Cells::LargeUtf8(mut cells) => (DataType::LargeUtf8, Arc::new(cells.finish())),
             Cells::Utf8View(mut cells) => (DataType::Utf8View, Arc::new(cells.finish())),
             Cells::Integer(mut cells) => (DataType::Int64, Arc::new(cells.finish())),
-            Cells::Number(mut cells) => (DataType::Float64, Arc::new(cells.finish())),
+            Cells::Number(mut cells) | Cells::Rounded(mut cells) => {
+                (DataType::Float64, Arc::new(cells.finish()))
+            }
             Cells::Flag(mut cells) => (DataType::Boolean, Arc::new(cells.finish())),
             Cells::Decimal(mut cells) => (DECIMAL, Arc::new(cells.finish())),
             Cells::Date(mut cells) => (DataType::Date32, Arc::new(cells.finish())),
@@ -214,19 +221,25 @@ impl Column {
                     ),
                 }
             }
-            Cells::Object(Object { columns, present, .. }) => {
-                let (fields, arrays) = finish_all(columns);
+            Cells::Object(object) => {
+                let Object { fields, present } = *object;
+                let rows = present.len();
+                let (fields, arrays) = finish_all(fields.declared)?;
                 let fields = Fields::from(fields);
-                let array = StructArray::new(fields.clone(), arrays, Some(present.into()));
+                let nulls = Some(present.into());
+                let array = StructArray::try_new_with_length(fields.clone(), arrays, nulls, rows)?;
                 (DataType::Struct(fields), Arc::new(array))
             }
         };
-        (ArrowField::new(self.name, data_type, true), array)
+        Ok((ArrowField::new(self.name, data_type, true), array))
     }
 }
 
-pub fn finish_all(columns: impl IntoIterator<Item = Column>) -> (Vec<ArrowField>, Vec<ArrayRef>) {
-    columns.into_iter().map(Column::finish).unzip()
+pub fn finish_all(
+    columns: impl IntoIterator<Item = Column>,
+) -> Result<(Vec<ArrowField>, Vec<ArrayRef>), ArrowError> {
+    let finished: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_, _>>()?;
+    Ok(finished.into_iter().unzip())
 }
 
 const DECIMAL: DataType = DataType::Decimal128(DECIMAL_PRECISION as u8, DECIMAL_SCALE as i8);
@@ -234,42 +247,29 @@ const DECIMAL: DataType = DataType::Decimal128(DECIMAL_PRECISION as u8, DECIMAL_
 impl Object {
     /// Each column gets a cell, so that all stay of one length.
     fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
-        self.members.split(&mut Cursor::new(raw.json, 0)).ok_or(Absent::Invalid)?;
+        if !raw.starts_with(b'{') {
+            return Err(Absent::Invalid);
+        }
+        if self.fields.split(&mut Cursor::new(raw.json, 0)).is_none() {
+            return Err(if self.fields.is_full() { Absent::TooMany } else { Absent::Invalid });
+        }
         let mut outcome = Ok(());
-        for (column, span) in self.columns.iter_mut().zip(self.members.known()) {
-            let value = span.and_then(|span| span.of(raw.json));
+        self.fields.push_split(raw.json, |column, value| {
             match value.map_or(Err(Absent::Missing), |value| column.push(value)) {
                 Ok(()) => {}
-                Err(Absent::Missing) => column.push_null(),
+                Err(Absent::Missing) => column.push_nulls(1),
                 Err(Absent::InvalidWithin) => outcome = Err(Absent::InvalidWithin),
+                Err(Absent::TooMany) => {
+                    column.push_nulls(1);
+                    outcome = Err(Absent::TooMany);
+                }
                 Err(Absent::Invalid) => {
-                    column.push_null();
+                    column.push_nulls(1);
                     outcome = Err(Absent::InvalidWithin);
                 }
             }
-        }
+        });
         self.present.push(true);
         outcome
     }
-}
-
-/// The text of a JSON string; of anything else its JSON.
-#[inline(always)]
-fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
-    match raw.plain() {
-        Some(text) => Ok(Cow::Borrowed(text)),
-        None if raw.starts_with(b'"') => raw.string().ok_or(Absent::Invalid),
-        None => Ok(Cow::Borrowed(raw.json)),
-    }
-}
-
-/// The same, where `""` stands for none.
-#[inline(always)]
-fn filled(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
-    text(raw).and_then(|text| if text.is_empty() { Err(Absent::Missing) } else { Ok(text) })
-}
-
-#[inline(always)]
-fn fitting<T>(value: Option<T>) -> Result<T, Absent> {
-    value.ok_or(Absent::Invalid)
 }

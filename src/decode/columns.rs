@@ -1,17 +1,19 @@
 //! Records to Arrow columns, typed by the record's schema.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::Schema;
+use arrow_schema::{ArrowError, Schema};
 
 use super::{
     Piece,
-    cells::{Absent, Column, finish_all},
+    cells::{Column, finish_all},
     cursor::Raw,
+    fields::FieldColumns,
     json::Members,
-    members::Splitter,
-    numbers::{float, integer},
+    rows::{RecordNumber, renamed},
+    undeclared::{settle, too_many},
+    values::Absent,
 };
 use crate::{
     api::{Field, Kind},
@@ -62,8 +64,11 @@ pub struct Parts<Make> {
     growing: Columns,
 }
 
-/// How many rows a part has at least, unless it is the last.
+/// How many rows a part has at least, or else bytes of records, unless it is the last.
 const PART_ROWS: usize = 1 << 16;
+const PART_BYTES: usize = 1 << 26;
+/// The most text that one array of 32-bit offsets can hold.
+const MOST_TEXT: usize = i32::MAX as usize;
 
 impl<Make: Fn() -> Columns> Parts<Make> {
     /// `make` makes the empty columns of each part.
@@ -72,10 +77,11 @@ impl<Make: Fn() -> Columns> Parts<Make> {
     }
 
     pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
-        if self.growing.rows >= PART_ROWS {
+        if self.growing.rows() >= PART_ROWS || self.growing.bytes >= PART_BYTES {
             let mut next = (self.make)();
-            next.rows_before = self.growing.rows_before + self.growing.rows;
-            for (column, before) in next.declared.iter_mut().zip(&self.growing.declared) {
+            next.rows_before = self.growing.rows_before + self.growing.rows();
+            let before = &self.growing.fields.declared;
+            for (column, before) in next.fields.declared.iter_mut().zip(before) {
                 column.make_room_like(before);
             }
             self.full.push(std::mem::replace(&mut self.growing, next));
@@ -95,22 +101,13 @@ pub struct Columns {
     options: ColumnOptions,
     /// The key of `fetch_many`, before the others.
     key: Option<Column>,
-    declared: Vec<Column>,
-    members: Splitter,
-    /// Fields that the schema does not know, in the order of their first appearance.
-    unknown: Vec<Unknown>,
-    rows: usize,
+    fields: FieldColumns,
+    /// How long the records are together.
+    bytes: usize,
     /// In the parts before this one.
     rows_before: usize,
-}
-
-/// The values of a field that the schema does not know: its type shows when all are there.
-#[derive(Debug)]
-struct Unknown {
-    name: String,
-    /// The values' JSON, one behind the other.
-    json: String,
-    cells: Vec<Option<Range<usize>>>,
+    /// Whether these are all records there are, and not just those of a window.
+    whole: bool,
 }
 
 impl Columns {
@@ -123,96 +120,68 @@ impl Columns {
         Columns {
             options,
             key: key.map(|name| Column::new(name, Kind::Text, options)),
-            members: Splitter::new(fields.clone().map(|field| field.name)),
-            declared: fields.map(|field| Column::new(field.name, field.kind, options)).collect(),
-            unknown: Vec::new(),
-            rows: 0,
+            fields: FieldColumns::new(fields, options, &|name| renamed(key, name).into_owned()),
+            bytes: 0,
             rows_before: 0,
+            whole: false,
         }
     }
 
+    /// The same for records that are all at hand: their numbers are those in the whole.
+    #[must_use]
+    pub fn of_whole(self) -> Self {
+        Columns { whole: true, ..self }
+    }
+
     pub fn rows(&self) -> usize {
-        self.rows
+        self.fields.rows
     }
 
     /// Appends records straight from their page's text.
     pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
-        if let Some(keys) = piece.page.keys()
-            && let Some(places) = self.members.places(keys)
-        {
-            return self.push_alike(piece, &places);
+        let bytes = piece.page.bytes_of(&piece.range);
+        if bytes > MOST_TEXT {
+            return Err(too_long(bytes));
         }
+        self.bytes += bytes;
+        let places = piece.page.keys().and_then(|keys| self.fields.places(keys));
         let key = piece.key.as_deref();
         for index in piece.range.clone() {
-            let mut cursor = piece.page.cursor(index);
-            if self.members.split(&mut cursor).is_none() {
-                self.push(key, &piece.page.row(index)?)?;
-                continue;
+            let place = self.rows_before + self.rows();
+            let number = match piece.page.is_of_window() && !self.whole {
+                true => RecordNumber::InWindow(place),
+                false => RecordNumber::Whole(place),
+            };
+            let mut outcome = Ok(());
+            let push = pushing(number, self.options.invalid, &mut outcome);
+            if let (Some(places), Some(cells)) = (&places, piece.page.cells(index)) {
+                self.fields.push_cells(&cells, places, push);
+            } else {
+                let mut cursor = piece.page.cursor(index);
+                let text = cursor.text();
+                if self.fields.split(&mut cursor).is_some() {
+                    self.fields.push_split(text, push);
+                } else {
+                    self.push(key, &piece.page.row(index)?)?;
+                    continue;
+                }
             }
-            let text = cursor.text();
+            outcome?;
             self.push_key(key);
-            for (column, span) in self.declared.iter_mut().zip(self.members.known()) {
-                let value = span.and_then(|span| span.of(text));
-                push_cell(column, value, self.rows_before + self.rows, self.options.invalid)?;
-            }
-            for (place, span) in self.members.others() {
-                if let Some(value) = span.of(text) {
-                    push_unknown(
-                        &mut self.unknown,
-                        self.members.other_name(*place),
-                        value.json,
-                        self.rows,
-                    );
-                }
-            }
-            self.rows += 1;
-        }
-        Ok(())
-    }
-
-    /// The same for records that are all written alike: `places` has those of their keys.
-    fn push_alike(&mut self, piece: &Piece, places: &[usize]) -> Result<()> {
-        let place_of = |column: usize| places.iter().position(|place| *place == column);
-        let declared: Vec<Option<usize>> = (0..self.declared.len()).map(place_of).collect();
-        let unknown: Vec<(usize, usize)> = places
-            .iter()
-            .enumerate()
-            .filter_map(|(at, place)| Some((at, place.checked_sub(self.declared.len())?)))
-            .collect();
-        for index in piece.range.clone() {
-            let Some(cells) = piece.page.cells(index) else { continue };
-            self.push_key(piece.key.as_deref());
-            let row = self.rows_before + self.rows;
-            for (column, at) in self.declared.iter_mut().zip(&declared) {
-                let value = at.and_then(|at| cells.get(at));
-                push_cell(column, value, row, self.options.invalid)?;
-            }
-            for (at, place) in &unknown {
-                if let Some(value) = cells.get(*at) {
-                    let name = self.members.other_name(*place);
-                    push_unknown(&mut self.unknown, name, value.json, self.rows);
-                }
-            }
-            self.rows += 1;
         }
         Ok(())
     }
 
     /// Appends a record by its members: the simple way, which the fast one is held against.
     pub fn push(&mut self, key: Option<&str>, record: &Members<'_>) -> Result<()> {
+        let number = RecordNumber::Whole(self.rows_before + self.rows());
+        let mut outcome = Ok(());
+        let push = pushing(number, self.options.invalid, &mut outcome);
+        if !self.fields.push_members(record, push) {
+            return Err(too_many(self.fields.other_names().len(), self.rows() + 1));
+        }
         self.push_key(key);
-        for column in &mut self.declared {
-            let value = record.iter().rev().find(|(name, _)| *name == column.name);
-            let value = value.map(|(_, raw)| Raw::new(raw.get()));
-            push_cell(column, value, self.rows_before + self.rows, self.options.invalid)?;
-        }
-        for (name, raw) in record {
-            if self.declared.iter().all(|column| column.name != *name) {
-                push_unknown(&mut self.unknown, name, raw.get(), self.rows);
-            }
-        }
-        self.rows += 1;
-        Ok(())
+        outcome
     }
 
     fn push_key(&mut self, key: Option<&str>) {
@@ -228,33 +197,19 @@ impl Columns {
 
     /// Several parts of one result, made with the same fields: a batch each, all of one schema.
     pub fn finish_parts(mut parts: Vec<Columns>) -> Result<(Arc<Schema>, Vec<RecordBatch>)> {
-        let mut names: Vec<String> = Vec::new();
-        for unknown in parts.iter().flat_map(|part| &part.unknown) {
-            if !names.contains(&unknown.name) {
-                names.push(unknown.name.clone());
-            }
-        }
-        for name in names {
-            let cells =
-                || parts.iter().flat_map(|part| &part.unknown).filter(|other| other.name == name);
-            let kind = guessed(|| cells().flat_map(Unknown::values).flatten());
-            for part in &mut parts {
-                let column = part.column_of(&name, kind);
-                part.declared.push(column);
-            }
+        if let Some(first) = parts.first() {
+            let options = first.options;
+            let key = first.key.as_ref().map(|column| column.name.clone());
+            let rename = |name: &str| renamed(key.as_deref(), name).into_owned();
+            let bytes = parts.iter().map(|part| part.bytes).sum();
+            let mut fields: Vec<&mut FieldColumns> =
+                parts.iter_mut().map(|part| &mut part.fields).collect();
+            settle(&mut fields, bytes, options, &rename)?;
         }
         let mut batches: Vec<RecordBatch> = Vec::with_capacity(parts.len());
         for part in parts {
-            let rows = part.rows;
-            let (fields, arrays) = finish_all(part.key.into_iter().chain(part.declared));
-            // The same schema for all, and not just an equal one.
-            let schema = match batches.first() {
-                Some(first) => first.schema(),
-                None => Arc::new(Schema::new(fields)),
-            };
-            let options = RecordBatchOptions::new().with_row_count(Some(rows));
-            let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
-            batches.push(batch.map_err(|error| {
+            let schema = batches.first().map(RecordBatch::schema);
+            batches.push(part.batch(schema).map_err(|error| {
                 Error::protocol(format!("the columns do not fit: {error}"), b"")
             })?);
         }
@@ -262,101 +217,54 @@ impl Columns {
         Ok((schema, batches))
     }
 
-    /// The column of an unknown field, now that its kind is known; its values are let go.
-    fn column_of(&mut self, name: &str, kind: Kind) -> Column {
-        let mut column = Column::new(name, kind, self.options);
-        let mut rows = 0;
-        if let Some(at) = self.unknown.iter().position(|unknown| unknown.name == name) {
-            let unknown = self.unknown.swap_remove(at);
-            for value in unknown.values() {
-                if value.is_none_or(|json| column.push(Raw::new(json)).is_err()) {
-                    column.push_null();
-                }
-            }
-            rows = unknown.cells.len();
-        }
-        for _ in rows..self.rows {
-            column.push_null();
-        }
-        column
+    /// With the schema of the parts before, and not just an equal one.
+    fn batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
+        let rows = self.rows();
+        let (fields, arrays) = finish_all(self.key.into_iter().chain(self.fields.declared))?;
+        let schema = schema.unwrap_or_else(|| Arc::new(Schema::new(fields)));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema, arrays, &options)
     }
 }
 
-impl Unknown {
-    fn values(&self) -> impl Iterator<Item = Option<&str>> {
-        self.cells.iter().map(|cell| self.json.get(cell.clone()?))
-    }
-}
-
-fn push_cell(
-    column: &mut Column,
-    value: Option<Raw<'_>>,
-    row: usize,
+/// Gives a declared column of a record its cell, or notes the error that the record is.
+#[inline(always)]
+fn pushing<'t>(
+    number: RecordNumber,
     invalid: InvalidValues,
-) -> Result<()> {
-    let outcome = value.map_or(Err(Absent::Missing), |value| column.push(value));
-    match outcome {
+    outcome: &mut Result<()>,
+) -> impl FnMut(&mut Column, Option<Raw<'t>>) {
+    move |column, value| match value.map_or(Err(Absent::Missing), |value| column.push(value)) {
         Ok(()) => {}
-        Err(Absent::Invalid | Absent::InvalidWithin) if invalid == InvalidValues::Raise => {
-            return Err(unfit(&column.name, row, value.map_or("", |value| value.json)));
+        Err(Absent::Missing) => column.push_nulls(1),
+        Err(absent) => {
+            if absent == Absent::Invalid {
+                column.push_nulls(1);
+            }
+            if absent == Absent::TooMany {
+                *outcome = Err(too_many(super::members::MOST_UNDECLARED, 1));
+            } else if invalid == InvalidValues::Raise && outcome.is_ok() {
+                *outcome = Err(unfit(&column.name, number, value.map_or("", |value| value.json)));
+            }
         }
-        Err(Absent::InvalidWithin) => {}
-        Err(Absent::Missing | Absent::Invalid) => column.push_null(),
-    }
-    Ok(())
-}
-
-fn push_unknown(unknown: &mut Vec<Unknown>, name: &str, json: &str, row: usize) {
-    let at = match unknown.iter().position(|known| known.name == name) {
-        Some(at) => at,
-        None => {
-            let (name, json) = (name.to_owned(), String::new());
-            unknown.push(Unknown { name, json, cells: Vec::new() });
-            unknown.len() - 1
-        }
-    };
-    if let Some(field) = unknown.get_mut(at) {
-        // A doubled name overwrites the value before it.
-        field.cells.resize(row, None);
-        let start = field.json.len();
-        field.cells.push((json != "null").then(|| {
-            field.json.push_str(json);
-            start..field.json.len()
-        }));
     }
 }
 
-/// A kind that holds all of these JSON values; text where there is no other.
-fn guessed<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V) -> Kind {
-    if values().next().is_none() {
-        Kind::Text
-    } else if values().all(|json| json == "true" || json == "false") {
-        Kind::Flag
-    } else if values().all(|json| integer(json).is_some()) {
-        Kind::Integer
-    } else if values().any(is_wide_integer) {
-        // A float would lose its last digits.
-        Kind::Text
-    } else if values().all(|json| float(json).is_some()) {
-        Kind::Number
-    } else {
-        Kind::Text
-    }
-}
-
-fn is_wide_integer(json: &str) -> bool {
-    let digits = json.strip_prefix('-').unwrap_or(json);
-    digits.bytes().all(|byte| byte.is_ascii_digit()) && integer(json).is_none()
-}
-
-/// A value that its column cannot hold, with the ways to read it all the same.
-pub fn unfit(field: &str, row: usize, value: &str) -> Error {
+/// A value that is not of its field's kind, with the ways to read it all the same.
+pub fn unfit(field: &str, number: RecordNumber, value: &str) -> Error {
     let shown: String = value.chars().take(64).collect();
     Error::protocol(
         format!(
-            "{field} of record {row} is {shown}, which its declared type cannot hold; read it as \
+            "{field} of {number} is {shown}, which its declared type cannot hold; read it as \
              sent from the records, or take invalid='null'"
         ),
+        b"",
+    )
+}
+
+fn too_long(bytes: usize) -> Error {
+    Error::protocol(
+        format!("records of {bytes} bytes in one page are too long for columns; ask for less"),
         b"",
     )
 }

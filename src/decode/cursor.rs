@@ -348,7 +348,8 @@ fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-fn deeper(depth: usize) -> Option<usize> {
+/// One more bracket, if there may be one.
+pub fn deeper(depth: usize) -> Option<usize> {
     (depth < MAX_NESTING).then_some(depth + 1)
 }
 

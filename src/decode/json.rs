@@ -4,9 +4,11 @@ use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
+
+use super::cursor::{Cursor, deeper};
 
 /// Deeper nesting is refused: no documented answer has more than a handful of levels.
 pub const MAX_NESTING: usize = 64;
@@ -24,24 +26,49 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// In one pass, however deep its parts are.
     pub fn parse(json: &'a str) -> serde_json::Result<Self> {
-        let json = json.trim_matches([' ', '\t', '\r', '\n']);
-        match json.as_bytes().first() {
-            Some(b'n') => serde_json::from_str(json).map(|()| Value::Null),
-            Some(b't' | b'f') => serde_json::from_str(json).map(Value::Bool),
-            Some(b'"') => serde_json::from_str(json).map(|Text(text)| Value::Text(text)),
-            Some(b'[') => {
-                let items: Vec<&RawValue> = serde_json::from_str(json)?;
-                let values = items.into_iter().map(|item| Value::parse(item.get()));
-                Ok(Value::List(values.collect::<Result<_, _>>()?))
+        let mut cursor = Cursor::new(json, 0);
+        let value = Value::read(&mut cursor, 0).filter(|_| cursor.peek().is_none());
+        value.ok_or_else(|| match serde_json::from_str::<IgnoredAny>(json) {
+            Err(error) => error,
+            // It takes half a surrogate pair, and more brackets.
+            Ok(_) => serde_json::Error::custom("a lone surrogate, or too many brackets"),
+        })
+    }
+
+    fn read(cursor: &mut Cursor<'a>, depth: usize) -> Option<Self> {
+        match cursor.peek()? {
+            b'[' => {
+                let depth = deeper(depth)?;
+                let mut items = Vec::new();
+                let mut more = cursor.open(b'[', b']')?;
+                while more {
+                    items.push(Value::read(cursor, depth)?);
+                    more = cursor.more(b']')?;
+                }
+                Some(Value::List(items))
             }
-            Some(b'{') => {
-                let members = members(json)?.into_iter();
-                let values = members.map(|(key, raw)| Ok((key, Value::parse(raw.get())?)));
-                Ok(Value::Object(values.collect::<serde_json::Result<_>>()?))
+            b'{' => {
+                let depth = deeper(depth)?;
+                let mut members = Vec::new();
+                let mut more = cursor.open(b'{', b'}')?;
+                while more {
+                    let name = cursor.key()?.name.string()?;
+                    members.push((name, Value::read(cursor, depth)?));
+                    more = cursor.more(b'}')?;
+                }
+                Some(Value::Object(members))
             }
-            // Checked as a number, kept as its text.
-            _ => serde_json::from_str::<&RawValue>(json).map(|raw| Value::Number(raw.get())),
+            first => {
+                let raw = cursor.value(depth)?.of(cursor.text())?;
+                match first {
+                    b'"' => raw.string().map(Value::Text),
+                    b'n' => Some(Value::Null),
+                    b't' | b'f' => Some(Value::Bool(first == b't')),
+                    _ => Some(Value::Number(raw.json)),
+                }
+            }
         }
     }
 

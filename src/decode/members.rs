@@ -1,21 +1,22 @@
 //! The members of records, put into the places of the fields they belong to.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::cursor::{Cursor, Span};
 
 /// No more keys of a record than this are guessed.
 const MOST_GUESSES: usize = 1024;
+/// More fields than this that no schema knows are no table that anything could show or store.
+pub const MOST_UNDECLARED: usize = 100_000;
 
 /// Puts the members of objects into places by their names. The next key is nearly always the one
 /// that came next in the object before: so that one is compared first, as it was written there.
 #[derive(Debug)]
 pub struct Splitter {
     /// The fields whose places come first, then all others in the order of their first appearance.
-    names: Vec<String>,
+    names: Vec<Arc<str>>,
+    places: HashMap<Arc<str>, usize>,
     declared: usize,
-    /// Whether the others are wanted at all.
-    keep_others: bool,
     guesses: Vec<(Box<str>, usize)>,
     known: Vec<Option<Span>>,
     others: Vec<(usize, Span)>,
@@ -24,20 +25,16 @@ pub struct Splitter {
 impl Splitter {
     /// For fields of these names, and for others too.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        let names: Vec<String> = names.map(str::to_owned).collect();
+        let names: Vec<Arc<str>> = names.map(Arc::from).collect();
         Splitter {
             declared: names.len(),
-            keep_others: true,
             known: vec![None; names.len()],
+            // Of a doubled field the first place counts.
+            places: names.iter().cloned().enumerate().rev().map(|(at, name)| (name, at)).collect(),
             names,
             guesses: Vec::new(),
             others: Vec::new(),
         }
-    }
-
-    /// For fields of these names alone.
-    pub fn of_known<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        Splitter { keep_others: false, ..Self::new(names) }
     }
 
     /// Where the fields' values stand; of a doubled name the last one counts.
@@ -50,11 +47,18 @@ impl Splitter {
         &self.others
     }
 
-    pub fn other_name(&self, place: usize) -> &str {
-        self.names.get(self.declared + place).map_or("", String::as_str)
+    /// The names of the others by their places.
+    pub fn other_names(&self) -> &[Arc<str>] {
+        self.names.get(self.declared..).unwrap_or_default()
     }
 
-    /// Takes in the object that the cursor stands before; nothing where it is broken.
+    /// Whether there are more names than a table can have.
+    pub fn is_full(&self) -> bool {
+        self.names.len() - self.declared >= MOST_UNDECLARED
+    }
+
+    /// Takes in the object that the cursor stands before; nothing where it is broken, or has more
+    /// names than a table can.
     #[inline(always)]
     pub fn split(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.known.fill(None);
@@ -70,8 +74,7 @@ impl Splitter {
             let value = cursor.value(1)?;
             match self.known.get_mut(place) {
                 Some(known) => *known = Some(value),
-                None if self.keep_others => self.others.push((place - self.declared, value)),
-                None => {}
+                None => self.others.push((place - self.declared, value)),
             }
             more = cursor.more(b'}')?;
         }
@@ -80,29 +83,30 @@ impl Splitter {
 
     /// The places of keys as they are written.
     pub fn places<'k>(&mut self, keys: impl Iterator<Item = &'k str>) -> Option<Vec<usize>> {
-        keys.map(|token| Cursor::new(token, 0).key()?.name.string().map(|name| self.place(name)))
-            .collect()
+        keys.map(|token| self.place(Cursor::new(token, 0).key()?.name.string()?)).collect()
     }
 
-    fn place(&mut self, name: Cow<'_, str>) -> usize {
-        match self.names.iter().position(|known| *known == name) {
-            Some(place) => place,
-            None if !self.keep_others => self.declared,
-            None => {
-                self.names.push(name.into_owned());
-                self.names.len() - 1
-            }
+    /// The place of a name; nothing where there are too many.
+    pub fn place(&mut self, name: Cow<'_, str>) -> Option<usize> {
+        if let Some(place) = self.places.get(name.as_ref()) {
+            return Some(*place);
         }
+        if self.is_full() {
+            return None;
+        }
+        let (name, place) = (Arc::<str>::from(name), self.names.len());
+        self.names.push(name.clone());
+        self.places.insert(name, place);
+        Some(place)
     }
 
     #[inline(never)]
     fn learn(&mut self, index: usize, cursor: &mut Cursor<'_>) -> Option<usize> {
         let key = cursor.key()?;
-        let place = self.place(key.name.string()?);
-        let guess = (key.token.into(), place);
+        let place = self.place(key.name.string()?)?;
         match self.guesses.get_mut(index) {
-            Some(known) => *known = guess,
-            None if index < MOST_GUESSES => self.guesses.push(guess),
+            Some(known) => *known = (key.token.into(), place),
+            None if index < MOST_GUESSES => self.guesses.push((key.token.into(), place)),
             None => {}
         }
         Some(place)

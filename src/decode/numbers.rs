@@ -67,6 +67,9 @@ fn float_generally(text: &str) -> Option<f64> {
 #[inline(always)]
 pub fn decimal(text: &str) -> Option<i128> {
     let (negative, digits) = signed(text.as_bytes());
+    if digits.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return decimal_with_exponent(negative, digits);
+    }
     let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
     let (whole, fraction) = (digits.get(..point)?, digits.get(point + 1..).unwrap_or_default());
     if whole.len() + fraction.len() == 0 {
@@ -85,6 +88,39 @@ pub fn decimal(text: &str) -> Option<i128> {
         u128::from(unsigned(lead)?) * u128::from(scale(U64_DIGITS)) + u128::from(unsigned(tail)?);
     let fraction = unsigned(kept)? * scale(DECIMAL_SCALE - kept.len());
     let units = (whole * u128::from(scale(DECIMAL_SCALE)) + u128::from(fraction)).cast_signed();
+    Some(if negative { -units } else { units })
+}
+
+/// The same for a number with an exponent, without its sign.
+#[inline(never)]
+fn decimal_with_exponent(negative: bool, text: &[u8]) -> Option<i128> {
+    let at = text.iter().position(|byte| matches!(byte, b'e' | b'E'))?;
+    let exponent: i32 = std::str::from_utf8(text.get(at + 1..)?).ok()?.parse().ok()?;
+    let mantissa = text.get(..at)?;
+    let point = mantissa.iter().position(|byte| *byte == b'.');
+    let (whole, fraction) = match point {
+        Some(point) => (mantissa.get(..point)?, mantissa.get(point + 1..)?),
+        None => (mantissa, &[][..]),
+    };
+    let mut digits = [whole, fraction].concat();
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
+    digits.truncate(digits.len() - zeros);
+    let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+    let digits = digits.get(leading..).filter(|digits| !digits.is_empty());
+    let Some(digits) = digits else { return Some(0) };
+    // The power of ten that the digits, as a whole number, are to be multiplied by.
+    let power = i64::from(exponent) + i64::try_from(zeros).ok()?
+        - i64::try_from(fraction.len()).ok()?
+        + DECIMAL_SCALE as i64;
+    let power = usize::try_from(power).ok()?;
+    if digits.len().checked_add(power)? > DECIMAL_PRECISION {
+        return None;
+    }
+    let number: i128 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    let units = number.checked_mul(10_i128.checked_pow(u32::try_from(power).ok()?)?)?;
     Some(if negative { -units } else { units })
 }
 
@@ -134,30 +170,71 @@ fn eight_digits(digits: &[u8; 8]) -> u64 {
     upper.wrapping_add(lower) >> 32
 }
 
-/// `YYYY-MM-DD` or `YYYY/MM/DD`.
+/// `YYYY-MM-DD` or `YYYY/MM/DD`, alone or with a time of day behind it, which may have a fraction
+/// and a zone: the day as it is written there.
+#[inline(always)]
 pub fn calendar_date(text: &str) -> Option<Date> {
-    if text.len() != 10 {
-        return None;
-    }
-    if text.contains('/') { text.replace('/', "-").parse().ok() } else { text.parse().ok() }
+    let (day, rest) = text.as_bytes().split_first_chunk::<10>()?;
+    let date = plain_date(day)?;
+    (rest.is_empty() || is_time(rest)).then_some(date)
 }
 
-/// The days from 1970-01-01 to a date in one of these forms.
-pub fn days_since_1970(text: &str) -> Option<i32> {
-    let date = plain_date(text.as_bytes()).or_else(|| calendar_date(text))?;
+/// The days from 1970-01-01 to a date.
+#[inline(always)]
+pub fn days_since_1970(date: Date) -> Option<i32> {
     Date::constant(1970, 1, 1).until(date).map(|span| span.get_days()).ok()
 }
 
-/// A date where its form is the usual one to the letter.
-fn plain_date(text: &[u8]) -> Option<Date> {
-    let [y3, y2, y1, y0, first, m1, m0, second, d1, d0] = text else { return None };
+fn plain_date(text: &[u8; 10]) -> Option<Date> {
+    let [y3, y2, y1, y0, first, m1, m0, second, d1, d0] = text;
     if first != second || !matches!(first, b'-' | b'/') {
         return None;
     }
-    let digit = |byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');
-    let pair = |tens: &u8, ones: &u8| Some(digit(tens)? * 10 + digit(ones)?);
-    let year = i16::from(pair(y3, y2)?) * 100 + i16::from(pair(y1, y0)?);
-    Date::new(year, pair(m1, m0)?.cast_signed(), pair(d1, d0)?.cast_signed()).ok()
+    let year = i16::from(pair(*y3, *y2)?) * 100 + i16::from(pair(*y1, *y0)?);
+    // Python's dates begin with the year 1.
+    let year = Some(year).filter(|year| *year > 0)?;
+    Date::new(year, pair(*m1, *m0)?.cast_signed(), pair(*d1, *d0)?.cast_signed()).ok()
+}
+
+fn pair(tens: u8, ones: u8) -> Option<u8> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
+    Some(digit(tens)? * 10 + digit(ones)?)
+}
+
+/// Whether this is `T` or a space, `HH:MM[:SS[.FRACTION]]`, and perhaps `Z`, `+HH:MM` or `+HHMM`.
+#[inline(never)]
+fn is_time(text: &[u8]) -> bool {
+    let [b'T' | b't' | b' ', h1, h0, b':', m1, m0, rest @ ..] = text else { return false };
+    if !within(*h1, *h0, 23) || !within(*m1, *m0, 59) {
+        return false;
+    }
+    let zone = match rest {
+        // A leap second is a time too.
+        [b':', s1, s0, rest @ ..] if within(*s1, *s0, 60) => match rest {
+            [b'.' | b',', digits @ ..] => {
+                let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                digits.get(count..).filter(|_| count > 0)
+            }
+            _ => Some(rest),
+        },
+        [b':', ..] => None,
+        _ => Some(rest),
+    };
+    match zone {
+        Some([] | [b'Z' | b'z'] | [b' ', b'Z' | b'z']) => true,
+        Some([b' ', b'+' | b'-', zone @ ..] | [b'+' | b'-', zone @ ..]) => match zone {
+            [h1, h0, b':', m1, m0] | [h1, h0, m1, m0] => {
+                within(*h1, *h0, 23) && within(*m1, *m0, 59)
+            }
+            [h1, h0] => within(*h1, *h0, 23),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn within(tens: u8, ones: u8, most: u8) -> bool {
+    pair(tens, ones).is_some_and(|number| number <= most)
 }
 
 #[cfg(test)]
@@ -187,14 +264,26 @@ mod tests {
         Some(if negative { -units } else { units })
     }
 
+    /// The same by another library's reading.
+    fn date_simply(text: &str) -> Option<Date> {
+        let parts: Vec<&str> = text.split(if text.contains('/') { '/' } else { '-' }).collect();
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let usual = parts.iter().map(|part| part.len()).eq([4, 2, 2])
+            && parts.iter().all(|part| digits(part))
+            && parts.first() != Some(&"0000");
+        if usual { parts.join("-").parse().ok() } else { None }
+    }
+
     fn agree(text: &str) {
         assert_eq!(integer(text), text.parse().ok(), "{text}");
-        assert_eq!(decimal(text), decimal_simply(text), "{text}");
+        if !text.contains(['e', 'E']) {
+            assert_eq!(decimal(text), decimal_simply(text), "{text}");
+        }
         let (ours, theirs) = (float(text), float_generally(text));
         assert_eq!(ours.map(f64::to_bits), theirs.map(f64::to_bits), "{text}");
-        let since = calendar_date(text)
-            .map(|date| Date::constant(1970, 1, 1).until(date).expect("days").get_days());
-        assert_eq!(days_since_1970(text), since, "{text}");
+        if !text.contains(['T', ' ']) {
+            assert_eq!(calendar_date(text), date_simply(text), "{text}");
+        }
     }
 
     #[test]
@@ -270,6 +359,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn exact_decimals_may_have_exponents() {
+        const ONE: i128 = 10_i128.pow(18);
+        for (text, units) in [
+            ("1E-8", ONE / 100_000_000),
+            ("6.5e4", 65_000 * ONE),
+            ("-1e-18", -1),
+            ("0e99999", 0),
+            ("1.000e-18", 1),
+            ("100e-20", 1),
+        ] {
+            assert_eq!(decimal(text), Some(units), "{text}");
+        }
+        for text in ["1e-19", "1e20", "1e", "e5", ".e5", "1e5e5", "1e99999999999", "1.2.3e4", "1e-"]
+        {
+            assert_eq!(decimal(text), None, "{text}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -288,6 +396,36 @@ mod tests {
                     let text = format!("{number}");
                     prop_assert_eq!(float(&text).map(f64::to_bits), Some(number.to_bits()));
                 }
+            }
+        }
+
+        #[test]
+        fn an_exponent_moves_the_point_and_loses_nothing(
+            sign in "[+-]?", whole in "[0-9]{0,22}", fraction in "[0-9]{0,22}", exponent in -30_i32..30,
+            plus in "[+]?", letter in "[eE]",
+        ) {
+            let places = fraction.len() as i32;
+            let digits = format!("{whole}{fraction}");
+            // The point written where the exponent moves it to.
+            let padded = format!("{:0>60}{digits}{:0>60}", "", "");
+            let point = usize::try_from(60 + digits.len() as i32 - places + exponent).expect("a place");
+            let plain = format!("{sign}{}.{}", &padded[..point], &padded[point..]);
+            let exponent = if exponent < 0 { exponent.to_string() } else { format!("{plus}{exponent}") };
+            let text = format!("{sign}{whole}.{fraction}{letter}{exponent}");
+            let expected = if digits.is_empty() { None } else { decimal_simply(&plain) };
+            prop_assert_eq!(decimal(&text), expected, "{} is {}", text, plain);
+        }
+
+        #[test]
+        fn a_time_behind_a_date_is_what_another_reader_takes_for_one(
+            time in "[ T](0[0-9]|1[0-9]|2[0-5]):[0-6][0-9](:[0-6][0-9](\\.[0-9]{1,9})?)?",
+            zone in "(|Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])",
+        ) {
+            let text = format!("2024-05-17{time}{zone}");
+            let civil = format!("2024-05-17{time}").parse::<jiff::civil::DateTime>();
+            prop_assert_eq!(calendar_date(&text), civil.ok().map(|time| time.date()), "{}", text);
+            for wrong in [format!("{text}x"), format!("{text} "), format!("x{text}")] {
+                prop_assert_eq!(calendar_date(&wrong), None, "{}", wrong);
             }
         }
 

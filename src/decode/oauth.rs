@@ -13,7 +13,7 @@ use super::{
 use crate::{
     api::{REGISTER, TOKEN},
     auth::{TokenAnswer, is_token, lifetime},
-    error::{Error, ErrorKind, FailureClass, Result, says_token_rejected},
+    error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
 };
 
 /// The answer of the token endpoint (section 2.2). What is not as documented is refused, and never
@@ -40,8 +40,12 @@ pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
         .and_then(|raw| raw.get().parse().ok())
         .ok_or_else(|| unfit("has no number as expires_in"))?;
     let lifetime = lifetime(seconds).ok_or_else(|| unfit("has a negative expires_in"))?;
-    let scopes = text(&top, "scope")
+    let scopes: Option<Vec<String>> = text(&top, "scope")
         .map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect());
+    // They are shown to people.
+    if scopes.iter().flatten().any(|scope| !is_token(scope)) {
+        return Err(unfit("has an unusable scope"));
+    }
     Ok(TokenAnswer { access_token, refresh_token, lifetime, scopes })
 }
 
@@ -50,7 +54,7 @@ pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
 pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zeroizing<String>>)> {
     let (_, top) = object(REGISTER.contract(), answer).map_err(|error| refused(error, answer))?;
     let client_id = text(&top, "client_id")
-        .filter(|id| !id.is_empty() && !id.chars().any(char::is_control))
+        .filter(|id| !id.is_empty() && printable(id) == id.as_str())
         .ok_or_else(|| Error::protocol("the registration has no usable client_id", b""))?;
     let secret = match member(&top, "client_secret") {
         Some(raw) if !matches!(raw.get(), "null" | "\"\"") => Some(

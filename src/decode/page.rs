@@ -34,6 +34,8 @@ pub struct Page {
     grid: Option<Grid>,
     /// What stood beside the list, and in the `pagination` object.
     meta: Named,
+    /// Whether it holds just the records of one window of a range of time.
+    of_window: bool,
 }
 
 /// What stands beside a list of records.
@@ -64,7 +66,7 @@ impl Page {
         }
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        Page { number, body, rows, grid, meta }
+        Page { number, body, rows, grid, meta, of_window: false }
     }
 
     /// Finds the list in an answer that is known to be valid JSON of moderate depth: the general
@@ -142,8 +144,21 @@ impl Page {
         self.rows.get(index).cloned().unwrap_or_default()
     }
 
-    /// Leaves the records for which this says so.
+    /// How long these records are together, with what stands between them.
+    pub fn bytes_of(&self, records: &Range<usize>) -> usize {
+        match (self.rows.get(records.start), self.rows.get(records.end.wrapping_sub(1))) {
+            (Some(first), Some(last)) => last.end.saturating_sub(first.start),
+            _ => 0,
+        }
+    }
+
+    pub fn is_of_window(&self) -> bool {
+        self.of_window
+    }
+
+    /// Leaves the records for which this says so: those of a window.
     pub fn retain(&mut self, kept: &[bool]) {
+        self.of_window = true;
         if let Some(grid) = &mut self.grid {
             grid.retain(kept);
         }
@@ -176,7 +191,8 @@ impl Page {
 
     /// One member of what stood beside the list.
     pub fn meta_member(&self, name: &str) -> Option<Value<'_>> {
-        self.meta().find(|(key, _)| *key == name).map(|(_, value)| value)
+        let (_, span) = self.meta.iter().find(|(key, _)| key == name)?;
+        Some(Value::parse(self.text(span)).unwrap_or(Value::Null))
     }
 
     /// The text or number at a place of the answer, from its top.

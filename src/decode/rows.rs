@@ -1,8 +1,8 @@
 //! Records over any number of pages, as one sequence.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
 
-use super::{ColumnOptions, Columns, Page, json::Members};
+use super::{ColumnOptions, Columns, Page, Parts, json::Members};
 use crate::{
     api::Field,
     error::{Error, Result},
@@ -33,6 +33,36 @@ pub struct RowAt<'a> {
     pub page: &'a Page,
     pub index: usize,
     pub key: Option<&'a str>,
+    pub number: RecordNumber,
+}
+
+/// Which record of what the caller has an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordNumber {
+    /// Of all records.
+    Whole(usize),
+    /// Of those of one window of a range of time: windows are read side by side.
+    InWindow(usize),
+    InPage(usize),
+}
+
+impl fmt::Display for RecordNumber {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordNumber::Whole(number) => write!(out, "record {number}"),
+            RecordNumber::InWindow(number) => write!(out, "record {number} of its window"),
+            RecordNumber::InPage(number) => write!(out, "record {number} of its page"),
+        }
+    }
+}
+
+/// The name that a record's own field has beside the key's column: one that is named like that
+/// column, perhaps with underscores behind, gets another underscore, so that no two names meet.
+pub fn renamed<'a>(key_name: Option<&str>, name: &'a str) -> Cow<'a, str> {
+    match key_name.and_then(|key| name.strip_prefix(key)) {
+        Some(rest) if rest.bytes().all(|byte| byte == b'_') => Cow::Owned(format!("{name}_")),
+        _ => Cow::Borrowed(name),
+    }
 }
 
 impl Rows {
@@ -78,16 +108,22 @@ impl Rows {
         let at = self.ends.partition_point(|end| *end <= index);
         let piece = self.pieces.get(at)?;
         let before = self.ends.get(at)?.checked_sub(piece.range.len())?;
+        let number = RecordNumber::Whole(index);
         let index = piece.range.start + (index - before);
-        Some(RowAt { page: &piece.page, index, key: piece.key.as_deref() })
+        Some(RowAt { page: &piece.page, index, key: piece.key.as_deref(), number })
     }
 
     /// The records from `start` up to `end`, sharing the pages.
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Rows {
         let mut pieces = Vec::new();
-        let mut offset = 0;
-        for piece in &self.pieces {
+        let first = self.ends.partition_point(|end| *end <= start);
+        let mut offset =
+            first.checked_sub(1).and_then(|at| self.ends.get(at)).map_or(0, |end| *end);
+        for piece in self.pieces.iter().skip(first) {
+            if offset >= end {
+                break;
+            }
             let (from, to) = (start.max(offset), end.min(offset + piece.range.len()));
             if from < to {
                 let base = piece.range.start;
@@ -111,22 +147,40 @@ impl Rows {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = RowAt<'_>> {
-        self.pieces.iter().flat_map(|piece| {
-            piece.range.clone().map(move |index| RowAt {
-                page: &piece.page,
-                index,
-                key: piece.key.as_deref(),
-            })
+        let rows = self
+            .pieces
+            .iter()
+            .flat_map(|piece| piece.range.clone().map(move |index| (piece, index)));
+        rows.enumerate().map(|(number, (piece, index))| RowAt {
+            page: &piece.page,
+            index,
+            key: piece.key.as_deref(),
+            number: RecordNumber::Whole(number),
         })
     }
 
-    /// Typed columns of the declared schema.
-    pub fn columns(&self, options: ColumnOptions) -> Result<Columns> {
-        let mut columns = Columns::new(self.fields.iter().copied(), self.key_name, options);
+    /// Typed columns of the declared schema, in parts. `going_on` is asked now and then; once it
+    /// says no, the rest is left out.
+    pub fn columns(
+        &self,
+        options: ColumnOptions,
+        going_on: impl Fn() -> bool,
+    ) -> Result<Vec<Columns>> {
+        let fields = || self.fields.iter().copied();
+        let make = || Columns::new(fields(), self.key_name, options).of_whole();
+        let mut parts = Parts::new(make);
         for piece in &self.pieces {
-            columns.push_piece(piece)?;
+            if !going_on() {
+                break;
+            }
+            parts.push_piece(piece)?;
         }
-        Ok(columns)
+        Ok(parts.finish())
+    }
+
+    /// How long the records are together.
+    pub fn bytes(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.page.bytes_of(&piece.range)).sum()
     }
 }
 

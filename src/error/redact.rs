@@ -262,15 +262,16 @@ mod tests {
         let secret = "access-0123456789/abcdef";
         let redactor = Redactor::new([secret]);
         let escaped: String = secret.chars().map(|c| format!("\\u{:04X}", u32::from(c))).collect();
-        for spelled in
-            [secret.to_owned(), escaped, STANDARD.encode(secret), "%61".to_owned() + &secret[1..]]
-        {
+        let encoded = STANDARD.encode(secret);
+        let begun: String = encoded.chars().take(6).collect();
+        let half_escaped = format!("%61{}", secret.trim_start_matches('a'));
+        for spelled in [secret.to_owned(), escaped, encoded, half_escaped] {
             for end in 0..spelled.len() {
-                let mut text = format!("the body {}", &spelled[..end]);
+                let cut: String = spelled.chars().take(end).collect();
+                let mut text = format!("the body {cut}");
                 redactor.redact_cut(&mut text);
                 let left = String::from_utf8(plain(text.as_bytes()).bytes).expect("text");
-                assert!(!left.contains("acces"), "{end}: {text}");
-                assert!(!left.contains(&STANDARD.encode(secret)[..6]), "{end}: {text}");
+                assert!(!left.contains("acces") && !left.contains(&begun), "{end}: {text}");
             }
         }
     }

@@ -6,19 +6,38 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
-use super::door::detach;
-use super::errors::raise;
-use super::once::intern;
+use super::{bridge::block, door::detach, errors::raise, once::intern};
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
 };
+
+/// The columns of so many bytes of records take a few milliseconds.
+const SHORT_BYTES: usize = 1 << 20;
 
 /// Typed columns that any library with the Arrow PyCapsule interface can take over, once.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ArrowStream(Mutex<Option<(Arc<Schema>, Vec<RecordBatch>)>>);
 
 impl ArrowStream {
+    /// The columns of these records. Long ones are made beside this thread, which handles signals
+    /// meanwhile: once it is interrupted, what is left of them is not made.
+    pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
+        if rows.bytes() <= SHORT_BYTES {
+            let made = detach(py, || Self::of(rows.columns(options, || true)?));
+            return made.map_err(|error| raise(py, error));
+        }
+        let wanted = Arc::new(());
+        let (asked, rows) = (Arc::downgrade(&wanted), rows.clone());
+        let made = async move {
+            let columns = move || Self::of(rows.columns(options, || asked.strong_count() > 0)?);
+            let made = tokio::task::spawn_blocking(columns).await;
+            drop(wanted);
+            made.map_err(|error| Error::given_up(&error))?
+        };
+        block(py, made, |_| Ok(()))
+    }
+
     /// The parts of one result, one behind the other.
     pub fn of(parts: Vec<Columns>) -> Result<Self> {
         Ok(ArrowStream(Mutex::new(Some(Columns::finish_parts(parts)?))))
@@ -68,8 +87,7 @@ impl Frame {
 
     /// The record batch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
-        let columns = detach(py, || ArrowStream::of(vec![rows.columns(self.options)?]))
-            .map_err(|error| raise(py, error))?;
+        let columns = ArrowStream::of_rows(py, rows, self.options)?;
         let frames = py.import(intern!(py, "boardlot.frames"))?;
         frames.call_method1(intern!(py, "batch"), (columns,)).map(Bound::unbind)
     }

@@ -28,6 +28,7 @@ mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
+mod signals;
 mod stores;
 mod tape;
 mod watcher;
@@ -48,7 +49,7 @@ mod _core {
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
-        options::{keep_login, profile},
+        options::{config_file, keep_login, profile_of},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         ranges::time_range_of,

@@ -1,21 +1,50 @@
 //! Records as Python objects: the service's own values, or typed by the schema.
 
+use std::{collections::HashMap, fmt::Display};
+
 use pyo3::{
     IntoPyObjectExt,
+    exceptions::PyValueError,
     prelude::*,
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::{
-    arguments::DateClasses,
-    errors::raise,
-    once::{Once, intern},
-};
+use super::{arguments::DateClasses, errors::raise, once::Once, signals::tick};
 use crate::{
-    api::{Field, Kind},
-    decode::{RowAt, Rows, Value, calendar_date, unfit},
+    api::{Field, Kind, TimeUnit},
+    decode::{
+        Absent, Page, Raw, RecordNumber, RowAt, Rows, Typed, Value, members, renamed, typed, unfit,
+    },
     error::Error,
 };
+
+/// Why a value is no Python object.
+pub enum Failed {
+    /// An integer of so many digits, which Python itself refuses to read.
+    LongInteger(usize),
+    Python(PyErr),
+}
+
+impl From<PyErr> for Failed {
+    fn from(error: PyErr) -> Self {
+        Failed::Python(error)
+    }
+}
+
+impl Failed {
+    fn raised(self, py: Python<'_>, field: &str, of: impl Display) -> PyErr {
+        match self {
+            Failed::LongInteger(digits) => {
+                let text = format!(
+                    "{field} of {of} is an integer of {digits} digits, and Python reads no more \
+                     than sys.get_int_max_str_digits() of them"
+                );
+                raise(py, Error::protocol(text, b""))
+            }
+            Failed::Python(error) => error,
+        }
+    }
+}
 
 /// A record as a dict of the service's own values: the simple way, beside `shapes`.
 pub fn dict<'py>(
@@ -26,29 +55,43 @@ pub fn dict<'py>(
     let dict = keyed(py, key_name, row)?;
     for (name, raw) in row.members().map_err(|error| raise(py, error))? {
         let value = Value::parse(raw.get()).map_err(|error| raise(py, row.broken(&error)))?;
-        dict.set_item(PyString::intern(py, &name), object(py, &value)?)?;
+        let object = object(py, &value).map_err(|failed| failed.raised(py, &name, row.number))?;
+        dict.set_item(PyString::intern(py, &renamed(key_name, &name)), object)?;
     }
     Ok(dict)
 }
 
-/// A record as a dict of `Decimal`, `datetime`, `date` and `None` where the schema says so.
-pub fn typed_dict<'py>(
-    py: Python<'py>,
-    rows: &Rows,
-    row: RowAt<'_>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = keyed(py, rows.key_name(), row)?;
-    for (name, raw) in row.members().map_err(|error| raise(py, error))? {
-        let value = Value::parse(raw.get()).map_err(|error| raise(py, row.broken(&error)))?;
-        let field = rows.fields().iter().find(|field| field.name == name);
-        let object = match field {
-            Some(field) => typed(py, field, &value)
-                .ok_or_else(|| raise(py, unfit(&name, row.index, raw.get())))??,
-            None => object(py, &value)?,
-        };
-        dict.set_item(PyString::intern(py, &name), object)?;
+/// What reads records as dicts of `Decimal`, `datetime`, `date` and `None` where their schema says
+/// so: what is taken for a value of its kind is what the columns take.
+pub struct TypedDicts {
+    key_name: Option<&'static str>,
+    fields: HashMap<&'static str, &'static Field>,
+}
+
+impl TypedDicts {
+    pub fn of(rows: &Rows) -> Self {
+        let fields = rows.fields().iter().rev().map(|field| (field.name, *field)).collect();
+        TypedDicts { key_name: rows.key_name(), fields }
     }
-    Ok(dict)
+
+    pub fn dict<'py>(&self, py: Python<'py>, row: RowAt<'_>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = keyed(py, self.key_name, row)?;
+        for (name, raw) in row.members().map_err(|error| raise(py, error))? {
+            let broken = |error: serde_json::Error| raise(py, row.broken(&error));
+            let object = match self.fields.get(name.as_ref()) {
+                Some(field) => {
+                    let object = typed_object(py, field.kind, raw.get()).map_err(broken)?;
+                    object.map_err(|failed| failed.raised(py, &name, row.number, raw.get()))?
+                }
+                None => {
+                    let value = Value::parse(raw.get()).map_err(broken)?;
+                    object(py, &value).map_err(|failed| failed.raised(py, &name, row.number))?
+                }
+            };
+            dict.set_item(PyString::intern(py, &renamed(self.key_name, &name)), object)?;
+        }
+        Ok(dict)
+    }
 }
 
 fn keyed<'py>(
@@ -56,6 +99,7 @@ fn keyed<'py>(
     key_name: Option<&'static str>,
     row: RowAt<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    tick(py)?;
     let dict = PyDict::new(py);
     if let (Some(name), Some(key)) = (key_name, row.key) {
         dict.set_item(PyString::intern(py, name), key)?;
@@ -64,92 +108,131 @@ fn keyed<'py>(
 }
 
 /// A JSON value as Python reads it: integers of any size stay integers.
-pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
-    match value {
-        Value::Null => Ok(py.None().into_bound(py)),
-        Value::Bool(flag) => flag.into_bound_py_any(py),
-        Value::Text(text) => text.as_ref().into_bound_py_any(py),
-        Value::Number(text) => number(py, text),
+pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAny>, Failed> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(flag) => flag.into_bound_py_any(py)?,
+        Value::Text(text) => text.as_ref().into_bound_py_any(py)?,
+        Value::Number(text) => number(py, text)?,
         Value::List(items) => {
             let list = PyList::empty(py);
             for item in items {
+                tick(py)?;
                 list.append(object(py, item)?)?;
             }
-            Ok(list.into_any())
+            list.into_any()
         }
         Value::Object(members) => {
             let dict = PyDict::new(py);
             for (name, member) in members {
+                tick(py)?;
                 dict.set_item(PyString::intern(py, name), object(py, member)?)?;
             }
-            Ok(dict.into_any())
+            dict.into_any()
         }
-    }
+    })
 }
 
 /// Integers of any size stay integers.
-pub fn number<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, Failed> {
     if text.contains(['.', 'e', 'E']) {
         // Valid JSON numbers are valid floats.
-        return text.parse::<f64>().unwrap_or(f64::NAN).into_bound_py_any(py);
+        return Ok(text.parse::<f64>().unwrap_or(f64::NAN).into_bound_py_any(py)?);
     }
     match text.parse::<i64>() {
-        Ok(number) => number.into_bound_py_any(py),
-        Err(_) => py.get_type::<PyInt>().call1((text,)).map_err(|_| {
+        Ok(number) => Ok(number.into_bound_py_any(py)?),
+        Err(_) => py.get_type::<PyInt>().call1((text,)).map_err(|error| {
             // Python itself refuses to read integers of thousands of digits.
-            let text = format!("the answer holds an integer of {} digits", text.len());
-            raise(py, Error::protocol(text, b""))
+            if error.is_instance_of::<PyValueError>(py) {
+                Failed::LongInteger(text.trim_start_matches('-').len())
+            } else {
+                Failed::Python(error)
+            }
         }),
     }
 }
 
-/// The value by its field's kind; nothing where the kind cannot hold it.
-fn typed<'py>(
-    py: Python<'py>,
-    field: &Field,
-    value: &Value<'_>,
-) -> Option<PyResult<Bound<'py, PyAny>>> {
-    let none = || Some(Ok(py.None().into_bound(py)));
-    let text = match value {
-        Value::Null => return none(),
-        Value::Text(text) => text.as_ref(),
-        Value::Number(text) => text,
-        _ if matches!(field.kind, Kind::Decimal | Kind::Timestamp(..) | Kind::Date) => return None,
-        _ => "",
-    };
-    match field.kind {
-        Kind::Decimal => match text {
-            "" => none(),
-            text => {
-                Some(decimal_class(py).and_then(|class| class.call1((text,)))).filter(Result::is_ok)
-            }
-        },
-        Kind::Timestamp(unit, _) => match text {
-            "" | "0" => none(),
-            text => {
-                let count = text.parse::<i64>().ok()?;
-                let micros = count.checked_mul(1_000_000 / unit.per_second())?;
-                let time = DateClasses::get(py).and_then(|classes| classes.datetime_of(py, micros));
-                Some(time).filter(Result::is_ok)
-            }
-        },
-        Kind::Date => match text {
-            "" | "--" => none(),
-            text => {
-                let date = calendar_date(text)?;
-                Some(DateClasses::get(py).and_then(|classes| {
-                    classes.date.bind(py).call1((date.year(), date.month(), date.day()))
-                }))
-            }
-        },
-        // As the columns have it, whichever way it was sent.
-        Kind::Integer if matches!(value, Value::Text(_)) => {
-            Some(text.parse::<i64>().ok()?.into_bound_py_any(py))
-        }
-        Kind::Text | Kind::Integer | Kind::Number | Kind::Flag | Kind::Object(_) => {
-            Some(object(py, value))
+/// Why a value is no object of its declared kind.
+enum Untyped {
+    /// It is not of that kind.
+    Unfit,
+    Value(Failed),
+}
+
+impl<E: Into<Failed>> From<E> for Untyped {
+    fn from(error: E) -> Self {
+        Untyped::Value(error.into())
+    }
+}
+
+impl Untyped {
+    fn raised(self, py: Python<'_>, field: &str, number: RecordNumber, json: &str) -> PyErr {
+        match self {
+            Untyped::Unfit => raise(py, unfit(field, number, json)),
+            Untyped::Value(failed) => failed.raised(py, field, number),
         }
     }
+}
+
+type Objects<'py> = Result<Bound<'py, PyAny>, Untyped>;
+
+/// The value by its declared kind; the outer error is broken JSON.
+fn typed_object<'py>(py: Python<'py>, kind: Kind, json: &str) -> serde_json::Result<Objects<'py>> {
+    let value = match typed(kind, Raw::new(json)) {
+        Ok(value) => value,
+        Err(Absent::Missing) => return Ok(Ok(py.None().into_bound(py))),
+        Err(_) => return Ok(Err(Untyped::Unfit)),
+    };
+    Ok(match value {
+        Typed::Text(text) => text.as_ref().into_bound_py_any(py).map_err(Untyped::from),
+        Typed::Integer(number) => number.into_bound_py_any(py).map_err(Untyped::from),
+        Typed::Number(number) => number.into_bound_py_any(py).map_err(Untyped::from),
+        Typed::Flag(flag) => flag.into_bound_py_any(py).map_err(Untyped::from),
+        Typed::Decimal(text) => {
+            decimal_class(py).and_then(|class| class.call1((text.as_ref(),))).map_err(Untyped::from)
+        }
+        Typed::Timestamp(count) => match kind {
+            Kind::Timestamp(unit, _) => datetime(py, count, unit).map_err(Untyped::from),
+            _ => Err(Untyped::Unfit),
+        },
+        Typed::Date(date) => DateClasses::get(py)
+            .and_then(|classes| {
+                classes.date.bind(py).call1((date.year(), date.month(), date.day()))
+            })
+            .map_err(Untyped::from),
+        Typed::Object => {
+            let Kind::Object(fields) = kind else { return Ok(Err(Untyped::Unfit)) };
+            return typed_members(py, fields, json);
+        }
+    })
+}
+
+fn typed_members<'py>(
+    py: Python<'py>,
+    fields: &[Field],
+    json: &str,
+) -> serde_json::Result<Objects<'py>> {
+    let dict = PyDict::new(py);
+    for (name, raw) in members(json)? {
+        let object = match fields.iter().find(|field| field.name == name) {
+            Some(field) => typed_object(py, field.kind, raw.get())?,
+            None => object(py, &Value::parse(raw.get())?).map_err(Untyped::from),
+        };
+        let set = object.and_then(|object| {
+            tick(py)?;
+            Ok(dict.set_item(PyString::intern(py, &name), object)?)
+        });
+        if let Err(untyped) = set {
+            return Ok(Err(untyped));
+        }
+    }
+    Ok(Ok(dict.into_any()))
+}
+
+/// `count` was found to be within the years that a `datetime` can hold.
+fn datetime(py: Python<'_>, count: i64, unit: TimeUnit) -> PyResult<Bound<'_, PyAny>> {
+    let micros = count.saturating_mul(1_000_000 / unit.per_second());
+    DateClasses::get(py)?.datetime_of(py, micros)
 }
 
 fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
@@ -160,7 +243,13 @@ fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 /// What stood beside the list, as a dict.
 pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    // Of several pages for the same key, or for none, the last one counts.
+    let mut last: HashMap<Option<&str>, &Page> = HashMap::new();
     for piece in rows.pieces() {
+        last.insert(piece.key.as_deref(), &piece.page);
+    }
+    for piece in rows.pieces() {
+        let Some(page) = last.remove(&piece.key.as_deref()) else { continue };
         let target = match &piece.key {
             // Of many keys, each has its own.
             Some(key) => {
@@ -168,13 +257,12 @@ pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
                 dict.set_item(key.as_ref(), &own)?;
                 own
             }
-            None => {
-                dict.call_method0(intern!(py, "clear"))?;
-                dict.clone()
-            }
+            None => dict.clone(),
         };
-        for (name, value) in piece.page.meta() {
-            target.set_item(name, object(py, &value)?)?;
+        for (name, value) in page.meta() {
+            let object = object(py, &value)
+                .map_err(|failed| failed.raised(py, name, "what stands beside the list"))?;
+            target.set_item(name, object)?;
         }
     }
     Ok(dict)

@@ -1,12 +1,22 @@
 //! A client's options: from Python's arguments and a profile to a client, each refused by name.
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::{PyInterruptedError, PyOSError},
+    prelude::*,
+    types::PyDict,
+};
 
 use super::{
     arguments,
     credentials::{ApiKey, credentials},
+    door::{come_in, detach},
     errors::raise,
     tape::tape,
     watcher::Watcher,
@@ -15,11 +25,12 @@ use crate::{
     client::Client as Core,
     error::{Error, Result},
     http::{BaseUrl, SenderOptions, is_public_header},
-    profile::{Profile, ProfileAuth},
+    profile::{self, ChangeError, Profile, ProfileAuth, ProfileLogin},
 };
 
-/// Puts a profile of a login into `config.toml`; gives the path of the file. It holds no secret. One
-/// that is there is refused, or with `replace` takes these values.
+/// Puts a profile of a login into `config.toml`; returns the path of the file. It holds no secret.
+/// One that exists is refused, or with `replace` takes these values. `OSError` if the file cannot be
+/// written.
 #[pyfunction]
 #[pyo3(name = "_keep_login", signature = (name, base_url, client_id, store, *, replace = false))]
 pub fn keep_login(
@@ -30,8 +41,41 @@ pub fn keep_login(
     store: Option<PathBuf>,
     replace: bool,
 ) -> PyResult<PathBuf> {
-    Profile::keep_login(name, base_url, client_id, store.as_deref(), replace)
-        .map_err(|error| raise(py, error))
+    let login = ProfileLogin { base_url, client_id, store: store.as_deref() };
+    let (kept, raised) = detach(py, || {
+        let mut raised = None;
+        let kept = Profile::keep_login(name, &login, replace, || {
+            raised = come_in(|py| py.check_signals()).err();
+            raised.is_some()
+        });
+        (kept, raised)
+    });
+    match (kept, raised) {
+        (_, Some(raised)) => Err(raised),
+        (Ok(path), None) => Ok(path),
+        (Err(ChangeError::Refused(error)), None) => Err(raise(py, error)),
+        (Err(ChangeError::Io { path, error }), None) => Err(os_error(py, &path, &error)),
+        (Err(error @ ChangeError::Interrupted), None) => {
+            Err(PyInterruptedError::new_err(error.to_string()))
+        }
+    }
+}
+
+/// The path of `config.toml`, with links followed: the file that a change would write.
+#[pyfunction]
+#[pyo3(name = "_config_file")]
+pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
+    profile::config_file().map_err(|error| raise(py, error))
+}
+
+/// The `OSError` that Python itself would raise.
+fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return PyOSError::new_err(format!("{}: {error}", path.display()));
+    };
+    let told = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
+    let told = told.map_or_else(|_| error.to_string(), |told| told.to_string());
+    PyOSError::new_err((number, told, path.as_os_str().to_owned()))
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret lies: `key_id` and
@@ -39,7 +83,7 @@ pub fn keep_login(
 /// error, or None if it `may_be_missing`.
 #[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
-pub fn profile<'py>(
+pub fn profile_of<'py>(
     py: Python<'py>,
     name: &str,
     may_be_missing: bool,

@@ -1,6 +1,9 @@
 //! `Records`: rows as an immutable sequence of dicts, and as typed columns.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -15,12 +18,12 @@ use super::{
     arrow::{ArrowStream, Frame, column_options},
     door::detach,
     errors::raise,
-    objects,
+    objects::{self, TypedDicts},
     shapes::Shapes,
 };
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Rows},
+    decode::{ColumnOptions, Rows, renamed},
 };
 
 /// An immutable sequence of records.
@@ -57,8 +60,7 @@ impl Records {
     }
 
     fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        detach(py, || ArrowStream::of(vec![self.rows.columns(options)?]))
-            .map_err(|error| raise(py, error))
+        ArrowStream::of_rows(py, &self.rows, options)
     }
 
     fn frame(
@@ -209,7 +211,8 @@ impl Records {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let key = self.rows.key_name().map(SchemaField::key);
-        let fields = self.rows.fields().iter().map(|field| SchemaField::of(field));
+        let of = |field: &&Field| SchemaField::of(field, self.rows.key_name());
+        let fields = self.rows.fields().iter().map(of);
         PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
     }
 
@@ -220,9 +223,10 @@ impl Records {
         if !typed {
             return self.list(py);
         }
+        let typed = TypedDicts::of(&self.rows);
         let list = PyList::empty(py);
         for row in self.rows.iter() {
-            list.append(objects::typed_dict(py, &self.rows, row)?)?;
+            list.append(typed.dict(py, row)?)?;
         }
         Ok(list)
     }
@@ -255,6 +259,23 @@ impl Records {
         self._arrow(py, "float64", "raise", "utf8")?.__arrow_c_stream__(py, requested_schema)
     }
 
+    /// Each record as compact JSON text, every number as the service wrote it: all fields, or those
+    /// of these names.
+    #[pyo3(signature = (names = None))]
+    fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
+        detach(py, || self.rows.json(names.as_deref())).map_err(|error| raise(py, error))
+    }
+
+    /// The values of these names in each record, as text; None for null and for what is missing.
+    fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
+        detach(py, || self.rows.texts(&names)).map_err(|error| raise(py, error))
+    }
+
+    /// The names of the declared fields, then the others in the order of their appearance.
+    fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detach(py, || self.rows.names()).map_err(|error| raise(py, error))
+    }
+
     /// Columns with these options, as an object with the PyCapsule interface.
     fn _arrow(
         &self,
@@ -275,7 +296,7 @@ fn out_of_range() -> PyErr {
 /// One field of a schema.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
@@ -286,9 +307,10 @@ pub struct SchemaField {
 }
 
 impl SchemaField {
-    fn of(field: &Field) -> Self {
+    /// Beside the key's column of that name.
+    fn of(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: field.name,
+            name: renamed(key_name, field.name),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
@@ -298,7 +320,7 @@ impl SchemaField {
 
     fn key(name: &'static str) -> Self {
         SchemaField {
-            name,
+            name: name.into(),
             kind: "text",
             unit: "",
             doc: "The key that was asked for",

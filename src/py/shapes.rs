@@ -14,8 +14,20 @@ use pyo3::{
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString},
 };
 
-use super::{bridge::Finish, objects, records::Records};
-use crate::decode::{Cells, Cursor, Page, Raw, RowAt, Rows, Value, float, integer, same};
+use super::{
+    bridge::Finish,
+    objects::{self, Failed},
+    records::Records,
+    signals::tick,
+};
+use crate::decode::{
+    Cells, Cursor, Page, Raw, RecordNumber, RowAt, Rows, Value, float, integer, renamed, same,
+};
+
+/// A record with more keys is no shape that would come again.
+const MOST_KEYS: usize = 128;
+/// How far ahead a key is looked for among those of the record before: others are left out there.
+const NEAR: usize = 8;
 
 /// The shape of a list's records, shared by what reads them.
 #[derive(Clone, Default)]
@@ -46,7 +58,7 @@ impl Shapes {
 
     /// One record of a page that is being walked through.
     pub fn row(&self, py: Python<'_>, (page, index): &(Arc<Page>, usize)) -> PyResult<Py<PyAny>> {
-        let row = RowAt { page, index: *index, key: None };
+        let row = RowAt { page, index: *index, key: None, number: RecordNumber::InPage(*index) };
         Ok(self.dict(py, None, row)?.into_any().unbind())
     }
 
@@ -78,13 +90,18 @@ impl Known {
         key_name: Option<&'static str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        tick(py)?;
         let key = match (key_name, row.key) {
-            (Some(name), Some(key)) => Some((PyString::intern(py, name), self.keys.text(py, key))),
+            (Some(name), Some(key)) => Some(Leading {
+                name,
+                object: PyString::intern(py, name),
+                key: self.keys.text(py, key),
+            }),
             _ => None,
         };
         let made = match row.page.cells(row.index).filter(|_| self.shape.fits(row.page)) {
-            Some(cells) => self.shape.filled(py, row, &cells, &key),
-            None => self.shape.object(py, &mut row.page.cursor(row.index), key),
+            Some(cells) => self.shape.filled(py, row, &cells, key.as_ref()),
+            None => self.shape.object(py, &mut row.page.cursor(row.index), key.as_ref()),
         };
         match made {
             Ok(dict) => Ok(dict),
@@ -112,10 +129,24 @@ impl From<PyErr> for Miss {
     }
 }
 
+impl From<Failed> for Miss {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            // The simple way words the error.
+            Failed::LongInteger(_) => Miss::Text,
+            Failed::Python(error) => Miss::Python(error),
+        }
+    }
+}
+
 type Made<'py, T> = Result<Bound<'py, T>, Miss>;
 
 /// A member that stands before those of the record.
-type Leading<'py> = Option<(Bound<'py, PyString>, Bound<'py, PyString>)>;
+struct Leading<'py> {
+    name: &'static str,
+    object: Bound<'py, PyString>,
+    key: Bound<'py, PyString>,
+}
 
 #[derive(Default)]
 struct Shape {
@@ -156,7 +187,7 @@ impl Shape {
         py: Python<'py>,
         row: RowAt<'_>,
         cells: &Cells<'_>,
-        leading: &Leading<'py>,
+        leading: Option<&Leading<'py>>,
     ) -> Made<'py, PyDict> {
         let template = self.template.as_ref().ok_or_else(missed)?.bind(py);
         // It has values of two records until all are replaced.
@@ -166,8 +197,8 @@ impl Shape {
             }
             _ => None,
         };
-        if let Some((name, key)) = leading {
-            template.set_item(name, key)?;
+        if let Some(leading) = leading {
+            template.set_item(&leading.object, &leading.key)?;
         }
         for (place, key) in self.keys.iter_mut().enumerate() {
             let raw = cells.get(place).ok_or_else(missed)?;
@@ -182,72 +213,83 @@ impl Shape {
         Ok(template.copy()?)
     }
 
+    /// An object that is probably of the same shape as the one before.
     fn object<'py>(
         &mut self,
         py: Python<'py>,
         cursor: &mut Cursor<'_>,
-        leading: Leading<'py>,
+        leading: Option<&Leading<'py>>,
     ) -> Made<'py, PyDict> {
-        let start = cursor.clone();
-        match self.guessed(py, cursor, &leading) {
-            Err(Miss::Text) => {
-                *cursor = start;
-                self.learned(py, cursor, &leading)
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// An object of the same shape as the one before.
-    fn guessed<'py>(
-        &mut self,
-        py: Python<'py>,
-        cursor: &mut Cursor<'_>,
-        leading: &Leading<'py>,
-    ) -> Made<'py, PyDict> {
-        let template = self.template.as_ref().ok_or_else(missed)?;
         let mut more = cursor.open(b'{', b'}').ok_or_else(missed)?;
+        let Some(template) = &self.template else {
+            return self.learned(py, cursor, leading, (PyDict::new(py), 0), more);
+        };
         let dict = template.bind(py).copy()?;
-        if let Some((name, key)) = leading {
-            dict.set_item(name, key)?;
+        if let Some(leading) = leading {
+            dict.set_item(&leading.object, &leading.key)?;
         }
-        for key in &mut self.keys {
-            if !more || !cursor.predicted(key.token.as_bytes()) {
-                return Err(Miss::Text);
+        let mut place = 0;
+        while more && let Some(key) = self.keys.get_mut(place) {
+            if !cursor.predicted(key.token.as_bytes()) {
+                break;
             }
             let value = key.value(py, cursor)?;
             dict.set_item(key.name.bind(py), value)?;
             more = cursor.more(b'}').ok_or_else(missed)?;
+            place += 1;
         }
-        if more { Err(Miss::Text) } else { Ok(dict) }
+        if !more && place == self.keys.len() {
+            return Ok(dict);
+        }
+        self.learned(py, cursor, leading, (dict, place), more)
     }
 
-    /// An object of any shape, which is the guess from here on.
+    /// The rest of an object whose first so many members are in a dict, together with others that
+    /// it does not have: its shape is the guess from here on.
     fn learned<'py>(
         &mut self,
         py: Python<'py>,
         cursor: &mut Cursor<'_>,
-        leading: &Leading<'py>,
+        leading: Option<&Leading<'py>>,
+        (read, place): (Bound<'py, PyDict>, usize),
+        mut more: bool,
     ) -> Made<'py, PyDict> {
         let dict = PyDict::new(py);
         let template = PyDict::new(py);
         self.template = None;
         self.template_of = None;
-        let mut before = std::mem::take(&mut self.keys);
-        if let Some((name, key)) = leading {
-            dict.set_item(name, key)?;
+        if let Some(leading) = leading {
+            dict.set_item(&leading.object, &leading.key)?;
+            template.set_item(&leading.object, py.None())?;
+        }
+        let mut before: Vec<Option<Key>> =
+            self.keys.drain(place.min(self.keys.len())..).map(Some).collect();
+        for key in &self.keys {
+            let name = key.name.bind(py);
+            dict.set_item(name, read.get_item(name)?)?;
             template.set_item(name, py.None())?;
         }
-        let mut more = cursor.open(b'{', b'}').ok_or_else(missed)?;
+        let key_name = leading.map(|leading| leading.name);
+        let (mut next, mut wide) = (0, false);
         while more {
+            tick(py)?;
             let found = cursor.key().ok_or_else(missed)?;
-            let mut key = match before.iter().position(|key| *key.token == *found.token) {
-                Some(at) => before.swap_remove(at),
+            let near = next..before.len().min(next + NEAR);
+            let same_key = near.into_iter().find(|at| {
+                let key = before.get(*at).and_then(Option::as_ref);
+                key.is_some_and(|key| *key.token == *found.token)
+            });
+            let known = same_key.and_then(|at| {
+                next = at + 1;
+                before.get_mut(at)?.take()
+            });
+            let mut key = match known {
+                Some(key) => key,
                 None => {
                     let name = found.name.string().ok_or_else(missed)?;
                     Key {
                         token: found.token.into(),
-                        name: PyString::intern(py, &name).unbind(),
+                        name: PyString::intern(py, &renamed(key_name, &name)).unbind(),
                         recent: Recent::default(),
                         inner: None,
                     }
@@ -255,11 +297,15 @@ impl Shape {
             };
             let value = key.value(py, cursor)?;
             dict.set_item(key.name.bind(py), value)?;
-            template.set_item(key.name.bind(py), py.None())?;
-            self.keys.push(key);
             more = cursor.more(b'}').ok_or_else(missed)?;
+            wide |= self.keys.len() >= MOST_KEYS;
+            if !wide {
+                template.set_item(key.name.bind(py), py.None())?;
+                self.keys.push(key);
+            }
         }
-        if template.len() == self.keys.len() + usize::from(leading.is_some()) {
+        // Where a key is doubled there are fewer names.
+        if !wide && template.len() == self.keys.len() + usize::from(leading.is_some()) {
             self.template = Some(template.unbind());
         }
         Ok(dict)

@@ -1,1 +1,1 @@
-"""Rows that are delivered exactly once, whatever interrupts; and calls from places nobody expects."""
+"""Rows are delivered exactly once, whatever interrupts; calls return, wherever they are made."""

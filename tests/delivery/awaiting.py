@@ -1,4 +1,4 @@
-"""Awaits pages under random deadlines and cancellations, beside a busy loop; see `test_delivery`."""
+"""Awaits pages under random deadlines and cancellations, in a busy loop; see `test_delivery`."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Tests that may hang or crash run in a child: it prints a report as JSON, or it is ended and fails.
+"""Tests that may hang or crash run in a child, which prints a report as JSON or is ended.
 
 `BOARDLOT_TEST_PYTHON` names another interpreter to run them, one that can import boardlot.
 """

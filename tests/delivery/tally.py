@@ -6,7 +6,7 @@ from collections import Counter
 import boardlot as bl
 
 ACCOUNT = "281756"
-# A walk in steps is long; one that is delivered as a whole is short enough to end within a deadline.
+# A walk in steps is long; one that is delivered as a whole has to end within a deadline.
 LONG, SHORT = 300, 40
 PAGE = 10
 

@@ -1,4 +1,4 @@
-"""Rows delivered and rows left are all rows, each once, whatever interrupts and whenever it does."""
+"""Rows delivered and rows left are all rows, each once, whatever interrupts and whenever."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A call from a signal handler, a hook, a finalizer, or beside a running request returns at once."""
+"""A call from a signal handler, a hook, a finalizer or beside a request returns at once."""
 
 import sys
 

@@ -71,17 +71,24 @@ class Service:
 
     def terminal(self, *arguments: str, columns: int = 80, **environment: str) -> Screen:
         """The command in a terminal of its own, of so many columns."""
-        ours, its = pty.openpty()
-        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        streams = {"stdin": its, "stdout": its, "stderr": its}
-        with self.start(*arguments, env=environment, **streams) as process:
-            os.close(its)
-            text = _read_all(ours)
-        os.close(ours)
-        return Screen(text.replace("\r\n", "\n"), process.returncode)
+        command = [*COMMAND, "--profile", "live", *arguments]
+        return in_a_terminal(command, columns, {**self.environment, **environment})
 
     def close(self) -> None:
         self.sandbox.close()
+
+
+def in_a_terminal(
+    command: list[str], columns: int, environment: dict[str, str] | None = None
+) -> Screen:
+    """A command in a terminal of its own, of so many columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        text = _read_all(ours)
+    os.close(ours)
+    return Screen(text.replace("\r\n", "\n"), process.returncode)
 
 
 def _read_all(terminal: int) -> str:

@@ -15,7 +15,8 @@ from boardlot.cli import main
 from fake_records import HOSTILE, FakeRecords, Field, fills
 
 click = pytest.importorskip("click")
-from boardlot.cli import app, formats, output, settings  # noqa: E402  They need click.
+from boardlot.cli import app, output, settings  # noqa: E402  They need click.
+from boardlot.cli import parquet as groups  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_parquet_is_written_in_groups_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(formats, "GROUP", 100)
+    monkeypatch.setattr(groups, "GROUP", 100)
     asked = settings.Settings(out=tmp_path / "data.parquet")
     output.emit(asked, Pages([typed(fills(60)) for _ in range(4)] + [typed(fills(0))]))
     file = parquet.ParquetFile(tmp_path / "data.parquet")

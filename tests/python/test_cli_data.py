@@ -140,6 +140,35 @@ def test_times_are_dates_texts_or_numbers(service: Service) -> None:
     assert "start=1790899200000000" in asked[0]
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("20260101", "write 2026-01-01, or"),
+        ("99999999", "write a date such as 2026-01-31"),
+        ("1767225600", "write 1767225600000000, or"),
+        ("1767225600000", "write 1767225600000000, or"),
+        ("1767225600000000000", "write 1767225600000000, or"),
+        ("0", "write a date such as"),
+        ("2026", "write a date such as"),
+        ("0000000020260101", "write a date such as"),
+        ("99999999999999999999999999", "write a date such as"),
+        ("", ""),
+        ("٢٠٢٦٠١٠١", ""),
+        ("-1767225600000000", ""),
+        ("2026-02-30", ""),
+        ("1e15", ""),
+    ],
+)
+@pytest.mark.parametrize("option", ["--start", "--end"])
+def test_a_number_that_would_be_a_time_in_1970_is_refused(
+    option: str, typed: str, said: str, service: Service, live: list[str], capsys: Any
+) -> None:
+    asked = len(service.sandbox.requests)
+    assert main([*live, "fills", ACCOUNT, "HK", option, typed]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert len(service.sandbox.requests) == asked
+
+
 def test_a_range_fetched_in_windows_gives_the_same_rows(service: Service) -> None:
     call = ["fills", ACCOUNT, "HK", "--start", "2026-01-01", "--end", "2027-06-01"]
     call += ["--format", "jsonl"]

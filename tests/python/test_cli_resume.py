@@ -158,11 +158,18 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (["fills", "281757", "HK", *SPAN], "other arguments, 281756 HK --start 2026-01-01 --end"),
-        (["fills", ACCOUNT, "US", *SPAN], "other arguments"),
-        (["fills", ACCOUNT, "HK"], "other arguments"),
-        ([*CALL, "--code", "HK.00700"], "other arguments"),
-        ([*CALL, "--windows", "4"], "other arguments"),
+        (
+            ["fills", "281757", "HK", *SPAN],
+            "other arguments: ACC_ID is 281757 and was 281756. Give those",
+        ),
+        (
+            ["fills", ACCOUNT, "US", *SPAN[:2]],
+            "other arguments: TRD_MARKET is US and was HK; --end is not given and was 2027-06-01.",
+        ),
+        (["fills", ACCOUNT, "HK", "--start", "2026-01-02", *SPAN[2:]], "--start is 2026-01-02 and"),
+        ([*CALL, "--code", "HK.00700"], "--code is HK.00700 and was not given."),
+        ([*CALL, "--windows", "4"], "--windows is 4 and was not given."),
+        ([*CALL, "--page-size", "20"], "--page-size is 20 and was not given."),
         ([*CALL, "--out", "other.jsonl"], "--out fills.jsonl"),
         ([*CALL, "--format", "csv"], "--format jsonl"),
         ([*CALL, "--columns", "code"], "a download without --columns"),
@@ -187,8 +194,34 @@ def test_a_checkpoint_of_another_call_is_refused(
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     capsys.readouterr()
     assert main([*line, *change, "--resume", "where"]) == 2
-    assert f"--resume where belongs to {told}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--resume where belongs to " in said and told in said
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_same_call_in_other_words_resumes(
+    service: Service, live: list[str], tmp_path: Path
+) -> None:
+    out, where = tmp_path / "fills.csv", tmp_path / "where"
+    files = ["--out", str(out), "--resume", str(where)]
+    service.sandbox.faults = bl.Faults(drop_rate=1.0)
+    assert main([*live, *CALL, *files]) == 1
+    service.sandbox.faults = None
+    span = ["--start", "2026-01-01T08:00:00+08:00", "--end", "2027-06-01T00:00:00Z"]
+    assert main([*live, "fills", ACCOUNT, "HK", *span, *files]) == 0
+    assert read(out) == as_csv(held(service))
+
+
+def test_a_link_to_the_checkpoint_file_stays_a_link(
+    service: Service, live: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    where = tmp_path / "where"
+    where.symlink_to(tmp_path / "elsewhere" / "state")
+    line = [*live, *CALL, "--out", str(tmp_path / "fills.csv"), "--resume", str(where)]
+    assert main(line) == 0
+    assert where.is_symlink()
+    assert resume.State.load(tmp_path / "elsewhere" / "state") is not None
 
 
 def test_a_checkpoint_of_another_service_is_refused(
@@ -208,7 +241,7 @@ def test_a_checkpoint_of_another_service_is_refused(
         (["--format", "csv"], "--resume needs --out FILE"),
         (["--out", "fills.parquet"], "works with csv and jsonl, not parquet"),
         (["--out", "fills"], "works with csv and jsonl, not table"),
-        (["--out", "/dev/null", "--format", "csv"], "needs a file for --out"),
+        (["--out", "/dev/null", "--format", "csv"], "needs a regular file for --out"),
         (["--out", "no/folder/fills.csv"], "there is no folder"),
         (["--out", "there.csv"], "there.csv exists"),
         (["--out", "fills.csv", "--page-size", "9"], "page_size is 9"),
@@ -231,16 +264,44 @@ def test_what_cannot_go_on_is_refused_before_anything_is_written(
     assert not service.sandbox.requests
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1}', '{"a": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"version": 2}', '{"a": 1}', "[" * 100_000, "\xff", "1"]
+)
 def test_a_file_that_is_no_checkpoint_is_refused_and_kept(
     content: str, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     where = tmp_path / "where"
-    where.write_text(content)
+    where.write_text(content, encoding="latin-1")
     line = [*live, *CALL, "--out", str(tmp_path / "fills.csv"), "--resume", str(where)]
     assert main(line) == 2
-    assert "is no file of `boardlot fills --resume`" in capsys.readouterr().err
-    assert where.read_text() == content
+    assert "was not written by `boardlot fills --resume`, or was changed" in capsys.readouterr().err
+    assert where.read_text(encoding="latin-1") == content
+
+
+def test_a_checkpoint_file_that_was_cut_or_changed_is_refused(
+    service: Service, live: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    out, where = tmp_path / "fills.csv", tmp_path / "where"
+    line = [*live, *CALL, "--out", str(out), "--resume", str(where)]
+    service.sandbox.faults = bl.Faults(drop_rate=1.0)
+    assert main(line) == 1
+    service.sandbox.faults = None
+    good = where.read_text()
+    asked = len(service.sandbox.requests)
+    dice = random.Random(7)
+    cuts = [good[:end] for end in dice.sample(range(len(good) - 1), 20)]
+    changes = []
+    for place in dice.sample(range(len(good)), 60):
+        letter = "0" if good[place] != "0" else "1"
+        changes.append(f"{good[:place]}{letter}{good[place + 1 :]}")
+    for content in [*cuts, *changes]:
+        where.write_text(content)
+        assert main(line) == 2, content
+        assert where.read_text() == content
+    assert len(service.sandbox.requests) == asked
+    where.write_text(good)
+    assert main(line) == 0
+    assert read(out) == as_csv(held(service))
 
 
 def test_a_part_that_was_cut_meanwhile_is_told(
@@ -251,7 +312,10 @@ def test_a_part_that_was_cut_meanwhile_is_told(
     with monkeypatch.context() as patch:
         patch.setattr(resume, "_finish", lambda *_: None)
         assert main(line) == 0
-    (tmp_path / "where").write_text((tmp_path / "where").read_text().replace("true", "false"))
+    state = resume.State.load(tmp_path / "where")
+    assert state is not None and state.done
+    state.done = False
+    state.save(tmp_path / "where")
     part = tmp_path / "fills.csv.boardlot-part"
     part.write_bytes(part.read_bytes()[:100])
     assert main(line) == 2
@@ -271,6 +335,50 @@ def test_two_processes_do_not_write_one_output(service: Service, tmp_path: Path)
         _, err = first.communicate(timeout=60)
     assert first.returncode == 0, err.decode()
     assert len(read(tmp_path / "fills.csv")) == FILLS
+
+
+def test_two_processes_do_not_use_one_checkpoint_file(service: Service, tmp_path: Path) -> None:
+    service.sandbox.faults = bl.Faults(latency=0.05)
+    where = ["--resume", str(tmp_path / "where")]
+    with service.start(*CALL, "--out", str(tmp_path / "a.csv"), *where) as first:
+        while not (tmp_path / "where").exists():
+            assert first.poll() is None
+            time.sleep(0.005)
+        for out in ("b.csv", "a.csv"):
+            second = service.run(*CALL, "--out", str(tmp_path / out), *where)
+            assert second.returncode == 2
+        _, err = first.communicate(timeout=60)
+    assert first.returncode == 0, err.decode()
+    assert len(read(tmp_path / "a.csv")) == FILLS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "where"]
+
+
+def test_many_processes_at_once_write_one_whole_file(service: Service, tmp_path: Path) -> None:
+    out = tmp_path / "fills.csv"
+    for number in range(5):
+        # Some with the same checkpoint file, some with their own.
+        wheres = [str(tmp_path / f"where-{number}-{name}") for name in ("a", "a", "b", "c")]
+        started = [service.start(*CALL, "--out", str(out), "--resume", w) for w in wheres]
+        done = [(process.communicate(timeout=120)[1], process.returncode) for process in started]
+        assert {status for _, status in done} <= {0, 1, 2}
+        assert 0 in {status for _, status in done}, done
+        assert read(out) == as_csv(held(service))
+        out.unlink()
+
+
+def test_a_link_in_the_place_of_the_part_is_not_followed(
+    service: Service, live: list[str], tmp_path: Path, capsys: Any
+) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("precious")
+    out, where = tmp_path / "fills.csv", tmp_path / "where"
+    line = [*live, *CALL, "--out", str(out), "--resume", str(where)]
+    (tmp_path / "fills.csv.boardlot-part").symlink_to(mine)
+    assert main(line) == 1
+    (tmp_path / "fills.csv.boardlot-part").unlink()
+    (tmp_path / ".where.part").symlink_to(mine)
+    assert main(line) == 0
+    assert mine.read_text() == "precious"
 
 
 def test_an_interruption_or_a_full_disk_says_where_it_goes_on(

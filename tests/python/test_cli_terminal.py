@@ -1,6 +1,7 @@
 """The command line in a real terminal: tables as wide as it is, colours, and progress."""
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
-from boardlot.cells import width_of
+from boardlot import tables
+from boardlot.cells import cut, width_of
 from command_line import ACCOUNT, Screen, Service
 
 COMMANDS = [
@@ -40,16 +42,87 @@ def plain(screen: Screen) -> list[str]:
     return ESCAPE.sub("", screen.text).splitlines()
 
 
-@pytest.mark.parametrize("columns", [40, 80, 132])
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("columns", [20, 40, 80, 132])
+@pytest.mark.parametrize("command", COMMANDS[1:], ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(
     command: list[str], columns: int, service: Service
 ) -> None:
     screen = service.terminal(*command, columns=columns)
     assert screen.status == 0
-    *rows, last = plain(screen) if command != ["time"] else [*plain(screen), ""]
-    assert max(map(width_of, rows)) <= columns
-    assert not last or re.match(r"[\d,]+ rows", last)
+    lines = plain(screen)
+    assert max(map(width_of, lines)) <= columns
+    assert sum(bool(re.match(r"[\d,]+ rows", line)) for line in lines) == 1
+
+
+@pytest.mark.parametrize("columns", ["1", "7", "40"])
+def test_the_width_may_be_said_by_the_environment(columns: str, service: Service) -> None:
+    screen = service.terminal(*COMMANDS[-1], columns=200, COLUMNS=columns)
+    assert screen.status == 0
+    if columns == "40":
+        assert max(map(width_of, plain(screen))) <= 40
+
+
+# Texts of every width: wide, combining, emoji by themselves and by their selector, flags, Korean
+# in parts, and controls, which are shown as escapes.
+TEXTS = [
+    "",
+    "Tencent",
+    "騰訊控股有限公司",
+    "ｆｕｌｌ",
+    "e\u0301\u0302\u0303clair",
+    "\u2764\ufe0f\u2764",
+    "😀👍\U0001f3fd",
+    "👨\u200d👩\u200d👧",
+    "\U0001f1ed\U0001f1f0",
+    "\u1112\u1161\u11ab글",
+    "\u0e01\u0e34\u0e19",
+    "a\x1b[2Jb\u202e",
+    "長" * 60,
+]
+
+
+@pytest.mark.parametrize("many", [1, 3, 12])
+def test_a_table_of_any_width_has_no_line_that_is_wider(many: int) -> None:
+    dice = random.Random(many)
+
+    def row() -> dict[str, Any]:
+        values = [*TEXTS, None, 0, -1.5, 10**30, 12345678901234567890, {"a": "長"}, "0.000000001"]
+        return {f"field_{n}_{'長' * n}": dice.choice(values) for n in range(many)}
+
+    for width in range(20, 301):
+        first, later = [row() for _ in range(4)], [row() for _ in range(4)]
+        layout = tables.Layout.of(first, width)
+        assert layout is not None
+        lines = [*layout.heading(), *layout.lines(first), *layout.lines(later), layout.dots()]
+        lines += tables.text([*first, *later], max_rows=5, width=width).splitlines()
+        assert max(map(width_of, lines)) <= width, (width, lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("abc", 3),
+        ("騰訊", 4),
+        ("ｆ", 2),
+        ("e\u0301", 1),
+        ("\u2764", 1),
+        ("\u2764\ufe0f", 2),
+        ("😀", 2),
+        ("😀\ufe0f", 2),
+        ("\U0001f1ed\U0001f1f0", 2),
+        ("\u1112\u1161\u11ab", 2),
+        ("\u0e01\u0e34\u0e19", 2),
+    ],
+)
+def test_a_text_is_as_wide_as_a_terminal_shows_it(text: str, width: int) -> None:
+    assert width_of(text) == width
+    assert cut(text, width) == text
+    assert width_of(cut(text * 5, width + 1)) <= width + 1
+    # Nothing is cut between a character and what is drawn upon it.
+    for limit in range(1, 5 * width):
+        kept = cut(text * 5, limit).removesuffix("…")
+        rest = (text * 5)[len(kept) :]
+        assert not rest or (width_of(rest[0]) != 0 and rest[0] != "\ufe0f")
 
 
 def test_numbers_stand_right_aligned_below_their_names_and_units(service: Service) -> None:

@@ -280,7 +280,16 @@ def test_a_recorder_keeps_to_one_service(sandbox, path):
             other.client(tape=recorder).server_time()
 
 
-NAMES = ["app_secret", "api_key", "id_token", "session", "signature", "passwd", "X-Api-Key", "ID-Token"]
+NAMES = [
+    "app_secret",
+    "api_key",
+    "id_token",
+    "session",
+    "signature",
+    "passwd",
+    "X-Api-Key",
+    "ID-Token",
+]
 NAMES += ["accessToken", "userPassword", "sign", "client_secret"]
 
 

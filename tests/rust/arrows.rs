@@ -10,9 +10,10 @@ use std::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
-    ("auth", &["api", "error", "process"]),
+    ("lock", &[]),
+    ("auth", &["api", "error", "lock", "process"]),
     ("process", &["error"]),
-    ("profile", &["error"]),
+    ("profile", &["error", "lock"]),
     ("decode", &["api", "auth", "error"]),
     ("http", &["api", "auth", "error", "process"]),
     ("pages", &["api", "auth", "decode", "error", "http"]),

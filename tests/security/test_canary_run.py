@@ -122,7 +122,7 @@ RUN = r"""
 
 FAULTS = [
     {},
-    {"refresh_token": Fault(echo=True)},
+    {"refresh_token": Fault(echo=True, status=503)},
     {"refresh_token": Fault(error="temporarily_unavailable", status=503)},
     {"refresh_token": Fault(body=b"{")},
     {"refresh_token": Fault(drop=True)},

@@ -1,9 +1,10 @@
-"""Promise 17: a rejected token is recognised by what the service says, in whatever form it says so."""
+"""Promise 17: a rejected token is recognised by what the service says, whatever its status is."""
 
 import asyncio
 import json
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import boardlot as bl
 import pytest
@@ -210,6 +211,15 @@ def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, r
     sign_in(server, store)
     for each in (client, again):
         assert list(quotes(each)) == []
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_security_18_64_threads_share_a_refused_refresh_in_each_form(server, refusal):
+    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
+    server.faults["refresh_token"] = replace(REFUSALS[refusal], delay=0.5)
+    assert at_once(64, lambda: list(quotes(client))) == {"LoginRequired": 64}
+    assert server.counts["refresh_token"] == 1
+    assert server.counts["api"] <= 64
 
 
 def test_security_17_a_new_login_may_have_the_same_refresh_token(server):

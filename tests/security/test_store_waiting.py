@@ -1,4 +1,4 @@
-"""Promise 32: Ctrl-C within a fifth of a second while a store waits for a lock; what a store asks."""
+"""Promise 32: Ctrl-C within a fifth of a second while a store waits for a lock."""
 
 import contextlib
 import sys
@@ -71,7 +71,9 @@ def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
     assert done.is_set() and store.load(KEY) == b"new"
 
 
-@pytest.mark.parametrize(("answered", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")])
+@pytest.mark.parametrize(
+    ("answered", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
+)
 def test_a_passphrase_callable_that_returns_no_text_is_refused_by_name(
     server, place, answered, kind
 ):

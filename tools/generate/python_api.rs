@@ -2,7 +2,7 @@
 
 use boardlot::{
     api::{Answer, ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, Schema},
-    error::FailureClass,
+    error::{Evidence, FailureClass},
     http::SenderOptions,
     pages::WINDOWS_MAX,
 };
@@ -100,8 +100,8 @@ const COMMON: &[Common] = &[
         doc: "Any request, authorized like the others; the envelope is left to the caller.\n\n\
               `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
               goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
-              `.headers`, `.content` (bytes) and `.json()`. Only HTTP 401, -12006 and redirects are\n\
-              handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
+              `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,\n\
+              or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
         example: example("client.request(\"GET\", \"/api/v1.0/server-time\")", "{}.status", "200"),
         passed: "method, path, query, body, headers",
     },
@@ -457,8 +457,10 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         arguments.push(hanging(
             &format!(
                 "- `windows`: split the range of time into so many parts, 1 to {WINDOWS_MAX}, and \
-                 fetch them side by side: one stream in the same order, each record once. `.all()` \
-                 and `.to_*()` gain most; an iteration keeps no more than so many pages ahead."
+                 fetch them side by side: one stream with each record once, the latest part first, \
+                 each part in the service's order. That is the order without `windows` if the service \
+                 sorts by the update time. `.all()` and `.to_*()` gain most; an iteration keeps no \
+                 more than so many pages ahead."
             ),
             "",
         ));
@@ -505,7 +507,8 @@ fn result_doc(endpoint: &Endpoint) -> String {
 fn raises(endpoint: &Endpoint) -> String {
     let mut refusals: Vec<(String, Vec<String>)> = Vec::new();
     for failure in endpoint.failures {
-        let class = match FailureClass::of(200, Some(failure.code), Some(failure.error_code), "") {
+        let documented = Some(failure.error_code);
+        let class = match FailureClass::of(&Evidence { documented, ..Evidence::default() }) {
             FailureClass::InvalidParameter => "InvalidParameter",
             FailureClass::InvalidSymbol => "InvalidSymbol",
             FailureClass::Service => "ServiceError",

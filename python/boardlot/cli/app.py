@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from boardlot.cells import escaped
 from boardlot.cli import endpoints
 from boardlot.cli.settings import (
     DataCommand,
@@ -50,6 +51,7 @@ EXAMPLES = [
 
 # What a shell tells of a command that was ended by a signal: 128 and the signal's number.
 INTERRUPTED, TERMINATED = 130, 143
+LINE_FEED = "\n"
 
 
 class _Commands(click.Group):
@@ -150,7 +152,9 @@ def _told(error: BaseException, settings: Settings) -> int:
         _say("interrupted", "", settings)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(escaped(shown.getvalue(), f"{LINE_FEED}\t"), err=True, nl=False)
         return error.exit_code
     if isinstance(error, BoardlotError):
         hint = error.hint
@@ -172,13 +176,13 @@ def _told(error: BaseException, settings: Settings) -> int:
 
 
 def _say(what: str, hint: str, settings: Settings) -> None:
-    click.echo(f"{_name('red')} {what}", err=True)
+    click.echo(f"{_name('red')} {escaped(what)}", err=True)
     for line in filter(None, (hint, settings.go_on)):
-        click.echo(f"hint: {line.strip()}", err=True)
+        click.echo(f"hint: {escaped(line.strip(), LINE_FEED)}", err=True)
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"{_name('yellow')} warning: {message}", err=True)
+    click.echo(f"{_name('yellow')} warning: {escaped(str(message))}", err=True)
 
 
 def _name(colour: str) -> str:

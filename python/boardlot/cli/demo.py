@@ -14,6 +14,7 @@ import click
 
 import boardlot as bl
 from boardlot import plots, tables
+from boardlot.cli.files import UserPath
 from boardlot.cli.output import replacing
 from boardlot.cli.settings import Command
 
@@ -58,7 +59,7 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
     metavar="FOLDER",
     default=FOLDER,
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=UserPath(folder=True),
     help="Where the files go; made where it does not exist.",
 )
 @click.option("--seed", type=click.IntRange(0), default=7, show_default=True)

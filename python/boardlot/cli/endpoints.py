@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 import click
 
 from boardlot._api import Client
+from boardlot.cli.files import UserPath
 from boardlot.cli.settings import Argument, DataCommand, Settings
 
 __all__ = ["ENDPOINTS", "command", "summary"]
 
 TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
 DAY = "Written yyyy-MM-dd."
+# Of a count of microseconds since 1970, from 2001 to 2286.
+MICROS_DIGITS = 16
 # What a docstring says of Python and not of the service, by the beginning of the sentence or by
 # what is in it.
 OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
@@ -146,7 +149,7 @@ def command(name: str) -> click.Command:
 RESUME = click.Option(
     ["--resume", "checkpoint"],
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=UserPath(),
     help="Keep in FILE how far it came, and go on from there when the same command is run again: "
     "with --out, as csv or jsonl. No row is lost or written twice.",
 )
@@ -161,8 +164,8 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
         from boardlot.cli.resume import resumed
 
         if checkpoint is not None:
-            line = _line(endpoint.method, arguments)
-            resumed(settings, checkpoint, endpoint.method, arguments, line)
+            typed = _typed(endpoint.method, arguments)
+            resumed(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
         if arguments.get("request_type") is not None:
@@ -183,15 +186,15 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
     return call
 
 
-def _line(method: str, arguments: dict[str, Any]) -> str:
-    """The arguments as they are typed."""
-    words = []
+def _typed(method: str, arguments: dict[str, Any]) -> dict[str, str]:
+    """The arguments and options that were given, by the names that they have in a command."""
+    typed = {}
     for name, parameter in inspect.signature(getattr(Client, method)).parameters.items():
         value = arguments.get(name)
         if value is not None:
-            option = [] if parameter.default is parameter.empty else [f"--{name.replace('_', '-')}"]
-            words += [*option, str(value)]
-    return shlex.join(words)
+            option = f"--{name.replace('_', '-')}"
+            typed[name.upper() if parameter.default is parameter.empty else option] = str(value)
+    return typed
 
 
 def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
@@ -227,8 +230,28 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _time(text: str) -> str | int:
-    """A point in time as the client takes it: whole numbers are a count since 1970."""
-    return int(text) if text.isdecimal() else text
+    """A point in time as the client takes it; whole numbers are microseconds since 1970.
+
+    A number that is another count, or a date without its hyphens, would be a time in 1970.
+    """
+    if not (text.isascii() and text.isdecimal()):
+        return text
+    number, digits = int(text), len(str(int(text)))
+    if digits in (MICROS_DIGITS, MICROS_DIGITS + 1):
+        return number
+    meant: str | int | None = None
+    if digits == 8:
+        with suppress(ValueError):
+            meant = str(datetime.strptime(text, "%Y%m%d").date())
+    elif MICROS_DIGITS - digits in (3, 6):
+        meant = number * 10 ** (MICROS_DIGITS - digits)
+    elif digits == MICROS_DIGITS + 3:
+        meant = number // 1000
+    examples = f"write {meant}, or" if meant else "write"
+    raise click.BadParameter(
+        f"{text} is not a count of microseconds since 1970 for any time after 2001; {examples} a "
+        "date such as 2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"
+    )
 
 
 def _request_type(market: str, request_type: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,12 +14,14 @@ from typing import Any, BinaryIO, Protocol
 import click
 
 from boardlot import tables
+from boardlot._core import Records
+from boardlot.cells import clean, escaped
 from boardlot.cli.settings import coloured
 
-__all__ = ["WRITERS", "Fields", "Writer", "compact", "counted"]
+__all__ = ["WRITERS", "Fields", "Writer", "compact", "counted", "names_of"]
 
-# Rows of one row group of Parquet: what lies in memory at most.
-GROUP = 20_000
+# Characters that a terminal may obey, or that turn the text around them: in JSON always escaped.
+MOVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -37,45 +40,57 @@ class Fields:
     """Which fields are written: those asked for, or those declared and those of the first page."""
 
     def __init__(self, asked: str | None = None, names: Sequence[str] | None = None) -> None:
-        self.asked = [name.strip() for name in asked.split(",")] if asked else None
+        self.asked = _asked(asked)
         self.names = list(names) if names is not None else None
         self._told: set[str] = set()
 
     def of(self, page: Rows) -> list[str]:
         """The names, fixed by the first page."""
         if self.names is None:
-            self.names = self.checked(page) or _names(page)
+            self.names = self.checked(page) or names_of(page)
         if self.asked is None:
             self._tell_new(page, self.names)
         return self.names
 
     def checked(self, page: Rows) -> list[str] | None:
         """The names that were asked for; refused where the first page has no such field."""
-        known = _names(page)
+        known = names_of(page)
         wrong = [name for name in self.asked or () if known and name not in known]
         if wrong:
             raise click.UsageError(
-                f"there is no column {', '.join(wrong)}; there are {', '.join(known)}"
+                f"there is no column {', '.join(wrong)}; there are {', '.join(map(clean, known))}"
             )
         return self.asked
 
     def _tell_new(self, page: Rows, names: list[str]) -> None:
         """A column cannot be added to what is written already: nothing is dropped in silence."""
         known = {*names, *self._told}
-        new = dict.fromkeys(name for row in page for name in row if name not in known)
+        new = [name for name in names_of(page) if name not in known]
         for name in new:
             click.echo(
-                f"boardlot: the field {name} came too late to become a column and is left out; "
-                "--format jsonl keeps it",
+                f"boardlot: the field {clean(name)} came too late to become a column and is left "
+                "out; --format jsonl keeps it",
                 err=True,
             )
         self._told.update(new)
 
 
+def _asked(columns: str | None) -> list[str] | None:
+    """The names of `--columns`."""
+    if columns is None:
+        return None
+    names = [name.strip() for name in columns.split(",")]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if "" in names or twice:
+        what = "has an empty name" if "" in names else f"names {', '.join(twice)} twice"
+        raise click.UsageError(f"--columns {columns!r} {what}; expected names such as code,price")
+    return names
+
+
 class Table:
     """A text table, laid out by the first page so that it can start before the last one is there.
 
-    On a terminal it is as wide as that; elsewhere nothing is cut or left out.
+    On a terminal no line is wider than that; elsewhere nothing is cut or left out.
     """
 
     def __init__(
@@ -91,7 +106,7 @@ class Table:
         self._started = False
 
     def write(self, page: Any) -> None:
-        if not self._started and (len(page) or _names(page)):
+        if not self._started and (len(page) or names_of(page)):
             self._start(page)
         self._rows += len(page)
         if self._layout is not None:
@@ -102,7 +117,9 @@ class Table:
         columns = f"{hidden} columns are" if hidden > 1 else "1 column is"
         more = f"; {columns} not shown: see --columns and --format" if hidden else ""
         if self._stdout:
-            click.echo(f"{counted(self._rows)}{more}", err=True)
+            line = f"{counted(self._rows)}{more}"
+            width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+            click.echo("\n".join(tables.wrapped(line, width)), err=True)
 
     def _start(self, page: Any) -> None:
         self._started = True
@@ -132,8 +149,8 @@ class Json:
         self._before = b"[\n "
 
     def write(self, page: Any) -> None:
-        for row in _chosen(page, self._fields):
-            self._file.write(self._before + compact(row))
+        for row in _json_rows(page, self._fields):
+            self._file.write(self._before + row)
             self._before = b",\n "
 
     def end(self) -> None:
@@ -148,7 +165,7 @@ class JsonLines:
         self._fields = fields
 
     def write(self, page: Any) -> None:
-        self._file.write(b"".join(compact(row) + b"\n" for row in _chosen(page, self._fields)))
+        self._file.write(b"".join(row + b"\n" for row in _json_rows(page, self._fields)))
 
     def end(self) -> None:
         pass
@@ -162,67 +179,30 @@ class Csv:
         self._fields = fields
         # Where the names are known from before, their line is written already.
         self._started = fields.names is not None
+        self._shown = file.isatty()
 
     def write(self, page: Any) -> None:
         names = self._fields.of(page)
         text = io.StringIO(newline="")
         rows = csv.writer(text, lineterminator="\n")
         if not self._started:
-            rows.writerow(names)
+            rows.writerow(self._visible(names))
             self._started = True
-        rows.writerows([_plain(row.get(name)) for name in names] for row in page)
+        rows.writerows(map(self._visible, _text_rows(page, names)))
         self._file.write(text.getvalue().encode("utf-8", "backslashreplace"))
 
     def end(self) -> None:
         pass
 
+    def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
+        """The cells as they are, but for a terminal with nothing that it would obey."""
+        return [cell and escaped(cell) for cell in cells] if self._shown else cells
 
-class Parquet:
-    """Typed columns, compressed; a row group for every so many rows."""
 
-    def __init__(self, file: BinaryIO, fields: Fields) -> None:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ModuleNotFoundError as missing:
-            raise ImportError(
-                "--format parquet needs pyarrow: pip install 'boardlot[arrow]'"
-            ) from missing
-        self._pyarrow = pyarrow
-        self._parquet = parquet
-        self._file = file
-        self._fields = fields
-        self._writer: Any = None
-        self._pages: list[Any] = []
+def _parquet(file: BinaryIO, fields: Fields) -> Writer:
+    from boardlot.cli.parquet import Parquet
 
-    def write(self, page: Any) -> None:
-        names = self._fields.of(page)
-        table = page.to_arrow() if hasattr(page, "to_arrow") else self._untyped(page)
-        self._pages.append(table.select([name for name in names if name in table.column_names]))
-        if sum(map(len, self._pages)) >= GROUP:
-            self._group()
-
-    def end(self) -> None:
-        if any(map(len, self._pages)) or self._writer is None:
-            self._group()
-        self._writer.close()
-
-    def _untyped(self, page: Rows) -> Any:
-        return self._pyarrow.Table.from_pylist([dict(row) for row in page])
-
-    def _group(self) -> None:
-        # An undeclared field that a page lacks, or has only as null, has the type of the others.
-        pages = self._pages or [self._pyarrow.table({})]
-        table = self._pyarrow.concat_tables(pages, promote_options="permissive")
-        if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(self._file, table.schema, compression="zstd")
-        else:
-            schema = self._writer.schema
-            empty = schema.empty_table()
-            table = self._pyarrow.concat_tables([empty, table], promote_options="permissive")
-            table = table.select(schema.names).cast(schema)
-        self._writer.write_table(table)
-        self._pages = []
+    return Parquet(file, fields)
 
 
 WRITERS: dict[str, Any] = {
@@ -230,7 +210,7 @@ WRITERS: dict[str, Any] = {
     "json": Json,
     "jsonl": JsonLines,
     "csv": Csv,
-    "parquet": Parquet,
+    "parquet": _parquet,
 }
 
 
@@ -239,24 +219,35 @@ def counted(rows: int) -> str:
 
 
 def compact(value: Any) -> bytes:
+    """A value as JSON, in one line that no terminal obeys."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = MOVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text.encode("utf-8", "backslashreplace")
 
 
-def _names(page: Rows) -> list[str]:
+def names_of(page: Rows) -> list[str]:
+    """The names of the declared fields, then those of the others."""
+    if isinstance(page, Records):
+        return page._names()
     declared = [field.name for field in getattr(page, "schema", None) or ()]
     return list(dict.fromkeys([*declared, *(name for row in page for name in row)]))
 
 
-def _chosen(page: Rows, fields: Fields) -> Any:
-    """The rows with the fields that were asked for, or as they came."""
-    if fields.asked is None:
-        return page
-    names = fields.of(page)
-    return ({name: row.get(name) for name in names} for row in page)
+def _json_rows(page: Rows, fields: Fields) -> list[bytes]:
+    """Each row with the fields that were asked for, or as it came, its numbers as sent."""
+    names = None if fields.asked is None else fields.of(page)
+    if isinstance(page, Records):
+        return [row.encode() for row in page._json(names)]
+    rows = page if names is None else [{name: row.get(name) for name in names} for row in page]
+    return [compact(row) for row in rows]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return compact(value).decode() if isinstance(value, (dict, list)) else value
+def _text_rows(page: Rows, names: list[str]) -> list[list[str | None]]:
+    """The cells of each row, its numbers as sent."""
+    if isinstance(page, Records):
+        return page._texts(names)
+    return [[_plain(row.get(name)) for name in names] for row in page]
+
+
+def _plain(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else compact(value).decode()

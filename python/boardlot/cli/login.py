@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Settings, store_option
-from boardlot.cli.stores import last_client_id, store_for_login
+from boardlot.cli.stores import check_config, last_client_id, store_for_login
 
 __all__ = ["command"]
 
@@ -51,6 +52,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
         raise click.UsageError("which service? Add --base-url URL")
+    if settings.profile is not None:
+        check_config()
     store = store_for_login(known["store"] if known else settings.store_file)
     # Read before the person is asked for anything: a store that is of no use shows itself now.
     last = last_client_id(store, base_url)
@@ -66,8 +69,8 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
         proxy=settings.proxy,
         ca_file=settings.ca_file,
     )
-    click.echo(f"logged in as client {oauth.client_id}", err=True)
-    click.echo(f"scopes: {' '.join(sorted(oauth.scopes))}", err=True)
+    click.echo(f"logged in as client {escaped(oauth.client_id)}", err=True)
+    click.echo(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}", err=True)
     if settings.profile is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return
@@ -93,6 +96,7 @@ def _check_same(settings: Settings, known: dict[str, Any]) -> None:
 
 def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str) -> None:
     """Make the login a profile, or see to it that the profile is still right."""
+    import boardlot as bl
     from boardlot import _core
 
     name = settings.profile
@@ -103,6 +107,15 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
     file = settings.store_file if known is None else known["store"]
     file = None if file is None else file.absolute()
     # Where the registration was forgotten, as by a logout, the service gave another id.
-    path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+    try:
+        path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+    except (bl.ConfigError, OSError) as error:
+        # As by another process meanwhile; before the login it could be written.
+        store = "" if file is None else f" --store {file}"
+        raise bl.StoreError(
+            f"the login is stored, but not the profile {name}: {error}",
+            hint=f"Use the login by --base-url {base_url} --client-id {client_id}{store}, or run "
+            "the command again for another name.",
+        ) from error
     did = "added the profile to" if known is None else "changed the profile in"
     click.echo(f"{did} {path}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Login, Settings, store_option
 from boardlot.cli.stores import last_client_id
 
@@ -34,7 +35,7 @@ def command(settings: Settings, client_id: str | None) -> None:
         raise click.UsageError("which login? Add its CLIENT_ID, or --profile NAME of a login")
     _check_there(login)
     login.oauth.logout()
-    click.echo(f"forgot the tokens of {login.oauth.client_id}", err=True)
+    click.echo(f"forgot the tokens of {escaped(login.oauth.client_id)}", err=True)
 
 
 def _check_there(login: Login) -> None:

@@ -6,13 +6,14 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
+from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.formats import WRITERS, Fields, Writer, counted
 from boardlot.cli.settings import Settings
 
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "check_out",
     "check_place",
+    "check_replaceable",
     "emit",
     "emit_bytes",
     "put_in_place",
@@ -75,21 +77,42 @@ def writer_of(settings: Settings, file: BinaryIO, favourites: Any = ()) -> Write
 
 
 def check_out(settings: Settings) -> None:
-    """Refuse a format or a place that data cannot have, before anything is asked for."""
+    """Refuse a format, columns or a place that data cannot have, before a request is sent."""
+    Fields(settings.columns)
     if settings.data_format == "parquet" and settings.out is None:
         raise click.UsageError("parquet is no text: add --out FILE")
     check_place(settings)
 
 
-def check_place(settings: Settings) -> None:
-    """Refuse a place that nothing can or must be written to."""
+def check_place(settings: Settings, reads: Sequence[Path] = ()) -> None:
+    """Refuse a place that nothing can or must be written to, as what the command itself reads."""
     out = settings.out
     if out is None:
         return
-    if not out.parent.is_dir():
-        raise click.UsageError(f"--out {out}: there is no folder {out.parent}")
     if out.is_file() and not settings.force:
         raise click.UsageError(f"{out} exists: choose another --out, or add --force to replace it")
+    check_replaceable("--out", out)
+    if any(same_file(out, file) for file in (*settings.inputs, *reads)):
+        raise click.UsageError(
+            f"--out {out} is a file that the command itself reads: choose another --out"
+        )
+
+
+def check_replaceable(option: str, path: Path) -> None:
+    """Refuse a file that cannot be made or replaced, or a device that cannot be written to."""
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
+        folder = real.parent if path.is_symlink() else path.parent
+        raise click.UsageError(f"{option} {path}: there is no folder {folder}")
+    try:
+        if not path.exists() or path.is_file():
+            check_writable(real)
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    except OSError as error:
+        raise click.UsageError(
+            f"{option} {path} cannot be written: {error.filename}: {error.strerror}"
+        ) from None
 
 
 @contextmanager
@@ -106,7 +129,7 @@ def _destination(settings: Settings) -> Iterator[BinaryIO]:
                 yield file
         else:
             settings.go_on = f"{out} was not written: run the command again. {settings.go_on}"
-            with replacing(out, settings.force) as part, part.open("xb") as file:
+            with replacing(out, settings.force) as part, part.open("x+b") as file:
                 yield file
     settings.go_on = ""
 
@@ -152,13 +175,28 @@ def put_in_place(part: Path, path: Path, force: bool) -> None:
     """Move a whole file to its place, on disk before it has its name."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-    if path.exists():
-        if not force:
-            raise FileExistsError(
-                errno.EEXIST, "came into being meanwhile and is not replaced", str(path)
-            )
-        shutil.copymode(path, part)
+    if force:
+        if path.exists():
+            shutil.copymode(path, part)
+    elif _linked(part, path):
+        part.unlink()
+        return
+    elif path.exists():
+        raise FileExistsError(
+            errno.EEXIST, "came into being meanwhile and is not replaced", str(path)
+        )
     part.replace(path)
+
+
+def _linked(part: Path, path: Path) -> bool:
+    """Whether the file has its name now: unlike a rename, a link never replaces another file."""
+    try:
+        os.link(part, path)
+    except OSError:
+        # The name is taken, perhaps by a run of this that was ended here; or the file system has
+        # no hard links.
+        return same_file(part, path)
+    return True
 
 
 class Progress:

@@ -25,7 +25,8 @@ def call(
     """
     if settings.format is not None or settings.columns is not None:
         raise click.UsageError("the answer is printed as it came: leave out --format and --columns")
-    check_place(settings)
+    reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
+    check_place(settings, reads)
     pairs = [_pair(text) for text in query]
     content = None if body is None else _body(body)
     with settings.client() as client:

@@ -8,10 +8,11 @@ length is cut off before going on. So both may be broken off anywhere, even by k
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,14 +20,27 @@ from typing import Any, BinaryIO
 import click
 
 from boardlot.cli.again import RESUMED_FORMATS, same_command
+from boardlot.cli.files import same_file
 from boardlot.cli.formats import WRITERS, Fields, counted
-from boardlot.cli.output import PART, Progress, check_out, naming, put_in_place
+from boardlot.cli.output import (
+    PART,
+    Progress,
+    check_out,
+    check_replaceable,
+    naming,
+    put_in_place,
+)
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["resumed"]
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -35,7 +49,7 @@ class State:
 
     version: int
     base_url: str
-    line: str
+    arguments: dict[str, str]
     format: str
     out: str
     checkpoint: str
@@ -44,36 +58,58 @@ class State:
     rows: int = 0
     length: int = 0
     done: bool = False
+    digest: str = ""
 
     @classmethod
     def load(cls, file: Path) -> State | None:
         try:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_bytes()
         except FileNotFoundError:
             return None
+        other = f"--resume {file} was not written by `boardlot fills --resume`"
         try:
-            state = cls(**json.loads(text))
-        except (ValueError, TypeError):
-            raise click.UsageError(
-                f"--resume {file} is no file of `boardlot fills --resume`"
-            ) from None
-        if state.version != VERSION:
-            raise click.UsageError(f"--resume {file} was written by another version of boardlot")
+            read = json.loads(text)
+            if isinstance(read, dict) and read.get("version") not in (None, VERSION):
+                other = f"--resume {file} was written by another version of boardlot"
+            state = cls(**read)
+            # What was cut, or changed by hand, is not believed.
+            whole = state.version == VERSION and state.digest == state.computed_digest()
+        except (ValueError, TypeError, RecursionError):
+            whole = False
+        if not whole:
+            raise click.UsageError(f"{other}, or was changed: name another file, or delete it")
         return state
 
     def save(self, file: Path) -> None:
-        beside = file.with_name(f".{file.name}{PART}")
+        file = Path(os.path.realpath(file))
+        beside = _beside(file)
+        beside.unlink(missing_ok=True)
+        self.digest = self.computed_digest()
         with naming(file):
-            beside.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+            with beside.open("x", encoding="utf-8") as text:
+                text.write(json.dumps(asdict(self), indent=1) + "\n")
             put_in_place(beside, file, force=True)
+
+    def computed_digest(self) -> str:
+        """What tells a file that was changed; it guards against accidents, not against forgery."""
+        content = {**asdict(self), "digest": ""}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(f".{file.name}{PART}")
 
 
 def resumed(
-    settings: Settings, file: Path, method: str, arguments: dict[str, Any], line: str
+    settings: Settings,
+    file: Path,
+    method: str,
+    arguments: dict[str, Any],
+    typed: dict[str, str],
 ) -> None:
-    """Write all rows of a pager method to `--out`, going on where the checkpoint file says.
+    """Write all rows of a pager method to `--out`, from where the checkpoint file says.
 
-    `line` is how the arguments were typed, for the one who asks what a file belongs to.
+    `typed` is how the arguments were typed, for the one who asks what a file belongs to.
     """
     out = _checked(settings, file)
     with settings.client() as client:
@@ -83,7 +119,7 @@ def resumed(
         begun = State(
             VERSION,
             base_url=client.base_url,
-            line=line,
+            arguments=typed,
             format=settings.data_format,
             asked=settings.columns,
             out=out.name,
@@ -94,39 +130,66 @@ def resumed(
             check_out(settings)
         try:
             call(**arguments, resume=state.checkpoint)
-        except ConfigError:
-            raise _other(file, f"other arguments, {state.line}") from None
-        if not state.done or _part_of(out).exists():
-            with _part(out) as part:
-                # Once more: another process may have gone on until now.
-                state = _compared(State.load(file), begun, file)
-                if not state.done:
-                    pager = call(**arguments, resume=state.checkpoint)
-                    with naming(out):
-                        _write(settings, state, file, pager, part)
-    _finish(settings, state, file, out)
+        except ConfigError as error:
+            raise _differing(file, state.arguments, typed) or error from None
+        if state.done and not _part_of(out).exists():
+            _finish(settings, state, file, out)
+            return
+        with _held(file, out) as part:
+            # Once more: another process may have gone on until now.
+            state = _compared(State.load(file), begun, file)
+            if not state.done:
+                check_out(settings)
+                pager = call(**arguments, resume=state.checkpoint)
+                with naming(out):
+                    _write(settings, state, file, pager, part)
+            if fcntl is None:
+                part.close()
+            _finish(settings, state, file, out)
 
 
 def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
-        raise click.UsageError("--resume needs --out FILE: what a pipe took cannot be taken back")
+        raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
     if settings.data_format not in RESUMED_FORMATS:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMED_FORMATS)}, not {settings.data_format}: "
             "add --format, or end --out with .csv or .jsonl"
         )
-    if out.exists() and not out.is_file():
-        raise click.UsageError(f"--resume needs a file for --out, which {out} is not")
-    for place in (out, file):
-        if not place.parent.is_dir():
-            raise click.UsageError(f"{place}: there is no folder {place.parent}")
-    return Path(os.path.realpath(out))
+    for option, path in (("--out", out), ("--resume", file)):
+        if path.exists() and not path.is_file():
+            raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
+        check_replaceable(option, path)
+    whole, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
+    # Each of these is written, replaced or cut: none may be one of the others.
+    for written in (whole, _part_of(whole)):
+        if same_file(written, state) or written == _beside(state):
+            raise click.UsageError(
+                f"--out {out} and --resume {file} would write to the same file: "
+                f"name another file for --resume, such as {out}.checkpoint"
+            )
+    return whole
 
 
 def _other(file: Path, what: str) -> click.UsageError:
     return click.UsageError(
         f"--resume {file} belongs to {what}: run that command again, or name another file"
+    )
+
+
+def _differing(file: Path, before: dict[str, str], now: dict[str, str]) -> click.UsageError | None:
+    """What to say of arguments that were typed otherwise than before; nothing if none was."""
+    differences = [
+        f"{name} is {now.get(name, 'not given')} and was {before.get(name, 'not given')}"
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+    if not differences:
+        return None
+    return click.UsageError(
+        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Give those, or "
+        "name another file"
     )
 
 
@@ -204,21 +267,34 @@ def _part_of(out: Path) -> Path:
 
 
 @contextmanager
-def _part(out: Path) -> Iterator[BinaryIO]:
-    """The part of that output, opened for one process alone."""
-    path = _part_of(out)
-    path.touch()
-    with path.open("r+b") as file:
-        _lock(file, out)
-        yield file
+def _held(file: Path, out: Path) -> Iterator[BinaryIO]:
+    """The part of that output, opened for one process alone; it alone has the checkpoint file."""
+    place = Path(os.path.realpath(file))
+    lock = place.with_name(f".{place.name}.lock")
+    with _locked(lock, f"--resume {file}"):
+        try:
+            with _locked(_part_of(out), f"--out {out}") as part:
+                yield part
+        finally:
+            with suppress(OSError):  # Windows does not remove what is open.
+                lock.unlink()
 
 
-def _lock(file: BinaryIO, out: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: there a file that is open cannot be replaced anyway.
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise click.UsageError(f"another process is writing {out}") from None
+def _locked(path: Path, name: str) -> BinaryIO:
+    """A file that no other process has opened in this way; made where there is none."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        file = os.fdopen(os.open(path, flags, 0o666), "r+b")
+        if fcntl is None:  # Windows: there a file that is open cannot be replaced anyway.
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except BlockingIOError:
+            file.close()
+            raise click.UsageError(f"another process is writing {name}") from None
+        except FileNotFoundError:
+            pass
+        # The process that had the lock has just moved or removed the file.
+        file.close()

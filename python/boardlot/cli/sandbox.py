@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 
 import click
 
-from boardlot.cli.files import refuse_existing, write_secret
+from boardlot.cli.files import UserPath, refuse_existing, secret_file
 from boardlot.cli.settings import Command, Settings
 
 __all__ = ["command"]
@@ -57,7 +57,7 @@ RATE = click.FloatRange(0.0, 1.0)
 )
 @click.option(
     "--key-file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=UserPath(),
     help="Write a private key that the sandbox accepts to this new file.",
 )
 @click.pass_obj
@@ -115,8 +115,15 @@ def command(
             key = bl.generate_key(algorithm)
             facts["key_id"] = sandbox.upload_key(key.public_pem)
             facts["key_file"] = str(key_file)
-            write_secret(key_file, key.private_pem)
-        _tell(facts, as_json=settings.format in ("json", "jsonl"))
+            with secret_file(key_file, key.private_pem):
+                pass
+        try:
+            _tell(facts, as_json=settings.format in ("json", "jsonl"))
+        except OSError:
+            # A key of no sandbox would only be in the way of the next run.
+            if key_file is not None:
+                key_file.unlink()
+            raise
         click.echo("serving until Ctrl-C", err=True)
         while True:
             # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.

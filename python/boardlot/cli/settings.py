@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from boardlot.cli.files import UserPath
 from boardlot.cli.stores import last_client_id, open_store
 
 __all__ = [
@@ -96,6 +97,15 @@ class Settings:
         from boardlot import _core
 
         return {} if self.profile is None else _core._profile(self.profile)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that the command reads: data must not go there."""
+        from boardlot import _core
+
+        files = [self.key_file, self.store_file, self.ca_file]
+        files += [self.named.get(name) for name in ("private_key", "store")]
+        return [_core._config_file(), *filter(None, files)]
 
     @property
     def connection(self) -> dict[str, Any]:
@@ -198,6 +208,9 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
     """
 
     def keep(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+        if value == "" or (isinstance(value, tuple) and "" in value):
+            # As from a variable that is not set: leaving the option out is something else.
+            raise click.BadParameter("it is empty; give a value, or leave the option out")
         if value and option.name is not None:
             kept = None if value == STDOUT and option.name == "out" else value
             setattr(ctx.ensure_object(Settings), option.name, kept)
@@ -207,7 +220,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             names, help=help, callback=keep, expose_value=False, hidden=hidden, **more
         )
 
-    file = click.Path(dir_okay=False, path_type=Path)
+    file = UserPath()
     return [
         option("--profile", metavar="NAME", help="Service and credentials by a name."),
         option("--base-url", metavar="URL", help="Base URL of the service."),
@@ -233,7 +246,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option(
             "--out",
             metavar="FILE",
-            type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+            type=UserPath(allow_dash=True),
             help="Write data to this file; - is stdout.",
         ),
         option("--force", is_flag=True, help="Let --out replace a file that exists."),

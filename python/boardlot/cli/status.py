@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from boardlot.cells import escaped
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import Command, Login, Settings, store_option
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
@@ -63,7 +64,7 @@ def _login(settings: Settings, client_id: str | None) -> Login | None:
     except (bl.LoginRequired, bl.StoreError) as error:
         if settings.store_file is not None:
             raise
-        click.echo(f"no login is shown: {error}", err=True)
+        click.echo(f"no login is shown: {escaped(str(error))}", err=True)
         return None
 
 
@@ -75,11 +76,11 @@ def _tell(
     scopes: Sequence[str] = (),
     expires_at: str = "",
 ) -> None:
-    click.echo(f"service       {service}")
+    click.echo(f"service       {escaped(service)}")
     if client_id is not None:
-        click.echo(f"client        {client_id}")
+        click.echo(f"client        {escaped(client_id)}")
         click.echo(f"tokens lie in {tokens}")
-        click.echo(f"scopes        {' '.join(scopes)}")
+        click.echo(f"scopes        {escaped(' '.join(scopes))}")
         click.echo(f"expires       {expires_at}")
     window = f"the service refuses signatures beyond {CLOCK_WINDOW:g} s"
     click.echo(f"clock offset  {clock_offset:+.3f} s ({window})")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["last_client_id", "open_store", "store_for_login"]
+from boardlot.cli.files import check_writable
+
+__all__ = ["check_config", "last_client_id", "open_store", "store_for_login"]
 
 
 def open_store(file: Path | None) -> Any:
@@ -34,7 +35,7 @@ def store_for_login(file: Path | None) -> Any:
 
     if file is None:
         return open_store(None)
-    _check_folder(file)
+    _check(file, "Give yourself the right to write there, or choose another --store FILE.")
     if os.path.lexists(file):
         return open_store(file)
     return bl.EncryptedFileStore(file, _new_passphrase(file))
@@ -63,18 +64,30 @@ def last_client_id(store: Any, base_url: str) -> str | None:
         ) from None
 
 
-def _check_folder(file: Path) -> None:
-    """Refuse a file that could not be replaced, before anything is asked for."""
+def check_config() -> None:
+    """Refuse a login that could not become a profile, before the person is asked for anything.
+
+    Raises:
+        StoreError: `config.toml` cannot be written.
+    """
+    from boardlot import _core
+
+    _check(
+        Path(_core._config_file()),
+        "Give yourself the right to write there, or log in without --profile: the tokens are "
+        "stored all the same.",
+    )
+
+
+def _check(file: Path, hint: str) -> None:
+    """Refuse a file that could not be replaced."""
     import boardlot as bl
 
-    # A folder that is not there is made with the file.
-    folder = next(folder for folder in file.absolute().parents if os.path.lexists(folder))
     try:
-        tempfile.TemporaryFile(dir=folder).close()
+        check_writable(file)
     except OSError as error:
         raise bl.StoreError(
-            f"{file}: nothing can be written in {folder}: {error.strerror}",
-            hint="Give yourself the right to write there, or choose another --store FILE.",
+            f"{file}: nothing can be written in {error.filename}: {error.strerror}", hint=hint
         ) from error
 
 

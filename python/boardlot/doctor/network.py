@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import socket
 import sys
 import time
@@ -22,7 +23,7 @@ from boardlot.doctor.sockets import (
     port_of,
     tunnelled,
 )
-from boardlot.errors import BoardlotError, TransportError
+from boardlot.errors import ApiError, BoardlotError, TransportError
 
 if TYPE_CHECKING:
     from boardlot import Client
@@ -31,6 +32,10 @@ __all__ = ["CLOCK_WINDOW", "Network", "clock_offset"]
 
 # Seconds by which a signed request's time may be off (service document, section 8).
 CLOCK_WINDOW = 5.0
+
+# The status of a captive portal: RFC 6585, section 6.
+NETWORK_LOGIN = 511
+HOST_OF_A_LINK = re.compile(r"https?://(?:[^/@\s]*@)?([a-z0-9.:\[\]-]+)", re.IGNORECASE)
 
 SET_CLOCK = {
     "darwin": "Let this machine set its clock by itself (System Settings, Date & Time), or run: "
@@ -174,7 +179,7 @@ class Network:
         refused = self.asked if isinstance(self.asked, TransportError) else None
         if self.proxy is not None and self.proxy.scheme == "https":
             if refused is not None:
-                raise refused
+                raise Failed(str(refused), advice_on(refused, self.proxy))
             return "the client accepts the certificate, through the proxy"
         if refused is not None:
             certificate.check(self.open, self.host, self._options.get("ca_file"))
@@ -187,6 +192,8 @@ class Network:
 
     def _service(self) -> str:
         asked = self.asked
+        if isinstance(asked, ApiError) and asked.http_status == NETWORK_LOGIN:
+            raise _login_page(asked, self.host)
         if isinstance(asked, BoardlotError):
             raise asked
         return f"answers, and has the time {asked.isoformat(timespec='seconds')}"
@@ -226,10 +233,30 @@ def clock_offset(client: Client) -> float:
     return round(service - (before + time.time()) / 2, 3)
 
 
-def advice_on(error: OSError, proxy: SplitResult | None) -> str:
+def _login_page(error: ApiError, host: str) -> Failed:
+    """What HTTP 511 means, with the host of the network's login page where the answer names one."""
+    link = error.headers.get("location", "") + " " + error.body
+    hosts = [found for found in HOST_OF_A_LINK.findall(link) if not found.startswith(f"{host}:")]
+    hosts = [found for found in hosts if found != host]
+    place = f"at {hosts[0]}" if hosts else "which it shows for any page"
+    return Failed(
+        "this network requires a login of its own before it lets anything through (HTTP 511)",
+        f"Open the network's login page in a browser, {place}; then run this again.",
+    )
+
+
+def advice_on(error: Exception, proxy: SplitResult | None) -> str:
     if proxy is not None:
+        if "407" in str(error) and proxy.username:
+            return (
+                "The proxy rejects this name and password: correct them. A special character in "
+                "them is percent-encoded, such as %40 for @."
+            )
         if "407" in str(error):
-            return "The proxy wants to know who you are: http://NAME:PASSWORD@HOST:PORT."
+            return (
+                "The proxy requires a name and a password: --proxy http://NAME:PASSWORD@HOST:PORT, "
+                "in Python proxy=."
+            )
         return "Check the host and the port of the base URL, and what the proxy allows."
     if isinstance(error, ConnectionRefusedError):
         return "Nothing listens there: check the host and the port of the base URL."

@@ -210,8 +210,8 @@ impl TokenStore for EncryptedFile {
 
     /// Another file than that of `change`, which is needed while this one is held.
     fn hold(&self, _key: &str) -> Result<Guard> {
-        let path = self.beside(".refresh.lock");
-        files::Lock::acquire(&path, RENEWAL_PATIENCE, &self.tick).map(Guard::new)
+        let lock = self.beside(".refresh.lock");
+        files::Lock::acquire(&lock, RENEWAL_PATIENCE, &self.tick).map(Guard::new)
     }
 }
 

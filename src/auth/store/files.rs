@@ -2,16 +2,17 @@
 //! beside and renamed, locked by the operating system.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{Secret, store_error};
-use crate::error::Result;
-
-const LOCK_POLL: Duration = Duration::from_millis(10);
+use crate::{
+    error::{Error, Result},
+    lock::FileLock,
+};
 
 /// Asked again and again while a lock is waited for; an error gives the waiting up.
 pub type WhileWaiting = dyn Fn() -> Result<()> + Send + Sync;
@@ -68,7 +69,7 @@ fn write_beside(beside: &Path, content: &[u8]) -> io::Result<()> {
 
 /// An exclusive lock on a permanent file. The operating system lets go of it when a process dies.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "locked as long as it is open")] File);
+pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
 
 impl Lock {
     pub fn acquire(path: &Path, patience: Duration, tick: &WhileWaiting) -> Result<Self> {
@@ -83,24 +84,28 @@ impl Lock {
         }
         let metadata = file.metadata().unwrap_or(metadata);
         check_private(path, &metadata)?;
-        let until = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Lock(file)),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    tick()?;
-                    std::thread::sleep(LOCK_POLL);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(store_error(
-                        path,
-                        format!("another process has held it for {} s", patience.as_secs()),
-                        "end that process, or call again",
-                    ));
-                }
-                Err(TryLockError::Error(error)) => return Err(refused(path, &error, way_out)),
-            }
+        match FileLock::wait(file, patience, || tick().map_err(Ended::GivenUp)) {
+            Ok(Some(lock)) => Ok(Lock(lock)),
+            Ok(None) => Err(store_error(
+                path,
+                format!("another process has held it for {} s", patience.as_secs()),
+                "end that process, or call again",
+            )),
+            Err(Ended::GivenUp(error)) => Err(error),
+            Err(Ended::Refused(error)) => Err(refused(path, &error, way_out)),
         }
+    }
+}
+
+/// Why there is no lock.
+enum Ended {
+    GivenUp(Error),
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Ended::Refused(error)
     }
 }
 

@@ -1,14 +1,18 @@
 //! Profiles: what a user calls by name instead of typing it. The file holds no secret.
 
+mod file;
+
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
 use etcetera::BaseStrategy;
 use serde::Deserialize;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TomlError};
+
+pub use file::ChangeError;
 
 use crate::error::{Error, Result};
 
@@ -65,64 +69,49 @@ impl Profile {
         found.map(|profile| Self::of(profile, &folder, name)).transpose()
     }
 
-    /// Puts a profile of a login into the user's `config.toml`; gives the file's path. One that is
-    /// there is refused, or with `replace` takes these values.
+    /// Puts a profile of a login into the user's `config.toml` and returns the file's path. One that
+    /// exists is refused, or with `replace` takes these values. `interrupted` is called while
+    /// another process changes the file, and ends the wait when it returns true.
     pub fn keep_login(
         name: &str,
-        base_url: &str,
-        client_id: &str,
-        store: Option<&Path>,
+        login: &ProfileLogin<'_>,
         replace: bool,
-    ) -> Result<PathBuf> {
-        Self::keep_login_in(&folder()?, name, (base_url, client_id, store), replace)
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<PathBuf, ChangeError> {
+        Self::keep_login_in(&folder()?, name, login, replace, interrupted)
     }
 
     /// What else is there stays as it is, comments and all.
     fn keep_login_in(
         folder: &Path,
         name: &str,
-        (base_url, client_id, store): (&str, &str, Option<&Path>),
+        login: &ProfileLogin<'_>,
         replace: bool,
-    ) -> Result<PathBuf> {
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<PathBuf, ChangeError> {
         check_name(name)?;
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        let before = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(at(error.to_string())),
-        };
-        // A file that was broken before is found out here.
-        let mut document: DocumentMut =
-            before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
-        let mut profiles = Table::new();
-        profiles.set_implicit(true);
-        let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
-        let profiles = profiles
-            .as_table_like_mut()
-            .ok_or_else(|| at("'profiles' is no table of profiles".to_owned()))?;
-        if profiles.contains_key(name) && !replace {
-            return Err(at(format!("there is a profile '{name}' already")));
-        }
-        let mut auth = InlineTable::new();
-        auth.insert("kind", "oauth".into());
-        auth.insert("client_id", client_id.into());
-        if let Some(store) = store {
-            auth.insert("store", store.to_string_lossy().as_ref().into());
-        }
-        let profile = profiles.entry(name).or_insert(Item::Table(Table::new()));
-        let profile = profile
-            .as_table_like_mut()
-            .ok_or_else(|| at(format!("the profile '{name}' is no table")))?;
-        profile.insert("base_url", Item::Value(base_url.into()));
-        profile.insert("auth", Item::Value(auth.into()));
-        let text = document.to_string();
-        toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
-        fs::create_dir_all(folder).map_err(|error| at(error.to_string()))?;
-        let beside = path.with_extension(format!("toml.{}", std::process::id()));
-        fs::write(&beside, text)
-            .and_then(|()| fs::rename(&beside, &path))
-            .map_err(|error| at(error.to_string()))?;
+        file::change(&path, interrupted, |before| {
+            // A file that was broken before is found out here.
+            let mut document: DocumentMut =
+                before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
+            // Comments alone would end up behind the first table.
+            let head = if document.is_empty() {
+                document = DocumentMut::new();
+                if before.is_empty() || before.ends_with('\n') {
+                    before
+                } else {
+                    &format!("{before}\n")
+                }
+            } else {
+                ""
+            };
+            login.put(&mut document, name, replace).map_err(at)?;
+            let text = format!("{head}{document}");
+            toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
+            Ok(text)
+        })?;
         Ok(path)
     }
 
@@ -155,6 +144,40 @@ impl Profile {
     }
 }
 
+/// A login that becomes a profile.
+#[derive(Debug, Clone, Copy)]
+pub struct ProfileLogin<'a> {
+    pub base_url: &'a str,
+    pub client_id: &'a str,
+    /// The encrypted file of the tokens; without it the keychain.
+    pub store: Option<&'a Path>,
+}
+
+impl ProfileLogin<'_> {
+    fn put(&self, document: &mut DocumentMut, name: &str, replace: bool) -> Result<(), String> {
+        let mut profiles = Table::new();
+        profiles.set_implicit(true);
+        let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
+        let profiles = profiles.as_table_like_mut().ok_or("'profiles' is not a table")?;
+        if profiles.contains_key(name) && !replace {
+            return Err(format!("the profile '{name}' exists already; choose another name"));
+        }
+        let mut auth = InlineTable::new();
+        auth.insert("kind", "oauth".into());
+        auth.insert("client_id", self.client_id.into());
+        if let Some(store) = self.store {
+            auth.insert("store", store.to_string_lossy().as_ref().into());
+        }
+        let profile = profiles.entry(name).or_insert(Item::Table(Table::new()));
+        let profile = profile
+            .as_table_like_mut()
+            .ok_or_else(|| format!("the profile '{name}' is not a table"))?;
+        profile.insert("base_url", Item::Value(self.base_url.into()));
+        profile.insert("auth", Item::Value(auth.into()));
+        Ok(())
+    }
+}
+
 impl ConfigFile {
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("config.toml");
@@ -171,6 +194,14 @@ fn check_name(name: &str) -> Result<()> {
         return Err(Error::argument("profile", &shown, "letters, digits, _ and -"));
     }
     Ok(())
+}
+
+/// The user's `config.toml`, which need not exist. Links are followed: this is the file that a
+/// change would write.
+pub fn config_file() -> Result<PathBuf> {
+    let path = folder()?.join("config.toml");
+    file::followed(&path)
+        .map_err(|error| Error::config(format!("profile: {}: {error}", path.display())))
 }
 
 fn folder() -> Result<PathBuf> {
@@ -200,7 +231,8 @@ mod tests {
         let client_id = "a \"quoted\" id";
         let url = "https://api.example.com";
         let keep = |name, client_id, replace| {
-            Profile::keep_login_in(&folder, name, (url, client_id, None), replace)
+            let login = ProfileLogin { base_url: url, client_id, store: None };
+            Profile::keep_login_in(&folder, name, &login, replace, || false)
         };
         keep("live", client_id, false).expect("added");
         let ProfileAuth::OAuth { client_id: read, store } =

@@ -1,0 +1,149 @@
+//! The refresh of a login's tokens, against a token endpoint that is made up.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use zeroize::Zeroizing;
+
+use super::{
+    Answered, OAuth, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet, now_ms,
+    store::{Memory, TokenStore, registration_key},
+};
+use crate::error::ErrorKind;
+
+const ORIGIN: &str = "https://api.example.com";
+
+/// Answers after a while with tokens that count up, or with a failure.
+struct Fake {
+    asked: AtomicU32,
+    failure: Option<ErrorKind>,
+}
+
+impl TokenEndpoint for Fake {
+    fn refresh(&self, grant: RefreshGrant) -> Answered<'_> {
+        Box::pin(async move {
+            assert_eq!(grant.refresh_token.as_str(), "refresh");
+            let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            match &self.failure {
+                Some(failure) => Err(failure.clone().into()),
+                None => Ok(answer(&format!("access-{number}"), 3600)),
+            }
+        })
+    }
+}
+
+fn answer(access: &str, seconds: u64) -> TokenAnswer {
+    TokenAnswer {
+        access_token: Zeroizing::new(access.to_owned()),
+        refresh_token: None,
+        lifetime: Duration::from_secs(seconds),
+        scopes: None,
+    }
+}
+
+/// Credentials whose stored token, `access-0`, is as good as `seconds` from `at_ms` on.
+async fn credentials(store: &Arc<Memory>, seconds: u64, at_ms: i64) -> Arc<OAuth> {
+    let oauth = Arc::new(OAuth::new("c".into(), None, store.clone()));
+    oauth.bind(ORIGIN).expect("bound");
+    let registration = Registration::new("c".into(), None, 4000);
+    let mut first = answer("access-0", seconds);
+    first.refresh_token = Some(Zeroizing::new("refresh".into()));
+    let set = TokenSet::new(&registration, first, at_ms);
+    oauth.keep(set, registration).await.expect("kept");
+    oauth
+}
+
+fn endpoint(failure: Option<ErrorKind>) -> (Arc<Fake>, Arc<dyn TokenEndpoint>) {
+    let fake = Arc::new(Fake { asked: AtomicU32::new(0), failure });
+    (fake.clone(), fake)
+}
+
+fn invalid_grant() -> ErrorKind {
+    ErrorKind::OAuth { error: "invalid_grant".into(), description: "revoked".into() }
+}
+
+#[tokio::test]
+async fn many_that_wait_share_one_refresh() {
+    let store = Arc::new(Memory::default());
+    let oauth = credentials(&store, 10, 0).await;
+    // Another object over the same store, as another client would have it.
+    let other = Arc::new(OAuth::new("c".into(), None, store));
+    other.bind(ORIGIN).expect("bound");
+    let (fake, endpoint) = endpoint(None);
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let oauth = if number % 2 == 0 { oauth.clone() } else { other.clone() };
+        let endpoint = endpoint.clone();
+        waiting.spawn(async move { oauth.token(&endpoint, None).await });
+    }
+    while let Some(token) = waiting.join_next().await {
+        let token = token.expect("no panic").expect("a token");
+        assert_eq!(token.access_token.as_str(), "access-1");
+    }
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_refused_token_is_renewed_and_a_newer_one_is_taken() {
+    let store = Arc::new(Memory::default());
+    let oauth = credentials(&store, 3600, now_ms()).await;
+    let (fake, endpoint) = endpoint(None);
+    let first = oauth.token(&endpoint, None).await.expect("a token");
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 0);
+    let second = oauth.token(&endpoint, Some(&first)).await.expect("a token");
+    let third = oauth.token(&endpoint, Some(&first)).await.expect("a token");
+    assert_eq!(second.access_token.as_str(), "access-1");
+    assert_eq!(second.access_token, third.access_token);
+    assert_eq!(second.refresh_token.as_deref().map(String::as_str), Some("refresh"));
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn invalid_grant_is_asked_once_until_a_new_login() {
+    let store = Arc::new(Memory::default());
+    let oauth = credentials(&store, 10, 0).await;
+    let (fake, endpoint) = endpoint(Some(invalid_grant()));
+    for _ in 0..3 {
+        let error = oauth.token(&endpoint, None).await.expect_err("refused");
+        assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }), "{error}");
+        assert!(error.hint().contains("boardlot login"));
+    }
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    let again = credentials(&store, 3600, now_ms()).await;
+    assert!(again.token(&endpoint, None).await.is_ok());
+}
+
+#[tokio::test]
+async fn ahead_of_its_end_a_token_serves_while_the_service_is_away() {
+    let store = Arc::new(Memory::default());
+    let oauth = credentials(&store, 600, now_ms() - 560_000).await;
+    let away = ErrorKind::Timeout("away".into());
+    let (fake, endpoint) = endpoint(Some(away));
+    for _ in 0..3 {
+        let token = oauth.token(&endpoint, None).await.expect("still good");
+        assert_eq!(token.access_token.as_str(), "access-0");
+    }
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    let token = oauth.peek().await.expect("a token");
+    assert!(oauth.token(&endpoint, Some(&token)).await.is_err());
+}
+
+#[tokio::test]
+async fn credentials_belong_to_one_service_and_can_be_forgotten() {
+    let store = Arc::new(Memory::default());
+    let oauth = credentials(&store, 3600, now_ms()).await;
+    let error = oauth.bind("https://other.example.com").expect_err("refused");
+    assert!(matches!(error.kind.as_ref(), ErrorKind::Config(_)));
+    oauth.log_out().await.expect("forgotten");
+    assert!(store.load(&registration_key(ORIGIN)).expect("loads").is_none());
+    let (fake, endpoint) = endpoint(None);
+    let error = oauth.token(&endpoint, None).await.expect_err("nothing");
+    assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }));
+    assert_eq!(fake.asked.load(Ordering::SeqCst), 0);
+}

@@ -1,0 +1,74 @@
+"""Shares one object of a public class among threads that call its methods in random order.
+
+Run as a child by `test_sharing`: a crash ends the child, a hang too, and both are reported with all
+stacks. `python -m tests.threads.sharing --shared=Pager --seconds=60` runs one class by hand.
+"""
+
+import random
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+
+import boardlot as bl
+
+from ..delivery.children import options_of, report
+from .credentials import CREDENTIALS
+from .results import RESULTS
+from .services import SERVICES
+
+THREADS = 8
+# The most errors that are told; one alone fails the test.
+TOLD = 5
+SHARED = {each.__name__: each for each in (*RESULTS, *CREDENTIALS, *SERVICES)}
+
+
+def round_of(shared, operations, end, seed):
+    """Eight threads on one object, until it is used up or time is up; returns calls and errors."""
+    calls, errors = Counter(), []
+    begin = threading.Barrier(THREADS)
+
+    def work(number):
+        dice = random.Random(seed * THREADS + number)
+        begin.wait()
+        while time.monotonic() < end and not shared.is_used_up() and len(errors) < TOLD:
+            operation = dice.choice(operations)
+            try:
+                operation()
+            except Exception:
+                errors.append(traceback.format_exc(limit=-4))
+            calls[number] += 1
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if not errors:
+        try:
+            shared.finish()
+        except Exception:
+            errors.append(traceback.format_exc(limit=-4))
+    return calls.total(), errors
+
+
+def main():
+    options = options_of("shared")
+    kind = SHARED[options.shared]
+    # With an interpreter lock, threads change places as often as they can.
+    sys.setswitchinterval(1e-5)
+    calls, errors, rounds, end = 0, [], 0, None
+    with bl.Sandbox(seed=7, fills=120, orders=30, plate_stocks=60) as sandbox:
+        while not rounds or (time.monotonic() < end and not errors):
+            shared = kind(sandbox)
+            operations = shared.operations()
+            # What the first one needs is loaded by now.
+            end = end or time.monotonic() + options.seconds
+            made, errors = round_of(shared, operations, end, options.seed + rounds)
+            calls, rounds = calls + made, rounds + 1
+    report(calls=calls, rounds=rounds, errors=errors[:TOLD])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""One object of every public class, shared by eight threads: no crash, error or wrong value.
+
+On a CPython without the interpreter lock this finds races, on one with it what depends on order.
+`BOARDLOT_TEST_PYTHON` names the interpreter; `make free-threaded-test` sets it.
+"""
+
+import inspect
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+
+from ..delivery.children import run_child
+from .sharing import SHARED
+
+# Types that cannot be made or shared by themselves: bases, and what needs a keychain.
+NOT_SHARED = {"ClientBase", "PagerBase", "KeyringStore", "AsyncPageIterator"}
+# Public under another name here.
+KNOWN_AS = {"Ready": "Awaitable", "Received": "Sandbox"}
+KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
+
+
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shared", SHARED)
+def test_threads_share_an_object_of_every_class(shared, seconds):
+    found = run_child("threads.sharing", shared=shared, seconds=seconds)
+    print(shared, found["calls"], found["rounds"])
+    assert found["errors"] == [], "\n".join(found["errors"])
+    assert found["calls"] > 8
+
+
+def test_every_public_class_is_shared():
+    public = {name for module in (bl, _core) for name in module.__all__}
+    classes = {
+        name
+        for name in public
+        for kind in [getattr(bl, name, None) or getattr(_core, name, None)]
+        if inspect.isclass(kind) and kind.__module__ in ("boardlot._core", "boardlot._api")
+    }
+    missing = {KNOWN_AS.get(name, name) for name in classes} - set(SHARED) - NOT_SHARED
+    assert missing == set()
