@@ -25,9 +25,6 @@ class Reference:
     rate_limit: float | None
     workers: int | None
 
-    def __repr__(self) -> str:
-        return f"Reference({self.base_url!r})"
-
     def open(self) -> Client:
         """A client with the whole rate limit, for the one who makes the frame."""
         return _open(self.pickled, self.rate_limit)
@@ -53,8 +50,8 @@ def refer(
 
     Raises:
         ConfigError: The client has credentials that are no reference, such as a key made from
-            text or a bearer token, or headers that may be secrets; or there is no such profile; or
-            the limit is none.
+            text or a bearer token, or headers that may be secrets; or there is no such profile;
+            or the limit is none.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise ConfigError(f"workers is {workers!r}; allowed is a whole number above 0")
