@@ -67,7 +67,9 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tools/instrument"),
-        "INSTRUMENT": "-C instrument-coverage -Z coverage-options=branch",
+        # Packaged readers may lack the compression that the compiler has.
+        "INSTRUMENT": "-C instrument-coverage -Z coverage-options=branch"
+        " -C llvm-args=-enable-name-compression=false",
         "CARGO_TARGET_DIR": str(OUT / "build"),
         "LLVM_PROFILE_FILE": str(COUNTERS / "%8m.profraw"),
         "PYTHONPATH": str(PACKAGE),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -61,11 +60,9 @@ def main(files: list[str]) -> int:
 def run(files: list[str]) -> list[dict[str, object]]:
     """Every change that compiles, with what became of it; a time-out was noticed."""
     OUT.mkdir(parents=True, exist_ok=True)
-    command = [CARGO_MUTANTS, "mutants", "--output", OUT, "--minimum-test-timeout", str(TIMEOUT)]
-    command += ["--jobs", "1", "--no-shuffle", "--colors", "never"]
-    # `--file` would add to the files of the configuration.
-    for file in files:
-        command += ["--re", f"^{re.escape(file)}:"]
+    command = [CARGO_MUTANTS, "mutants", "--config", configuration(files), "--output", OUT]
+    command += ["--minimum-test-timeout", str(TIMEOUT), "--jobs", "1"]
+    command += ["--no-shuffle", "--colors", "never"]
     # Built there once, the dependencies serve every later run.
     environment = {**os.environ, "CARGO_TARGET_DIR": str((OUT / "build").absolute())}
     done = subprocess.run(command, env=environment, check=False)
@@ -75,6 +72,18 @@ def run(files: list[str]) -> list[dict[str, object]]:
     return [
         one for one in outcomes if one["scenario"] != "Baseline" and one["summary"] != "Unviable"
     ]
+
+
+def configuration(files: list[str]) -> Path:
+    """The configuration, for these files alone if there are any: options can only add files."""
+    settings = tomllib.loads(Path(".cargo/mutants.toml").read_text())
+    if files:
+        settings["examine_globs"] = files
+    made = OUT / "configuration.toml"
+    # Texts and lists of texts are written alike in JSON and TOML.
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+    made.write_text("".join(lines))
+    return made
 
 
 def name(outcome: dict[str, object]) -> str:
