@@ -60,7 +60,14 @@ def main(files: list[str]) -> int:
 def run(files: list[str]) -> list[dict[str, object]]:
     """Every change that compiles, with what became of it; a time-out was noticed."""
     OUT.mkdir(parents=True, exist_ok=True)
-    command = [CARGO_MUTANTS, "mutants", "--config", configuration(files), "--output", OUT]
+    command: list[str | Path] = [
+        CARGO_MUTANTS,
+        "mutants",
+        "--config",
+        configuration(files),
+        "--output",
+        OUT,
+    ]
     command += ["--minimum-test-timeout", str(TIMEOUT), "--jobs", "1"]
     command += ["--no-shuffle", "--colors", "never"]
     # Built there once, the dependencies serve every later run.
