@@ -46,7 +46,7 @@ def rows_of(result):
 
 
 async def delivered(service, step, wrapped, turns, kept):
-    """The rows of a task that was cancelled after so many turns (None: at its end), and the rest."""
+    """The rows of a task that is cancelled after so many turns (None: never), and the rest."""
     async with service.sandbox.async_client() as client:
         await client.server_time()  # The connection is there.
         pager, rows = service.open(client), []
