@@ -8,7 +8,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long faults soak check audit docs notebooks generate fuzz bench bench-quick bench-inner wheel wheel-test clean
+.PHONY: setup demo test test-long delivery free-threaded-test asan coverage mutants faults soak check audit docs notebooks generate fuzz bench bench-quick bench-inner wheel wheel-test clean
 
 demo: $(BIN)/.built
 	$(BIN)/boardlot demo
@@ -59,6 +59,35 @@ test-long: $(BIN)/.built
 # Every kind of fault x every operation x 30 seeds: about six minutes on two cores.
 faults: $(BIN)/.built
 	$(BIN)/python -m tests.faults.matrix --seeds 30
+
+# Rows under deadlines, cancellations and signals: a minute for each way to read them, half an hour.
+delivery: $(BIN)/.built
+	$(BIN)/pytest -m "slow or not slow" tests/delivery
+
+# Objects that threads share, on a CPython without the interpreter lock: PYTHON_FT is one of 3.14t or
+# newer into whose environment this package was installed, with pytest and psutil beside it.
+free-threaded-test: $(BIN)/.built
+	$(PYTHON_FT) -c 'import boardlot, sys; sys.exit(sys._is_gil_enabled() and "PYTHON_FT has the interpreter lock")'
+	BOARDLOT_TEST_PYTHON=$(PYTHON_FT) $(BIN)/pytest -m "slow or not slow" tests/threads/test_sharing.py
+	$(PYTHON_FT) -m pytest -p no:cacheprovider tests/threads/test_collection.py tests/delivery \
+		tests/python/test_event_loops.py
+
+# What reaches the unsafe code, under the address sanitizer; see tools/asan.
+asan: $(BIN)/.built
+	tools/asan
+
+# Lines and branches of Rust and Python that the tests reach, into target/coverage.
+coverage: $(BIN)/.built
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.10'
+	$(BIN)/python tools/coverage.py $(TESTS)
+
+# Changes the core in hundreds of places, one at a time: each has to be noticed by a test, or to be
+# listed in tests/mutants.toml with a reason. FILES restricts it, such as src/pages/window.rs.
+mutants: $(BIN)/.built target/tools/bin/cargo-mutants
+	$(BIN)/python tools/mutants.py $(FILES)
+
+target/tools/bin/cargo-mutants:
+	cargo install --locked --quiet cargo-mutants --version 27.1.0 --root target/tools
 
 # An hour of 64 tasks with faults on: flat memory, no file left open, no wrong record.
 soak: $(BIN)/.built

@@ -2,6 +2,7 @@
 //! from rows, exceptions made from errors.
 #![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
 
+#[cfg(not(system_allocator))]
 mod allocator;
 mod arguments;
 mod arrow;

@@ -74,10 +74,10 @@ def test_a_cancelled_page_and_a_cancelled_whole_lose_nothing(slow, deals):
 def test_ctrl_c_loses_no_row(slow, deals, step, delay):
     pager = slow.client().fills_history(ACCOUNT, "HK", page_size=50)
     timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     seen = []
     # Whether it comes in time or too late, what was not handed over is still to come.
     try:
+        timer.start()  # It waits for its thread, and may be interrupted as well.
         rows = step(pager)
         seen = [row["deal_id"] for row in ([rows] if isinstance(rows, dict) else rows)]
         timer.join()

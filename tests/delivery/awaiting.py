@@ -142,7 +142,7 @@ async def walk(service, client, step, longest, tally):
 async def walk_for(seconds, mode):
     step, fills = MODES[mode]
     service = Service(fills)
-    longest = 2 * (service.page_seconds if fills == LONG else service.whole_seconds)
+    longest = service.page_seconds if fills == LONG else service.whole_seconds
     tally = Tally(service.fills)
     disturbance = asyncio.ensure_future(busy())
     end = time.monotonic() + seconds

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = os.environ.get("BOARDLOT_TEST_PYTHON", sys.executable)
 
@@ -38,6 +40,14 @@ def run_child(module, *, seconds=0.0, grace=30.0, **options):
         ended = f"{' '.join(words)} ended with {child.returncode}"
         raise Child(f"{ended}\n{out[-2000:]}\n{errors[-6000:]}")
     return json.loads(out.splitlines()[-1])
+
+
+def needs_libraries_of(words):
+    """Skips a test of frames where their library is not there, as on a new kind of CPython."""
+    libraries = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "polars": "polars"}
+    for word, library in libraries.items():
+        if word in words:
+            pytest.importorskip(library)
 
 
 def options_of(*names):

@@ -133,27 +133,34 @@ def rest(pager):
     return rows
 
 
-def in_a_signal_handler(held, name):
-    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
+def prepared(held, name, kind=bl.Client, **options):
+    """A pager whose page will be under way, and the call to make then."""
+    client = kind(held.server.base_url, timeout=AT_ONCE * 8, **options)
     pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
-    call = Call(held, name, client if name.startswith("client.") else pager)
-    signal.signal(signal.SIGALRM, lambda *_: call())
+    return pager, Call(held, name, client if name.startswith("client.") else pager)
+
+
+def when_it_is_under_way(held):
+    """Sends the signal once the page has been asked for."""
 
     def send():
         held.arrived.wait()
         signal.raise_signal(signal.SIGALRM)
 
     threading.Thread(target=send).start()
+
+
+def in_a_signal_handler(held, name):
+    pager, call = prepared(held, name)
+    signal.signal(signal.SIGALRM, lambda *_: call())
+    when_it_is_under_way(held)
     finished(held, call, rest(pager))
 
 
 def in_a_hook(held, name, hook="on_request"):
     called = []
-    client = bl.Client(
-        held.server.base_url, timeout=AT_ONCE * 8, **{hook: lambda _: [call() for call in called]}
-    )
-    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
-    call = Call(held, name, client if name.startswith("client.") else pager)
+    hooks = {hook: lambda _: [call() for call in called]}
+    pager, call = prepared(held, name, **hooks)
     called.append(call)
     if hook == "on_response":
         held.release.set()  # It comes after the page.
@@ -175,24 +182,16 @@ class Finalized:
 
 
 def in_a_finalizer(held, name):
-    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
-    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
-    call = Call(held, name, client if name.startswith("client.") else pager)
+    pager, call = prepared(held, name)
+    gc.disable()  # Not before the page is under way.
     signal.signal(signal.SIGALRM, lambda *_: gc.collect())
     Finalized(call)
-
-    def send():
-        held.arrived.wait()
-        signal.raise_signal(signal.SIGALRM)
-
-    threading.Thread(target=send).start()
+    when_it_is_under_way(held)
     finished(held, call, rest(pager))
 
 
 def in_another_thread(held, name):
-    client = bl.Client(held.server.base_url, timeout=AT_ONCE * 8)
-    pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
-    call = Call(held, name, client if name.startswith("client.") else pager)
+    pager, call = prepared(held, name)
     rows = []
     reader = threading.Thread(target=lambda: rows.extend(rest(pager)))
     reader.start()
@@ -216,14 +215,12 @@ def in_the_event_loop(held, name):
     """Beside a task that awaits the page, and again after that task was cancelled."""
 
     async def use():
-        client = bl.AsyncClient(held.server.base_url, timeout=AT_ONCE * 8)
-        pager = getattr(client, METHOD)(*ARGUMENTS, **OPTIONS)
-        target = client if name.startswith("client.") else pager
+        pager, after = prepared(held, name, bl.AsyncClient)
         task = asyncio.ensure_future(anext(pager))
         while not held.arrived.is_set():
             await asyncio.sleep(0.01)
-        during, after = Call(held, name, target), Call(held, name, target)
-        during.held = Held()  # The page stays where it is.
+        # A call on a service of its own releases nothing: the page stays where it is.
+        during = Call(Held(), name, after.target)
         during()
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from .children import run_child
+from .children import needs_libraries_of, run_child
 from .reentrant import PLACES, calls_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -13,4 +13,5 @@ CASES = [(place, call) for place in PLACES for call in calls_in(place)]
 
 @pytest.mark.parametrize(("place", "call"), CASES)
 def test_a_call_while_a_page_is_under_way_returns_at_once(place, call):
+    needs_libraries_of(call)
     assert run_child("delivery.reentrant", grace=15.0, place=place, call=call) == {"ended": True}

@@ -1,7 +1,6 @@
 """Clients with hooks that refer to their owners, made, used and dropped; see `test_collection`."""
 
 import asyncio
-import gc
 import time
 import weakref
 
@@ -9,7 +8,7 @@ import boardlot as bl
 
 from ..delivery.children import options_of, report
 from ..soak.sandbox import SandboxProcess, Used
-from .cycles import Owner
+from .cycles import Owner, collect
 
 
 def make(base_url, kind, alive):
@@ -36,14 +35,13 @@ def main():
     count, alive = int(options.count), weakref.WeakSet()
     with SandboxProcess(seed=7) as sandbox:
         use(sandbox.base_url, 20, alive)  # What is made once is made.
-        gc.collect()
+        collect()
         before = Used.of()
         use(sandbox.base_url, count, alive)
         # Connections are closed in the background.
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            repr(bl.DateRange(next="next_time"))  # PyO3 releases now what threads of the runtime have dropped.
-            gc.collect()
+            collect()
             after = Used.of()
             if not alive and after.files <= before.files and after.threads <= before.threads:
                 break

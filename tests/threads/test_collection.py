@@ -1,7 +1,6 @@
 """What nobody can reach any more is collected, with its threads and files."""
 
 import asyncio
-import gc
 import inspect
 import time
 import weakref
@@ -10,7 +9,7 @@ import boardlot as bl
 import pytest
 
 from ..delivery.children import run_child
-from .cycles import CYCLES, Owner
+from .cycles import CYCLES, Owner, collect
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +19,10 @@ def sandbox():
 
 
 def is_collected(reference, seconds=5.0):
-    """A request that is being given up may hold its client for a moment longer.
-
-    What a thread of the runtime drops is released by PyO3 at the next call of the library.
-    """
+    """A request that is being given up may hold its client for a moment longer."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        bl.signature_payload(1, "GET", "/")
-        gc.collect()
+        collect()
         if reference() is None:
             return True
         time.sleep(0.02)
@@ -70,7 +65,7 @@ def test_an_object_in_use_is_not_collected(sandbox):
     client = bl.Client(sandbox.base_url, on_request=owner.seen)
     reference = weakref.ref(owner)
     del owner
-    gc.collect()
+    collect()
     client.server_time()
     assert reference().calls == 1
 
@@ -84,7 +79,7 @@ def test_event_loops_that_have_ended_are_collected(sandbox):
 
     for _ in range(20):
         asyncio.run(use())
-    gc.collect()
+    collect()
     # The last one is forgotten when the next one comes.
     assert sum(loop() is not None for loop in loops) <= 1
 
