@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::timeout};
 
 use super::{Draft, Received, Sender, What, tape::Tape};
 use crate::{api::SERVER_TIME, error::Result, process::PerProcess};
@@ -176,7 +176,10 @@ impl Sender {
     async fn read_clock(&self, asked: u64) -> Result<()> {
         let clock = self.clock();
         let asking = clock.asking.get_or_make(|| Ok(Mutex::new(Ok(()))))?;
-        let mut last = asking.lock().await;
+        let Ok(mut last) = timeout(self.options().timeout, asking.lock()).await else {
+            // Whoever asks stands still, such as a call that a signal handler interrupted.
+            return self.ask_service_clock().await;
+        };
         if clock.asked() == asked {
             *last = self.ask_service_clock().await;
             clock.asked.fetch_add(1, Ordering::Release);

@@ -1,7 +1,10 @@
 //! The service's clock as a client knows it, over real HTTP: what ends an open time range.
 
 use std::{
+    future::{Future, poll_fn},
+    pin::pin,
     sync::Arc,
+    task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -120,6 +123,22 @@ fn a_caller_that_gives_up_leaves_the_question_to_the_next() {
         let (gave_up, told) = tokio::join!(impatient, service_now(&client));
         assert!(gave_up.is_err());
         told.expect("a time");
+    });
+}
+
+#[test]
+fn a_caller_that_stands_still_holds_nobody_up() {
+    runtime().block_on(async {
+        let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
+        let options =
+            SenderOptions { timeout: Duration::from_millis(300), ..SenderOptions::default() };
+        let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+        let client = Client::new(base, None, options).expect("a client");
+        let mut still = pin!(service_now(&client));
+        let first = poll_fn(|context| Poll::Ready(still.as_mut().poll(context))).await;
+        assert!(first.is_pending(), "it asks, and is not polled any more: {first:?}");
+        service_now(&client).await.expect("a time");
+        still.await.expect("a time");
     });
 }
 
