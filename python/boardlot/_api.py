@@ -378,8 +378,10 @@ class Client(_core.ClientBase):
           which 0 leaves it open.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
         - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
-          side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
-          an iteration keeps no more than so many pages ahead.
+          side: one stream with each record once, the latest part first, each part in the
+          service's order. That is the order without `windows` if the service sorts by the update
+          time. `.all()` and `.to_*()` gain most; an iteration keeps no more than so many pages
+          ahead.
         - `resume`: a `.checkpoint()` of the same call: goes on after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
@@ -839,8 +841,10 @@ class AsyncClient(_core.ClientBase):
           which 0 leaves it open.
         - `page_size`: Deals a page, 10 to 50; the service's default is 50.
         - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
-          side: one stream in the same order, each record once. `.all()` and `.to_*()` gain most;
-          an iteration keeps no more than so many pages ahead.
+          side: one stream with each record once, the latest part first, each part in the
+          service's order. That is the order without `windows` if the service sorts by the update
+          time. `.all()` and `.to_*()` gain most; an iteration keeps no more than so many pages
+          ahead.
         - `resume`: a `.checkpoint()` of the same call: goes on after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,

@@ -26,15 +26,25 @@ pub struct Error {
     pub checkpoint: Option<String>,
 }
 
+/// What became of a request that got no response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It did not leave.
+    NotSent,
+    /// The service said that it did not process it.
+    Unprocessed,
+    Unknown,
+}
+
 /// The kinds of error: one exception each in Python, by one exhaustive conversion.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ErrorKind {
     /// Refused before anything was sent.
     #[error("{0}")]
     Config(String),
-    /// No answer. `sent` tells whether the service may have seen the request.
+    /// No answer. `sent` tells whether the service may have acted on the request.
     #[error("{message}")]
-    Transport { message: String, sent: bool },
+    Transport { message: String, sent: Delivery },
     #[error("{0}")]
     Timeout(String),
     /// An answer of no documented form.
@@ -115,7 +125,7 @@ impl Error {
     /// A task that ended without an outcome: the runtime is going away.
     pub fn given_up(error: &dyn fmt::Display) -> Self {
         let message = format!("the request was given up: {error}");
-        ErrorKind::Transport { message, sent: true }.into()
+        ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
     }
 
     pub fn pagination(message: impl Into<String>) -> Self {

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 
 use super::{BaseUrl, Received, SenderOptions};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Delivery, Error, ErrorKind, Result};
 
 /// Room made for a body before any of it has come; a larger one is gathered in pieces, as growing
 /// would need the room of both sizes while it is copied.
@@ -102,13 +102,32 @@ pub fn transport(error: reqwest::Error, answering: bool) -> Error {
     if error.is_timeout() {
         return ErrorKind::Timeout(format!("no connection in time: {}", chain(&error))).into();
     }
-    let sent = answering || !error.is_connect();
-    let what = match (answering, sent) {
-        (true, _) => "the connection broke in the middle of the answer",
-        (false, true) => "the connection broke before an answer",
-        (false, false) => "no connection",
+    let (sent, what) = if answering {
+        (Delivery::Unknown, "the connection broke in the middle of the answer")
+    } else if error.is_connect() {
+        (Delivery::NotSent, "no connection")
+    } else if is_unprocessed(&error) {
+        (Delivery::Unprocessed, "the service ended the connection and did not process the request")
+    } else {
+        (Delivery::Unknown, "the connection broke before an answer")
     };
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
+}
+
+/// Whether the service said that it did not process the request: by GOAWAY, whose last stream is an
+/// earlier one, or by refusing the stream (RFC 9113, sections 6.8 and 8.7). HTTP/1.1 cannot say so.
+fn is_unprocessed(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            let reason = error.reason();
+            let ended = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+            let refused = error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM);
+            return error.is_remote() && (ended || refused);
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// An error with its causes, which say what really happened.

@@ -3,8 +3,6 @@
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
-use tokio::time::Instant;
-
 use super::Received;
 use crate::error::Result;
 
@@ -71,7 +69,6 @@ pub struct Watched<'a> {
     method: &'a str,
     path: &'a str,
     attempt: u32,
-    started: Instant,
 }
 
 impl<'a> Watched<'a> {
@@ -83,7 +80,7 @@ impl<'a> Watched<'a> {
         attempt: u32,
     ) -> Option<Self> {
         let observer = observer.filter(|observer| observer.listens())?;
-        Some(Watched { observer, method, path, attempt, started: Instant::now() })
+        Some(Watched { observer, method, path, attempt })
     }
 
     pub async fn tell(&self, what: What) {
@@ -96,9 +93,8 @@ impl<'a> Watched<'a> {
         self.observer.observe(event).await;
     }
 
-    /// How the request ended that began when this was made.
-    pub async fn tell_end(&self, outcome: &Result<Received>) {
-        let duration = self.started.elapsed();
+    /// How the request ended, and how long it took.
+    pub async fn tell_end(&self, outcome: &Result<Received>, duration: Duration) {
         let what = match outcome {
             Ok(received) => What::Answered { status: received.status().as_u16(), duration },
             Err(error) => What::Failed { error: error.to_string(), duration },

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ::http::{HeaderMap, HeaderValue};
+use ::http::HeaderValue;
 use arc_swap::ArcSwap;
 use tokio::{
     sync::Semaphore,
@@ -16,15 +16,16 @@ use tokio::{
 };
 
 use super::{
-    BaseUrl, Prepared, Received,
+    BaseUrl, Prepared, Received, SenderOptions,
     clock::{Clock, Moment},
     connection::{build_client, read, transport},
     lanes::{Lane, Lanes, own_client},
     limit::RateLimit,
-    observe::{Observer, Watched, What},
+    observe::{Watched, What},
     pace::Paces,
     quota::RetryQuota,
-    tape::Tape,
+    retry::{RETRY_AFTER_MAX, may_repeat, may_resend, wait_before_retry},
+    waits::{Wait, Waits},
 };
 use crate::{
     api::SERVER_TIME,
@@ -32,57 +33,6 @@ use crate::{
     error::{Error, ErrorKind, FailureClass, Redactor, Result},
     process::PerProcess,
 };
-
-/// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
-const BACKOFF_FIRST: Duration = Duration::from_millis(250);
-const BACKOFF_MAX: Duration = Duration::from_secs(8);
-
-/// How requests travel; the defaults of a client.
-#[derive(Debug, Clone)]
-pub struct SenderOptions {
-    /// Bounds one attempt, from its first byte to the last of the answer.
-    pub timeout: Duration,
-    pub connect_timeout: Duration,
-    pub max_retries: u32,
-    /// Requests a second.
-    pub rate_limit: Option<f64>,
-    pub max_connections: usize,
-    pub max_body_bytes: usize,
-    pub proxy: Option<String>,
-    /// PEM certificates that are trusted besides the system's.
-    pub extra_certificates: Option<Vec<u8>>,
-    pub headers: HeaderMap,
-    /// Who is told of each request.
-    pub observer: Option<Arc<dyn Observer>>,
-    /// What is written down, or played back in place of the network.
-    pub tape: Option<Arc<Tape>>,
-}
-
-impl Default for SenderOptions {
-    fn default() -> Self {
-        SenderOptions {
-            timeout: Duration::from_secs(30),
-            connect_timeout: Duration::from_secs(5),
-            max_retries: 2,
-            rate_limit: None,
-            max_connections: 64,
-            max_body_bytes: 32 << 20,
-            proxy: None,
-            extra_certificates: None,
-            headers: HeaderMap::new(),
-            observer: None,
-            tape: None,
-        }
-    }
-}
-
-impl SenderOptions {
-    /// Whether a tape is played back in place of the network.
-    fn is_replayed(&self) -> bool {
-        matches!(self.tape.as_deref(), Some(Tape::Replay(_)))
-    }
-}
 
 /// How the answers are read that the sender itself asks for.
 #[derive(Debug, Clone, Copy)]
@@ -197,14 +147,12 @@ impl Sender {
         prepared: &Prepared,
         judge: impl Fn(&Received) -> Result<T>,
     ) -> Result<T> {
-        match timeout(self.patience(), self.send_patiently(prepared, judge)).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                let text = "the call got no turn within its attempts' timeouts; raise rate_limit or \
-                            max_connections, or call less often";
-                Err(Error::from(ErrorKind::Timeout(text.into())).at(&prepared.label))
-            }
-        }
+        let (patience, waits) = (self.patience(), Waits::default());
+        let outcome = timeout(patience, self.send_patiently(prepared, judge, &waits)).await;
+        outcome.unwrap_or_else(|_| {
+            let error = ErrorKind::Timeout(waits.blame(patience));
+            Err(Error::from(error).at(&prepared.label))
+        })
     }
 
     /// The longest that a call takes: all its attempts, the waits between them, and as much again
@@ -219,21 +167,23 @@ impl Sender {
         &self,
         prepared: &Prepared,
         judge: impl Fn(&Received) -> Result<T>,
+        waits: &Waits,
     ) -> Result<T> {
         let started = Instant::now();
         let patience = self.patience();
         let wire = self.wire()?;
-        let (mut attempts, mut retries) = (0, 0);
+        let (mut attempts, mut retries, mut resends) = (0, 0, 0);
         let mut clock_corrected = false;
         let mut rejected: Option<Arc<TokenSet>> = None;
         loop {
             let asked = self.clock.asked();
             // A refresh has retries of its own, so its failure is final here.
-            let token = self.token(rejected.as_deref()).await.map_err(|e| e.at(&prepared.label))?;
+            let token = waits.during(Wait::Token, self.token(rejected.as_deref())).await;
+            let token = token.map_err(|error| error.at(&prepared.label))?;
             attempts += 1;
-            self.turn(&wire, prepared).await;
+            waits.during(Wait::Throttle, self.turn(&wire, prepared)).await;
             let departed = Instant::now();
-            let received = self.attempt(&wire, prepared, token.as_deref(), attempts).await;
+            let received = self.attempt(&wire, prepared, token.as_deref(), attempts, waits).await;
             let outcome = received.as_ref().map_err(Clone::clone).and_then(&judge);
             let error = match outcome {
                 Ok(value) => {
@@ -247,12 +197,17 @@ impl Sender {
                     .at(&prepared.label),
             };
             let watched = self.watched(prepared, attempts);
+            let tell = |what| tell(watched.as_ref(), waits, what);
             if is_throttled(&error)
                 && let Some(per_second) =
                     wire.paces.refused(&prepared.label, departed, Instant::now())
-                && let Some(watched) = &watched
             {
-                watched.tell(What::Slowed { per_second }).await;
+                tell(What::Slowed { per_second }).await;
+            }
+            if may_resend(&error, resends) {
+                resends += 1;
+                tell(What::Retrying { wait: Duration::ZERO, reason: error.kind.in_short() }).await;
+                continue;
             }
             if token.is_some() && rejected.is_none() && error.rejects_token() {
                 rejected = token;
@@ -283,9 +238,7 @@ impl Sender {
                 What::QuotaUsedUp { reason: error.kind.in_short() }
             };
             let paid = matches!(told, What::Retrying { .. });
-            if let Some(watched) = &watched {
-                watched.tell(told).await;
-            }
+            tell(told).await;
             if !paid {
                 return Err(error);
             }
@@ -366,15 +319,33 @@ impl Sender {
         prepared: &Prepared,
         token: Option<&TokenSet>,
         attempt: u32,
+        waits: &Waits,
     ) -> Result<Received> {
         self.check_open()?;
         if let Some(answer) = self.options.tape.as_ref().and_then(|tape| tape.answer(prepared)) {
             return answer;
         }
-        let _permit =
-            wire.permits.acquire().await.map_err(|_| Error::config("the client is closed"))?;
-        let turn = wire.limit.turn();
-        turn.come().await;
+        let watched = self.watched(prepared, attempt);
+        // Told outside the permit: a hook may call the client itself.
+        tell(watched.as_ref(), waits, What::Sending).await;
+        let (duration, outcome) = self.exchange(wire, prepared, token, waits).await?;
+        if let Some(watched) = &watched {
+            waits.during(Wait::Hooks, watched.tell_end(&outcome, duration)).await;
+        }
+        outcome
+    }
+
+    /// One request and what came of it, with the time from its first byte sent on.
+    async fn exchange(
+        &self,
+        wire: &Wire,
+        prepared: &Prepared,
+        token: Option<&TokenSet>,
+        waits: &Waits,
+    ) -> Result<(Duration, Result<Received>)> {
+        let permit = waits.during(Wait::Connection, wire.permits.acquire()).await;
+        let _permit = permit.map_err(|_| Error::config("the client is closed"))?;
+        waits.during(Wait::RateLimit, wire.limit.turn().come()).await;
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
         for (name, value) in self.authorize(prepared, token)? {
@@ -386,20 +357,9 @@ impl Sender {
         if !prepared.body.is_empty() {
             *request.body_mut() = Some(prepared.body.clone().into());
         }
-        self.exchange(wire, request, self.watched(prepared, attempt)).await
-    }
-
-    async fn exchange(
-        &self,
-        wire: &Wire,
-        request: reqwest::Request,
-        watched: Option<Watched<'_>>,
-    ) -> Result<Received> {
-        let Some(watched) = watched else { return self.exchange_unseen(wire, request).await };
-        watched.tell(What::Sending).await;
+        let started = Instant::now();
         let outcome = self.exchange_unseen(wire, request).await;
-        watched.tell_end(&outcome).await;
-        outcome
+        Ok((started.elapsed(), outcome))
     }
 
     async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
@@ -456,15 +416,6 @@ impl Sender {
         Redactor::new(used.flat_map(|set| set.secrets()).chain(own))
     }
 
-    /// The service's time as far as it is known, in milliseconds, for a call of that identity.
-    pub fn now_ms(&self, call: impl FnOnce() -> String) -> i64 {
-        let now_ms = self.clock.now_ms();
-        match &self.options.tape {
-            Some(tape) => tape.now_ms(self.base.as_str(), &call(), now_ms),
-            None => now_ms,
-        }
-    }
-
     fn is_clock_refusal(&self, error: &Error) -> bool {
         matches!(self.credentials, Some(Credentials::ApiKey { .. }))
             && error.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
@@ -485,29 +436,12 @@ impl Sender {
     }
 }
 
+async fn tell(watched: Option<&Watched<'_>>, waits: &Waits, what: What) {
+    if let Some(watched) = watched {
+        waits.during(Wait::Hooks, watched.tell(what)).await;
+    }
+}
+
 fn is_throttled(error: &Error) -> bool {
     error.refusal().is_some_and(|refusal| refusal.class == FailureClass::RateLimited)
-}
-
-/// A request that may have been carried out is repeated only where that does no harm.
-fn may_repeat(prepared: &Prepared, error: &Error) -> bool {
-    match error.kind.as_ref() {
-        ErrorKind::Transport { sent: false, .. } => true,
-        _ => error.retryable() && prepared.repeatable,
-    }
-}
-
-/// How long to wait before the next attempt; `None` where the service asks for too much.
-fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
-    match error.refusal().and_then(|refusal| refusal.retry_after) {
-        Some(asked) => (asked <= RETRY_AFTER_MAX).then_some(asked),
-        None => Some(full_jitter(retries)),
-    }
-}
-
-/// A random share of a wait that doubles: clients that failed together do not come back together.
-fn full_jitter(retries: u32) -> Duration {
-    let ceiling = BACKOFF_FIRST.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
-    let share = getrandom::u32().map_or(0.5, |draw| f64::from(draw) / f64::from(u32::MAX));
-    ceiling.mul_f64(share)
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     api::{AUTHORIZE, REGISTER, TOKEN},
-    error::{Error, ErrorKind, Redactor, Result},
+    error::{Delivery, Error, ErrorKind, Redactor, Result},
 };
 
 /// What stands between the sender and the network.
@@ -327,7 +327,7 @@ impl Answer {
             Answer::Came { status, headers, body } => (status, headers, body),
             Answer::Missing { why, timeout: true } => return Err(ErrorKind::Timeout(why).into()),
             Answer::Missing { why, timeout: false } => {
-                return Err(ErrorKind::Transport { message: why, sent: true }.into());
+                return Err(ErrorKind::Transport { message: why, sent: Delivery::Unknown }.into());
             }
         };
         let mut received = Received::new(body.bytes());

@@ -65,7 +65,7 @@ impl DateRange {
         }
         // The same request would follow. The rows of a full page may hide others of the same moment;
         // a smaller page of known rows, or an empty one, is all that the range still has.
-        let is_last = page.len() == 0 && count < previous.0.len().max(1);
+        let is_last = page.is_empty() && count < previous.0.len().max(1);
         if start.is_some_and(|start| is_last || same(start)) {
             return Ok((None, rows));
         }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use pyo3::{
+    PyTraverseError, PyVisit,
     prelude::*,
     types::{PyDict, PyFloat, PyFrozenSet},
 };
@@ -18,7 +19,7 @@ use super::{
     door::{self, detach},
     errors::raise,
     options::{read_certificates, seconds},
-    stores::store_of,
+    stores::{StoreObject, store_of},
     watcher::Watcher,
 };
 use crate::{
@@ -38,7 +39,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct OAuth {
     core: Arc<Core>,
-    store: Py<PyAny>,
+    store: StoreObject,
 }
 
 impl OAuth {
@@ -111,6 +112,10 @@ impl OAuth {
         block(py, async move { core.log_out().await }, |_| Ok(()))
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.store.traverse(&visit)
+    }
+
     fn __repr__(&self) -> String {
         let client_id = self.core.client_id().escape_debug();
         match self.core.origin() {
@@ -126,7 +131,7 @@ impl OAuth {
             return Err(raise(py, Error::config(what)));
         }
         let named = PyDict::new(py);
-        named.set_item("store", &self.store)?;
+        named.set_item("store", self.store.object())?;
         named.set_item("base_url", self.base_url())?;
         Ok(((self.core.client_id().to_owned(),), named))
     }
@@ -136,7 +141,7 @@ impl OAuth {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct LoginFlow {
     flow: Arc<Flow>,
-    store: Py<PyAny>,
+    store: StoreObject,
 }
 
 #[pymethods]
@@ -165,17 +170,22 @@ impl LoginFlow {
     }
 
     /// The same as `wait`, in async code: `oauth = await flow`.
-    fn __await__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let store = self.store.clone_ref(py);
+    fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let store = base.store.clone_ref(py);
         let finish = move |py: Python<'_>, core| Ok(Py::new(py, OAuth { core, store })?.into_any());
-        let call = Call::new("the login", waiting(self.flow.clone()), Box::new(finish));
-        let waiter = Face::Async.run(py, call)?;
+        let call = Call::new("the login", waiting(base.flow.clone()), Box::new(finish));
+        let waiter = Face::Async.run(py, call.of(this))?;
         waiter.call_method0("__await__")
     }
 
     /// Gives the login up and closes its port.
     fn cancel(&self) {
         self.flow.cancel();
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.store.traverse(&visit)
     }
 
     fn __repr__(&self) -> String {

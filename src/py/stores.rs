@@ -11,6 +11,7 @@ use std::{
 };
 
 use pyo3::{
+    PyTraverseError, PyVisit,
     exceptions::PyKeyError,
     prelude::*,
     types::{PyBytes, PyString, PyTuple},
@@ -23,6 +24,7 @@ use super::{
     credentials::secret_text,
     door::{attach, come_in, detach},
     errors::raise,
+    weak::{Holder, Weak},
 };
 use crate::{
     auth::{
@@ -128,8 +130,8 @@ impl MemoryStore {
 pub struct EncryptedFileStore {
     store: Arc<EncryptedFile>,
     path: PathBuf,
-    /// All that pickling may carry.
-    asks: Option<Py<PyAny>>,
+    /// What asks for the passphrase: all that pickling may carry.
+    asks: Option<Py<Holder>>,
 }
 
 #[pymethods]
@@ -144,8 +146,8 @@ impl EncryptedFileStore {
             }
             (None, Box::new(move || Ok(text.clone())) as Passphrase)
         } else if passphrase.is_callable() {
-            let callable = passphrase.clone().unbind();
-            (Some(passphrase.clone().unbind()), ask_by(callable))
+            let (holder, callable) = Weak::of(passphrase)?;
+            (Some(holder), ask_by(callable))
         } else {
             let allowed = "a text, or a callable that gives one";
             return Err(raise(py, Error::argument("passphrase", "of another type", allowed)));
@@ -185,10 +187,14 @@ impl EncryptedFileStore {
         format!("EncryptedFileStore('{}')", self.path.display())
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        visit.call(&self.asks)
+    }
+
     /// A pickle carries the path and the callable that asks, never a passphrase.
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(PathBuf, Py<PyAny>)> {
         match &self.asks {
-            Some(asks) => Ok((self.path.clone(), asks.clone_ref(py))),
+            Some(asks) => Ok((self.path.clone(), asks.get().object(py))),
             None => Err(raise(
                 py,
                 Error::config(
@@ -200,24 +206,54 @@ impl EncryptedFileStore {
     }
 }
 
-/// The store that an argument stands for, and the object to show and pickle in its place.
+/// The Python object of a store, kept by those who use the store.
+pub struct StoreObject {
+    object: Py<PyAny>,
+    /// What the core refers to, if the object is the user's own.
+    holder: Option<Py<Holder>>,
+}
+
+impl StoreObject {
+    /// The object to show and to pickle.
+    pub fn object(&self) -> &Py<PyAny> {
+        &self.object
+    }
+
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        let holder = self.holder.as_ref().map(|holder| holder.clone_ref(py));
+        StoreObject { object: self.object.clone_ref(py), holder }
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        visit.call(&self.object)?;
+        visit.call(&self.holder)
+    }
+}
+
+impl From<Py<PyAny>> for StoreObject {
+    fn from(object: Py<PyAny>) -> Self {
+        StoreObject { object, holder: None }
+    }
+}
+
+/// The store that an argument stands for, and the object that its users keep.
 pub fn store_of(
     py: Python<'_>,
     store: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Arc<dyn TokenStore>, Py<PyAny>)> {
+) -> PyResult<(Arc<dyn TokenStore>, StoreObject)> {
     let Some(store) = store.filter(|store| !store.is_none()) else {
         let keyring = Py::new(py, KeyringStore::new())?;
-        return Ok((keyring.get().0.clone(), keyring.into_any()));
+        return Ok((keyring.get().0.clone(), keyring.into_any().into()));
     };
     let object = store.clone().unbind();
     if let Ok(keyring) = store.cast::<KeyringStore>() {
-        return Ok((keyring.get().0.clone(), object));
+        return Ok((keyring.get().0.clone(), object.into()));
     }
     if let Ok(file) = store.cast::<EncryptedFileStore>() {
-        return Ok((file.get().store.clone(), object));
+        return Ok((file.get().store.clone(), object.into()));
     }
     if let Ok(memory) = store.cast::<MemoryStore>() {
-        return Ok((memory.get().0.clone(), object));
+        return Ok((memory.get().0.clone(), object.into()));
     }
     let kind = store.get_type().name()?.to_string();
     for name in ["load", "save", "delete"] {
@@ -228,37 +264,39 @@ pub fn store_of(
             return Err(raise(py, error));
         }
     }
-    Ok((Arc::new(OwnStore { object: object.clone_ref(py), kind }), object))
+    let (holder, weak) = Weak::of(store)?;
+    let own = OwnStore { object: weak, kind };
+    Ok((Arc::new(own), StoreObject { object, holder: Some(holder) }))
 }
 
 /// A user's own object with `load`, `save` and `delete`.
 struct OwnStore {
-    object: Py<PyAny>,
+    object: Weak,
     kind: String,
 }
 
 impl TokenStore for OwnStore {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
-        self.ask("load", |py| {
-            let found = match self.object.call_method1(py, intern!(py, "load"), (key,)) {
+        self.ask("load", |py, store| {
+            let found = match store.call_method1(intern!(py, "load"), (key,)) {
                 // A plain mapping would say it like this.
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
                 found => found?,
             };
-            let bytes = found.extract::<Option<Vec<u8>>>(py)?;
+            let bytes = found.extract::<Option<Vec<u8>>>()?;
             Ok(bytes.map(Zeroizing::new))
         })
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.ask("save", |py| {
+        self.ask("save", |py, store| {
             let data = PyBytes::new(py, value);
-            self.object.call_method1(py, intern!(py, "save"), (key, data)).map(drop)
+            store.call_method1(intern!(py, "save"), (key, data)).map(drop)
         })
     }
 
     fn delete(&self, key: &str) -> Result<()> {
-        self.ask("delete", |py| match self.object.call_method1(py, intern!(py, "delete"), (key,)) {
+        self.ask("delete", |py, store| match store.call_method1(intern!(py, "delete"), (key,)) {
             Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
             outcome => outcome.map(drop),
         })
@@ -272,16 +310,30 @@ impl TokenStore for OwnStore {
 }
 
 impl OwnStore {
-    fn ask<T>(&self, method: &str, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
-        attach(|py| call(py).map_err(|error| failed(py, &format!("{}.{method}", self.kind), error)))
+    fn ask<T>(
+        &self,
+        method: &str,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T> {
+        attach(|py| {
+            let store = self.object.get(py).ok_or_else(dropped)?;
+            let raised = |error| failed(py, &format!("{}.{method}", self.kind), error);
+            call(py, &store).map_err(raised)
+        })
     }
 }
 
-fn ask_by(callable: Py<PyAny>) -> Passphrase {
+/// What the store belongs to was dropped while it was in use.
+fn dropped() -> Error {
+    ErrorKind::Store("the credentials were dropped; keep them as long as they are used".into())
+        .into()
+}
+
+fn ask_by(callable: Weak) -> Passphrase {
     Box::new(move || {
         attach(|py| {
             let raised = |error| failed(py, "the callable that asks for the passphrase", error);
-            let answer = callable.bind(py).call0().map_err(raised)?;
+            let answer = callable.get(py).ok_or_else(dropped)?.call0().map_err(raised)?;
             secret_text(&answer).map_err(|_| {
                 let kind = answer.get_type().name().map(|name| name.to_string());
                 Error::config(format!(
@@ -315,7 +367,10 @@ fn look_for_signals() -> Result<()> {
 fn failed(py: Python<'_>, what: &str, error: PyErr) -> Error {
     let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
     let text = format!("{what} raised {kind}: {}", error.value(py));
-    RAISED.with_borrow_mut(|raised| *raised = Some(error));
+    // Elsewhere nobody would take it, and it refers to all that it was raised in.
+    if SIGNALS_SEEN.get().is_some() {
+        RAISED.set(Some(error));
+    }
     ErrorKind::Store(text).into()
 }
 

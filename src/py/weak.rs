@@ -15,6 +15,12 @@ use pyo3::{
 #[pyclass(frozen, weakref, module = "boardlot._core")]
 pub struct Holder(Py<PyAny>);
 
+impl Holder {
+    pub fn object(&self, py: Python<'_>) -> Py<PyAny> {
+        self.0.clone_ref(py)
+    }
+}
+
 #[pymethods]
 impl Holder {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -88,10 +88,14 @@ def gzipped(body, layers=1):
 class Scripted:
     """Answers with `script`: a list of answers, in order, or a callable that takes the request.
 
-    A request beyond the end of a list is recorded like the others and gets 500.
+    A request beyond the end of a list is recorded like the others and gets 500. With `clock`, the
+    service's time is that many seconds ahead of this machine's, and who asks for it is answered
+    beside the script and recorded in `asked_for_time`.
     """
 
-    def __init__(self, script=()):
+    def __init__(self, script=(), clock=None):
+        self._clock = clock
+        self.asked_for_time = []
         self._script = script if callable(script) else list(script)
         self._lock = threading.Lock()
         self._open = set()
@@ -144,10 +148,13 @@ class Scripted:
 
     def _answer(self, connection, received):
         """Sends the next answer; false where the connection is not to be used again."""
+        tells_time = self._clock is not None and received.path.endswith("/server-time")
         with self._lock:
-            self.received.append(received)
+            (self.asked_for_time if tells_time else self.received).append(received)
             place = len(self.received) - 1
-        if callable(self._script):
+        if tells_time:
+            told = answer({"server_time_ms": str(int(1000 * (time.time() + self._clock)))})
+        elif callable(self._script):
             told = self._script(received)
         elif place < len(self._script):
             told = self._script[place]

@@ -170,8 +170,11 @@ def fills_page(last, flag):
 )
 def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, start, end):
     script = [fills_page(False, "one"), fills_page(False, "two"), fills_page(True, "")]
-    with Scripted(script) as server:
+    clock = 3600.0
+    with Scripted(script, clock) as server:
         run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
+    # The service's clock is asked once, and only if the range depends on it.
+    assert len(server.asked_for_time) == (start is None)
     queries = [dict(decoded(received.query)) for received in server.received]
     assert [query["page_flag"] for query in queries] == ["", "one", "two"]
     ranges = {(int(query["start"]), int(query["end"])) for query in queries}
@@ -181,8 +184,8 @@ def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, star
     if start is not None:
         assert (sent_start, sent_end) == (start, end)
     else:
-        # "end = current date": the moment or the day's end is left open.
-        assert abs(sent_end / 1_000_000 - server.received[0].at) <= 86_400
+        # By the service's clock, and no earlier than the moment of the call.
+        assert 0 <= sent_end / 1_000_000 - (server.asked_for_time[0].at + clock) <= 5
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ def test_a_conversion_that_fails_leaves_the_pager_where_it_was(sandbox, deals):
 
 def test_requests_can_be_read_while_a_page_is_under_way(slow):
     async def main():
-        pager = slow.async_client().fills_history(ACCOUNT, "HK")
+        client = slow.async_client()
+        await client.server_time()  # Known from here on, so that the page is asked for at once.
+        pager = client.fills_history(ACCOUNT, "HK")
         task = asyncio.ensure_future(pager.all())
         await asyncio.sleep(0.01)
         assert pager.requests == 1

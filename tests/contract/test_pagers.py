@@ -162,7 +162,7 @@ def test_an_open_range_stays_fixed_over_a_checkpoint(taken, face):
         head = await client.rows(pager, taken)
         return head, pager.checkpoint()
 
-    with Scripted(book) as server:
+    with Scripted(book, clock=0.0) as server:
         head, checkpoint = run(face, server, use)
         resumed = run(
             face,

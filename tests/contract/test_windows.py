@@ -141,7 +141,7 @@ def test_windows_are_1_to_64(windows):
 
 def test_an_open_range_in_windows_is_fixed_once():
     ledger = Ledger([])
-    with Scripted(ledger) as server, client_of(server) as client:
+    with Scripted(ledger, clock=0.0) as server, client_of(server) as client:
         assert client.fills_history("281756", "HK", windows=4).all() == []
     ranges = sorted(
         tuple(int(dict(parse_qsl(one.query))[name]) for name in ("start", "end"))

@@ -457,8 +457,10 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         arguments.push(hanging(
             &format!(
                 "- `windows`: split the range of time into so many parts, 1 to {WINDOWS_MAX}, and \
-                 fetch them side by side: one stream in the same order, each record once. `.all()` \
-                 and `.to_*()` gain most; an iteration keeps no more than so many pages ahead."
+                 fetch them side by side: one stream with each record once, the latest part first, \
+                 each part in the service's order. That is the order without `windows` if the service \
+                 sorts by the update time. `.all()` and `.to_*()` gain most; an iteration keeps no \
+                 more than so many pages ahead."
             ),
             "",
         ));
