@@ -42,7 +42,9 @@ def main():
         # Connections are closed in the background.
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            repr(bl.DateRange(next="next_time"))  # PyO3 releases now what threads of the runtime have dropped.
+            repr(
+                bl.DateRange(next="next_time")
+            )  # PyO3 releases now what threads of the runtime have dropped.
             gc.collect()
             after = Used.of()
             if not alive and after.files <= before.files and after.threads <= before.threads:
