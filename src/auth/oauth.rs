@@ -198,11 +198,15 @@ impl OAuth {
             return Ok(live.take(stored));
         }
         let this = self.clone();
-        let (guard, stored) = blocking(move || {
+        let held = blocking(move || {
             let guard = this.store.hold(&this.key()?)?;
             Ok((guard, this.load()?))
         })
-        .await?;
+        .await;
+        let (guard, stored) = match held {
+            Ok(held) => held,
+            Err(error) => return self.without_store(&live, error, rejected.as_ref()),
+        };
         // Tokens that could not be saved before are the ones to go on with.
         let (guard, in_store, stored) = match live.unsaved_after(&stored) {
             None => (guard, stored.clone(), stored),
@@ -260,7 +264,7 @@ impl OAuth {
         .await
     }
 
-    /// The store cannot be read: tokens that it could not take before still serve.
+    /// The store cannot be read or locked: tokens that it could not take before still serve.
     fn without_store(
         &self,
         live: &Live,

@@ -157,8 +157,8 @@ impl EncryptedFileStore {
             let shown = format!("'{}'", path.display());
             raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
-        let file = EncryptedFile::new(path.clone(), passphrase);
-        let store = Arc::new(file.while_waiting(Box::new(look_for_signals)));
+        let tick = Box::new(look_for_signals);
+        let store = Arc::new(EncryptedFile::new(path.clone(), passphrase, tick));
         Ok(EncryptedFileStore { store, path, asks })
     }
 

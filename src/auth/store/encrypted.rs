@@ -62,23 +62,16 @@ enum Source {
 }
 
 impl EncryptedFile {
-    pub fn new(path: PathBuf, passphrase: Passphrase) -> Self {
-        Self::with_source(path, Source::Passphrase(passphrase))
-    }
-
-    /// The same file; `tick` is asked again and again while its lock is waited for.
-    #[must_use]
-    pub fn while_waiting(self, tick: Box<WhileWaiting>) -> Self {
-        EncryptedFile { tick, ..self }
+    /// A file under a passphrase; `tick` is asked again and again while its lock is waited for.
+    pub fn new(path: PathBuf, passphrase: Passphrase, tick: Box<WhileWaiting>) -> Self {
+        let source = Source::Passphrase(passphrase);
+        EncryptedFile { path, source, key: ArcSwapOption::empty(), tick }
     }
 
     /// A file under a random key.
     pub fn with_key(path: PathBuf, key: Key) -> Self {
-        Self::with_source(path, Source::Key(key))
-    }
-
-    fn with_source(path: PathBuf, source: Source) -> Self {
-        EncryptedFile { path, source, key: ArcSwapOption::empty(), tick: Box::new(|| Ok(())) }
+        let (source, tick) = (Source::Key(key), Box::new(|| Ok(())));
+        EncryptedFile { path, source, key: ArcSwapOption::empty(), tick }
     }
 
     fn read(&self) -> Result<(Option<Salt>, Values)> {
@@ -307,7 +300,8 @@ mod tests {
 
         fn store(&self, passphrase: &str) -> EncryptedFile {
             let passphrase = Zeroizing::new(passphrase.to_owned());
-            EncryptedFile::new(self.path(), Box::new(move || Ok(passphrase.clone())))
+            let ask = Box::new(move || Ok(passphrase.clone()));
+            EncryptedFile::new(self.path(), ask, Box::new(|| Ok(())))
         }
     }
 
