@@ -1,5 +1,7 @@
 """An HTTP/2 server over TLS on loopback that ends connections and refuses streams as it is told."""
 
+import contextlib
+import os
 import socket
 
 import h2.config
@@ -45,13 +47,15 @@ class Http2(Scripted):
         state = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
         state.initiate_connection()
         connection.sendall(state.data_to_send())
-        taken = 0
+        taken, last, answered = 0, 0, 0
         while data := connection.recv(65_536):
             for event in state.receive_data(data):
-                if not isinstance(event, h2.events.RequestReceived):
+                if isinstance(event, h2.events.RequestReceived) and taken != self.streams_each:
+                    taken, last = taken + 1, event.stream_id
+                # Answered when it is whole: one that still comes may break with the connection.
+                if not isinstance(event, h2.events.StreamEnded) or event.stream_id > last:
                     continue
-                if taken == self.streams_each:
-                    continue
+                answered += 1
                 with self._lock:
                     self.asked += 1
                     refuse = self.refused(self.asked)
@@ -59,22 +63,29 @@ class Http2(Scripted):
                 if refuse:
                     state.reset_stream(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
                     continue
-                taken += 1
                 head = [(":status", "200"), ("content-type", "application/json")]
                 state.send_headers(event.stream_id, head)
                 state.send_data(event.stream_id, BODY, end_stream=True)
-                last = event.stream_id
-            over = taken == self.streams_each
+            over = answered == self.streams_each
             out = state.data_to_send()
             if over:
                 # By hand: the library would refuse to read on, as a server at its end does not.
                 out += goaway(last)
             connection.sendall(out)
             if over:
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(65_536):
-                    pass
+                close(connection)
                 return
+
+
+def close(connection):
+    """Ends TLS properly, and reads what is still on its way: else the end would be a reset."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as plain:
+        with contextlib.suppress(OSError):
+            connection.unwrap()
+        with contextlib.suppress(OSError):
+            plain.shutdown(socket.SHUT_WR)
+            while plain.recv(65_536):
+                pass
 
 
 def goaway(last_stream):
