@@ -155,7 +155,7 @@ const COMMON: &[Common] = &[
 ];
 
 pub fn text() -> String {
-    let mut out = include_str!("api_head.py").to_owned();
+    let mut out = include_str!("api_head.txt").to_owned();
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }
