@@ -47,11 +47,15 @@ else:
         def __getattr__(self, name):
             return getattr(__import__(self._name, fromlist=[name]), name)
 
-    abc = _Module("collections.abc")
-    datetime, os, types, typing = map(_Module, ("datetime", "os", "types", "typing"))
-    _arguments, _records = _Module("boardlot._arguments"), _Module("boardlot._records")
-    calendar = _Module("boardlot.calendar")
-    Self = _core.ClientBase
+    # Not by assignment, which linters would take for the names' only meaning.
+    globals().update(
+        {name: _Module(name) for name in ("datetime", "os", "types", "typing")},
+        abc=_Module("collections.abc"),
+        calendar=_Module("boardlot.calendar"),
+        _arguments=_Module("boardlot._arguments"),
+        _records=_Module("boardlot._records"),
+        Self=_core.ClientBase,
+    )
 
 
 class Client(_core.ClientBase):
@@ -423,7 +427,8 @@ class Client(_core.ClientBase):
 
         `method` is the name of a method with exactly one required argument, such as
         `"dividends"`. The result is one `Records` in the order of the keys, with a leading
-        column of the key, named as the argument is. With `on_error="collect"` the keys that
+        column of the key, named as the argument is; a record's own field of that name gets
+        an underscore at its end. With `on_error="collect"` the keys that
         fail go into `.errors`, each with its error; else the first failure is raised and the
         rest is given up. `progress=True` shows a bar where tqdm is installed.
 
@@ -891,7 +896,8 @@ class AsyncClient(_core.ClientBase):
 
         `method` is the name of a method with exactly one required argument, such as
         `"dividends"`. The result is one `Records` in the order of the keys, with a leading
-        column of the key, named as the argument is. With `on_error="collect"` the keys that
+        column of the key, named as the argument is; a record's own field of that name gets
+        an underscore at its end. With `on_error="collect"` the keys that
         fail go into `.errors`, each with its error; else the first failure is raised and the
         rest is given up. `progress=True` shows a bar where tqdm is installed.
 

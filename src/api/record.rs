@@ -70,7 +70,7 @@ pub enum Kind {
     Decimal,
     /// A point in time, counted from the Unix epoch; 0 and `""` are none.
     Timestamp(TimeUnit, Wire),
-    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`; `--` and `""` are none.
+    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, perhaps with a time; `--` and `""` are none.
     Date,
     Object(&'static [Field]),
 }

@@ -14,9 +14,10 @@ use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, TimeUnit a
 
 use super::{
     columns::{ColumnOptions, Decimals, Strings},
-    cursor::{Cursor, Raw},
+    cursor::Cursor,
     fields::FieldColumns,
     numbers::{DECIMAL_PRECISION, DECIMAL_SCALE, days_since_1970, decimal},
+    raw::Raw,
     values::{self, Absent, fitting},
 };
 use crate::api::{Kind, TimeUnit};

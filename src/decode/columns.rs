@@ -8,9 +8,9 @@ use arrow_schema::{ArrowError, Schema};
 use super::{
     Piece,
     cells::{Column, finish_all},
-    cursor::Raw,
     fields::FieldColumns,
     json::Members,
+    raw::Raw,
     rows::{RecordNumber, renamed},
     undeclared::{settle, too_many},
     values::Absent,

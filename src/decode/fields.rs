@@ -4,13 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    cells::Column,
-    columns::ColumnOptions,
-    cursor::{Cursor, Raw},
-    grid::Cells,
-    json::Members,
-    members::Splitter,
-    undeclared::Undeclared,
+    cells::Column, columns::ColumnOptions, cursor::Cursor, grid::Cells, json::Members,
+    members::Splitter, raw::Raw, undeclared::Undeclared,
 };
 use crate::api::Field;
 

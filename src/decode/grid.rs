@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use super::{
     bytes::same,
-    cursor::{Key, Raw, Span},
+    cursor::Key,
+    raw::{Raw, Span},
 };
 
 /// More keys than this are not compared with each other.

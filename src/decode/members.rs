@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use super::cursor::{Cursor, Span};
+use super::{cursor::Cursor, raw::Span};
 
 /// No more keys of a record than this are guessed.
 const MOST_GUESSES: usize = 1024;

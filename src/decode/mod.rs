@@ -13,6 +13,7 @@ mod members;
 mod numbers;
 mod oauth;
 mod page;
+mod raw;
 mod rows;
 mod scan;
 #[cfg(test)]
@@ -22,7 +23,7 @@ mod values;
 
 pub use bytes::same;
 pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Parts, Strings, unfit};
-pub use cursor::{Cursor, Raw, Span};
+pub use cursor::Cursor;
 pub use envelope::{object, open, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
 pub use envelope::{opened_generally, scanned};
@@ -33,5 +34,6 @@ pub use json::{Members, Value, members};
 pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, token_answer};
 pub use page::{Page, RowsAt};
+pub use raw::{Raw, Span};
 pub use rows::{Piece, RecordNumber, RowAt, Rows, renamed};
 pub use values::{Absent, Typed, typed};

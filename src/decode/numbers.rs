@@ -409,7 +409,8 @@ mod tests {
             // The point written where the exponent moves it to.
             let padded = format!("{:0>60}{digits}{:0>60}", "", "");
             let point = usize::try_from(60 + digits.len() as i32 - places + exponent).expect("a place");
-            let plain = format!("{sign}{}.{}", &padded[..point], &padded[point..]);
+            let (whole_part, rest) = padded.split_at(point);
+            let plain = format!("{sign}{whole_part}.{rest}");
             let exponent = if exponent < 0 { exponent.to_string() } else { format!("{plus}{exponent}") };
             let text = format!("{sign}{whole}.{fraction}{letter}{exponent}");
             let expected = if digits.is_empty() { None } else { decimal_simply(&plain) };

@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     cells::Column,
     columns::ColumnOptions,
-    cursor::Raw,
     fields::FieldColumns,
     numbers::{float, integer},
+    raw::Raw,
 };
 use crate::{
     api::Kind,

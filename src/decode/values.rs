@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use jiff::civil::Date;
 
 use super::{
-    cursor::Raw,
     numbers::{calendar_date, float, integer},
+    raw::Raw,
 };
 use crate::api::{Kind, TimeUnit};
 

@@ -132,8 +132,9 @@ def test_a_value_is_what_the_service_means_by_it(kind, value, expected):
     ("kind", "value"),
     [(kind, f'"{text}"') for kind in ("integer", "number", "decimal")
      for text in ("NaN", "Infinity", "1_0", " 1 ", "\u0661")]
-    + [("integer", "true"), ("integer", "1.5"), ("flag", "1"), ("flag", '"true"'), ("date", "20240517")]
-    + [("timestamp", "253402300800000000"), ("millis", "253402300800000"), ("millis", str(2**63 - 1))]
+    + [("integer", "true"), ("integer", "1.5"), ("flag", "1"), ("flag", '"true"')]
+    + [("date", "20240517"), ("millis", "253402300800000"), ("millis", str(2**63 - 1))]
+    + [("timestamp", "253402300800000000")]
     + [("object", "5"), ("integer", "9" * 5000), ("number", "1e400")],
 )  # fmt: skip
 def test_what_is_not_of_the_kind_is_refused_with_record_and_field(kind, value):
@@ -236,7 +237,9 @@ def test_a_field_named_like_the_key_column_is_renamed_and_the_key_wins():
         for row, wanted in zip(frame, expected, strict=True):
             assert {k: v for k, v in row.items() if v is not None} == wanted
     pandas = records.to_pandas()
-    assert pandas.columns.is_unique and list(pandas["symbol"]) == [row["symbol"] for row in expected]
+    assert pandas.columns.is_unique and list(pandas["symbol"]) == [
+        row["symbol"] for row in expected
+    ]
 
 
 def test_no_keys_of_an_endpoint_with_several_schemas_have_every_column_of_each():

@@ -179,6 +179,7 @@ def test_fields_without_end_are_refused_before_they_are_columns():
     assert len(records.to_dicts()) == len(records)
 
 
+COLUMNS = 'records._arrow("float64", "raise", "utf8")'
 INTERRUPTED = """
 import json, signal, threading, time, os, sys
 from boardlot import _core
@@ -210,8 +211,8 @@ except KeyboardInterrupt:
         ('[{"code": "HK.00700", "price": "1.5"}] * 200_000', "records.to_dicts(typed=True)"),
         ('[{f"k{n}": n for n in range(300_000)}]', "records.to_dicts()"),
         ('[{"x": [[n] for n in range(300_000)]}]', "records.to_dicts()"),
-        ('[{"code": "HK.00700", "price": "1.5"}] * 300_000', 'records._arrow("float64", "raise", "utf8")'),
-        ('[{f"{m}{n}": n for n in range(40_000)} for m in "ab"]', 'records._arrow("float64", "raise", "utf8")'),
+        ('[{"code": "HK.00700", "price": "1.5"}] * 300_000', COLUMNS),
+        ('[{f"{m}{n}": n for n in range(40_000)} for m in "ab"]', COLUMNS),
     ],
 )  # fmt: skip
 def test_ctrl_c_ends_what_the_core_computes(rows, read):

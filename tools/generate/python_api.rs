@@ -56,7 +56,8 @@ const COMMON: &[Common] = &[
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method with exactly one required argument, such as\n\
               `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
-              column of the key, named as the argument is. With `on_error=\"collect\"` the keys that\n\
+              column of the key, named as the argument is; a record's own field of that name gets\n\
+              an underscore at its end. With `on_error=\"collect\"` the keys that\n\
               fail go into `.errors`, each with its error; else the first failure is raised and the\n\
               rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
               Raises `ConfigError` for a key that the service document rules out, before anything\n\
@@ -155,39 +156,7 @@ const COMMON: &[Common] = &[
 ];
 
 pub fn text() -> String {
-    let mut out = String::from(
-        "\"\"\"`Client` and `AsyncClient`: a method for each endpoint of the service.\n\n\
-         Generated from the table of endpoints by `make generate`: change that, not this.\n\
-         \"\"\"\n\n\
-         from __future__ import annotations\n\n\
-         from . import _core\n\
-         from ._core import (\n    ApiKey,\n    AsyncPager,\n    BearerToken,\n    \
-             DateRange,\n    Explanation,\n    OAuth,\n    Pager,\n    Recorder,\n    Records,\n    \
-             Replay,\n    RequestEvent,\n    Response,\n    ResponseEvent,\n)\n\n\
-         TYPE_CHECKING = False\n\
-         if TYPE_CHECKING:\n    \
-             import datetime\n    \
-             import os\n    \
-             import types\n    \
-             import typing\n    \
-             from collections import abc\n\n    \
-             from typing_extensions import Self\n\n    \
-             from . import _arguments, _records, calendar\n\
-         else:\n\n    \
-             class _Module:\n        \
-                 \"\"\"A module that is imported when an annotation that names it is evaluated.\n\n        \
-                 `typing` alone would take longer to import than all of boardlot.\n        \
-                 \"\"\"\n\n        \
-                 def __init__(self, name):\n            \
-                     self._name = name\n\n        \
-                 def __getattr__(self, name):\n            \
-                     return getattr(__import__(self._name, fromlist=[name]), name)\n\n    \
-             abc = _Module(\"collections.abc\")\n    \
-             datetime, os, types, typing = map(_Module, (\"datetime\", \"os\", \"types\", \"typing\"))\n    \
-             _arguments, _records = _Module(\"boardlot._arguments\"), _Module(\"boardlot._records\")\n    \
-             calendar = _Module(\"boardlot.calendar\")\n    \
-             Self = _core.ClientBase\n",
-    );
+    let mut out = include_str!("api_head.txt").to_owned();
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }

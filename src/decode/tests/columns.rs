@@ -10,7 +10,10 @@ use proptest::{prelude::*, sample::select};
 use super::answers::{Node, key, records, spaces, value};
 use crate::{
     api::{Envelope, Field},
-    decode::{ColumnOptions, Columns, Decimals, InvalidValues, Page, Piece, RowsAt, Strings, open},
+    decode::{
+        ColumnOptions, Columns, Decimals, InvalidValues, Page, Parts, Piece, Rows, RowsAt, Strings,
+        open,
+    },
     error::Result,
 };
 
@@ -87,6 +90,30 @@ fn by_members(page: &Page, key: Option<&str>, options: ColumnOptions) -> Result<
         columns.push(key, &page.row(index)?)?;
     }
     columns.finish()
+}
+
+#[test]
+fn an_error_says_of_what_its_record_number_counts() {
+    let row = |price: &str| Node::Object(vec![("price".into(), Node::text(price))]);
+    let options = ColumnOptions::default();
+    let rows = || vec![row("1"), row("2"), row("much"), row("3")];
+    let whole = page(rows(), &[""]).expect("a page");
+    let error = straight(&whole, None, options).expect_err("refused").to_string();
+    assert!(error.contains("price of record 2 is"), "{error}");
+
+    let mut windowed = Arc::into_inner(page(rows(), &[""]).expect("a page")).expect("the only one");
+    windowed.retain(&[false, true, true, false]);
+    let windowed = Arc::new(windowed);
+    let piece = Piece { page: windowed.clone(), range: 0..2, key: None };
+    let mut parts = Parts::new(|| Columns::new(FIELDS.iter(), None, options));
+    let error = parts.push_piece(&piece).expect_err("refused").to_string();
+    assert!(error.contains("price of record 1 of its window is"), "{error}");
+    // Once they are one sequence, it is the number there.
+    let fields: Vec<&'static Field> = FIELDS.iter().collect();
+    let before = Piece { page: whole, range: 0..2, key: None };
+    let records = Rows::new(vec![before, piece], fields.into());
+    let error = records.columns(options, || true).expect_err("refused").to_string();
+    assert!(error.contains("price of record 3 is"), "{error}");
 }
 
 proptest! {
