@@ -30,7 +30,7 @@ NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
 WIDEST = 40
 TITLE_CAP = 500
 # The selector that asks for a character's form as an emoji.
-EMOJI_STYLE = "\N{VARIATION SELECTOR-16}"
+EMOJI_STYLE = "\ufe0f"
 # Vowels and finals of Korean, which are drawn into the syllable that their initial began.
 JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
 # No more of a text is looked at.

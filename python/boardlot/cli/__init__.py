@@ -25,6 +25,11 @@ def main(arguments: "list[str] | None" = None) -> int:
             "boardlot: the command line needs click: pip install 'boardlot[cli]'", file=sys.stderr
         )
         return 1
-    from boardlot.cli.app import run
+    try:
+        from boardlot.cli.app import run
 
-    return run(arguments)
+        return run(arguments)
+    except KeyboardInterrupt:
+        # Before `run` was there to handle it.
+        print("boardlot: interrupted", file=sys.stderr)
+        return 130
