@@ -181,7 +181,7 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
         drop((recording, sandbox));
 
         let replay = Replay::open(&path).expect("a replay");
-        let base = replay.base_url().to_owned();
+        let base = replay.base_url().expect("an address").to_owned();
         let replaying = client(&base, None, Some(Tape::Replay(replay)));
         assert_eq!(service_now(&replaying).await.expect("a time"), told);
         std::fs::remove_dir_all(&folder).expect("removed");
