@@ -82,7 +82,7 @@ coverage: $(BIN)/.built
 	$(BIN)/python tools/coverage.py $(TESTS)
 
 # Changes the core in hundreds of places, one at a time: each has to be noticed by a test, or to be
-# listed in tests/mutants.toml with a reason. FILES restricts it, such as src/pages/window.rs.
+# listed in tests/mutants.toml with a reason. Half a minute for each; FILES restricts it to some files.
 mutants: $(BIN)/.built target/tools/bin/cargo-mutants
 	$(BIN)/python tools/mutants.py $(FILES)
 
