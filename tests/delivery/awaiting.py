@@ -33,8 +33,9 @@ async def by_pages(pager, take):
 
 
 async def by_batches(pager, take):
-    async for batch in pager.to_arrow(batches=True):
-        take(batch.to_pylist())
+    with contextlib.suppress(bl.ConfigError):  # Everything was received before.
+        async for batch in pager.to_arrow(batches=True):
+            take(batch.to_pylist())
     return True
 
 

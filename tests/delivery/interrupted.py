@@ -48,8 +48,9 @@ def by_pages(pager, taken):
 
 def by_batches(pager, taken):
     append = taken.append
-    for batch in pager.to_arrow(batches=True):
-        append(batch)
+    with contextlib.suppress(bl.ConfigError):  # Everything was received before.
+        for batch in pager.to_arrow(batches=True):
+            append(batch)
 
 
 def by_parts(pager, taken):

@@ -155,3 +155,18 @@ def test_a_log_line_repeats_nothing_of_what_the_service_said(sandbox, caplog):
 def sandbox():
     with bl.Sandbox() as sandbox:
         yield sandbox
+
+
+def test_a_hook_may_call_its_client_if_one_connection_is_all_there_is(sandbox):
+    told = []
+
+    def ask(_event):
+        if not told:
+            told.append(None)
+            told[0] = client.server_time()
+
+    for hook in ("on_request", "on_response"):
+        told.clear()
+        with sandbox.client(max_connections=1, timeout=5.0, **{hook: ask}) as client:
+            assert client.dividends("HK.00700")
+        assert told[0] is not None
