@@ -177,15 +177,17 @@ class Walk:
         for leg in range(40):
             # Sometimes a walk is left in the middle, as a script is that ends.
             stop = self.dice.randint(1, 90) if leg < 3 else None
+            # A host that is not there is another service: it takes no checkpoint of this one.
+            elsewhere = self.kind.unresolved and leg % 2 == 1
             if self.kind.unresolved:
-                self.make_client("https://boardlot.invalid" if leg % 2 else None)
-            pager = self.operation.start(self.client, checkpoint)
+                self.make_client("https://boardlot.invalid" if elsewhere else None)
+            pager = self.operation.start(self.client, None if elsewhere else checkpoint)
             try:
                 done = await self.take(pager, rows, stop)
             except bl.BoardlotError as error:
                 self.judge(error)
                 assert isinstance(error.checkpoint, str), f"no checkpoint: {error!r}"
-                checkpoint = error.checkpoint
+                checkpoint = checkpoint if elsewhere else error.checkpoint
                 continue
             if done:
                 break
