@@ -1,4 +1,4 @@
-"""What a declared kind accepts, the same in typed dicts and in columns, whatever a service sends."""
+"""Values of every declared kind: what is accepted, and that dicts and columns agree on it."""
 
 import itertools
 import json
