@@ -1,4 +1,4 @@
-"""Values of every declared kind: what is accepted, and that dicts and columns agree on it."""
+"""What a declared kind accepts, the same in typed dicts and in columns, whatever is sent."""
 
 import itertools
 import json
