@@ -100,12 +100,18 @@ impl NextEnd {
     fn read(&self, page: &Page) -> Result<String> {
         match self {
             NextEnd::At(path) => {
-                page.text_at(path).filter(|next| !next.is_empty()).ok_or_else(|| {
+                let next = page.text_at(path).ok_or_else(|| {
                     Error::protocol(
                         format!("the page has no {} to go on with", path.join(".")),
                         page.body(),
                     )
-                })
+                })?;
+                // The end of the first page, if the caller gave none: it would come again.
+                if next.is_empty() {
+                    let text = format!("the page has an empty {}", path.join("."));
+                    return Err(Error::pagination(text));
+                }
+                Ok(next)
             }
             NextEnd::DayBefore(field) => {
                 let mut earliest = None;
