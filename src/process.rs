@@ -20,6 +20,21 @@ pub fn runtime() -> Result<Arc<Runtime>> {
     })
 }
 
+/// The outcome of a future that runs on the runtime's own threads, so that whoever waits for it can
+/// look for signals while it computes. It ends when nobody waits any more.
+pub async fn spawned<T: Send + 'static>(
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    struct Task<T>(tokio::task::JoinHandle<T>);
+    impl<T> Drop for Task<T> {
+        fn drop(&mut self) {
+            self.0.abort();
+        }
+    }
+    let mut task = Task(tokio::spawn(future));
+    (&mut task.0).await.map_err(|error| Error::given_up(&error))?
+}
+
 /// A value that is made on first use in each process. Reading it takes no lock, since a lock held
 /// by another thread at the moment of a fork would stay locked in the child for good.
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);

@@ -20,6 +20,7 @@ use crate::{
     decode::{Columns, Parts, Piece, Rows},
     error::{Error, Result},
     pages::{Pages, Sink, exhausted},
+    process::spawned,
 };
 
 /// What both pagers share: where the iteration stands, and everything from there on.
@@ -106,6 +107,8 @@ impl PagerBase {
             pages.received_all(to_the_end);
             Ok(object)
         };
+        // Large pages and many rows take their time, and Ctrl-C shall not wait for them.
+        let future = spawned(future);
         let call = Call {
             unreceived: Some(self.reading.unreceived.clone()),
             owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),

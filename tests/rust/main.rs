@@ -12,4 +12,5 @@ mod arrows;
 mod clock;
 mod generated;
 mod pages;
+mod positions;
 mod vectors;
