@@ -24,7 +24,7 @@ CARGO_MUTANTS = Path("target/tools/bin/cargo-mutants").absolute()
 OUT = Path("target/mutants")
 ACCEPTED = Path("tests/mutants.toml")
 # Seconds that the tests of one change get; five times what the unchanged core took, if more.
-TIMEOUT = 60
+TIMEOUT = 15
 # What cargo-mutants exits with where changes were missed or timed out: judged below.
 FINISHED = (0, 2, 3)
 

@@ -89,7 +89,7 @@ class TransportError(BoardlotError, ConnectionError):
 
 
 class RequestTimeout(TransportError, TimeoutError):
-    """There was no answer within the client's `timeout` or `connect_timeout`."""
+    """No answer came within `timeout` or `connect_timeout`, or the whole call took too long."""
 
     _usual_hint = "Call again, or give the client a larger `timeout`."
 

@@ -147,7 +147,9 @@ def outcomes(credential, clock):
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("credential", CREDENTIALS)
-def test_no_deal_is_missing_or_doubled_whatever_the_local_clock_says(credential, clock, style):
+def test_security_42_no_deal_is_missing_or_doubled_whatever_the_local_clock_says(
+    credential, clock, style
+):
     told, expected, first = outcomes(credential, clock)
     came = told[style]
     assert isinstance(came, list), came
@@ -156,7 +158,7 @@ def test_no_deal_is_missing_or_doubled_whatever_the_local_clock_says(credential,
     assert set(came) & first == expected[style]
 
 
-def test_the_clock_of_the_reading_process_is_really_wrong():
+def test_security_42_the_clock_of_the_reading_process_is_really_wrong():
     if wrong_clock(3600) is None:
         pytest.skip("libfaketime is not installed: the service's clock is moved instead")
     right = outcomes("token", "right")[0]["now"]
@@ -166,7 +168,7 @@ def test_the_clock_of_the_reading_process_is_really_wrong():
 
 @pytest.mark.parametrize("windows", [2, 4, 8])
 @pytest.mark.parametrize("order", ["updated_time", "create_time"])
-def test_windows_hold_each_deal_once_the_later_updated_window_first(order, windows):
+def test_security_42_windows_hold_each_deal_once_the_later_updated_window_first(order, windows):
     """Within a window the order is the service's; by update time it is that of the whole list."""
     with serve(order=order) as server:
         start, end = server.model.now() - 80 * DAY, server.model.now() - 1

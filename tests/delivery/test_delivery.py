@@ -27,7 +27,7 @@ def nothing_missing(found):
 @pytest.mark.parametrize("seconds", TIMES)
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("mode", awaiting.MODES)
-def test_deadlines_and_cancellations_lose_and_double_no_row(mode, loop, seconds):
+def test_security_37_deadlines_and_cancellations_lose_and_double_no_row(mode, loop, seconds):
     if loop == "uvloop":
         pytest.importorskip("uvloop")
     found = delivered("awaiting", seconds, mode=mode, loop=loop)
@@ -38,14 +38,14 @@ def test_deadlines_and_cancellations_lose_and_double_no_row(mode, loop, seconds)
 
 @pytest.mark.parametrize("seconds", TIMES)
 @pytest.mark.parametrize("mode", [mode for mode in interrupted.MODES if mode != "next"])
-def test_a_signal_handler_that_raises_loses_and_doubles_no_row(mode, seconds):
+def test_security_37_a_signal_handler_that_raises_loses_and_doubles_no_row(mode, seconds):
     found = delivered("interrupted", seconds, mode=mode)
     nothing_missing(found)
     assert found["disordered"] == 0, found
 
 
 @pytest.mark.parametrize("seconds", TIMES)
-def test_an_interrupted_next_costs_at_most_the_row_that_python_itself_drops(seconds):
+def test_security_37_an_interrupted_next_costs_at_most_the_row_that_python_itself_drops(seconds):
     found = delivered("interrupted", seconds, mode="next")
     assert (found["doubled"], found["disordered"]) == (0, 0), found
     assert found["lost"] <= found["interrupted"], found

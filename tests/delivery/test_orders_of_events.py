@@ -145,7 +145,7 @@ quiet = pytest.mark.filterwarnings("ignore:.* was never awaited:RuntimeWarning")
 
 @quiet
 @loops
-def test_one_awaitable_in_every_order_of_events(kind):
+def test_security_37_one_awaitable_in_every_order_of_events(kind):
     cases = []
     for name, fate in itertools.product(STEPS, FATES):
         for gaps in itertools.product([(), ("finish",), ("drain",), ("finish", "drain")], repeat=2):
@@ -157,7 +157,7 @@ def test_one_awaitable_in_every_order_of_events(kind):
 
 @quiet
 @loops
-def test_awaitables_beside_each_other_in_random_orders_of_events(kind):
+def test_security_37_awaitables_beside_each_other_in_random_orders_of_events(kind):
     dice, cases = random.Random(2), []
     for _ in range(150):
         count = dice.choice([2, 2, 3])
@@ -168,7 +168,7 @@ def test_awaitables_beside_each_other_in_random_orders_of_events(kind):
     run(kind, cases)
 
 
-def test_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_the_pager():
+def test_security_37_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_the_pager():
     book = Book(METHOD, LENGTHS)
 
     async def begin(pager):

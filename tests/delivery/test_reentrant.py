@@ -12,6 +12,6 @@ CASES = [(place, call) for place in PLACES for call in calls_in(place)]
 
 
 @pytest.mark.parametrize(("place", "call"), CASES)
-def test_a_call_while_a_page_is_under_way_returns_at_once(place, call):
+def test_security_38_a_call_while_a_page_is_under_way_returns_at_once(place, call):
     needs_libraries_of(call)
     assert run_child("delivery.reentrant", grace=15.0, place=place, call=call) == {"ended": True}

@@ -75,7 +75,9 @@ async def delivered(service, step, wrapped, turns, kept):
 @pytest.mark.parametrize("wrapped", WRAPPED)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_a_cancellation_in_any_turn_loses_and_doubles_no_row(service, loop, step, wrapped):
+def test_security_37_a_cancellation_in_any_turn_loses_and_doubles_no_row(
+    service, loop, step, wrapped
+):
     needs_libraries_of(step)
     # Long enough for a page to arrive, or for all.
     kept = max(0.05, 5 * service.whole_seconds)

@@ -121,7 +121,7 @@ def readings(text):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
+def test_security_40_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
     small, large = shape(200_000), shape(800_000)
     growth = len(large) / len(small)
     before, after = readings(small), readings(large)
@@ -132,7 +132,7 @@ def test_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_reading_takes_much_longer_than_the_standard_library_takes(shape):
+def test_security_40_no_reading_takes_much_longer_than_the_standard_library_takes(shape):
     text = shape(4_000_000)
     ours = readings(text)
     # A dict of columns is the least that a table can be made of.
@@ -149,7 +149,7 @@ def table(rows):
     return columns
 
 
-def test_wide_records_are_frames_with_every_field():
+def test_security_40_wide_records_are_frames_with_every_field():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     records = _core._reader_of(*READ)(two_wide(60_000))
     names = [field.name for field in records.schema]
@@ -163,7 +163,7 @@ def test_wide_records_are_frames_with_every_field():
     assert isinstance(records.to_polars(), polars.DataFrame)
 
 
-def test_a_table_shows_how_many_fields_it_leaves_out():
+def test_security_40_a_table_shows_how_many_fields_it_leaves_out():
     records = _core._reader_of(*READ)(two_wide(60_000))
     fields = len(records.schema) + 4000
     assert f"2 rows × {fields} columns" in repr(records).splitlines()[-1]
@@ -171,7 +171,7 @@ def test_a_table_shows_how_many_fields_it_leaves_out():
     assert f"2 rows × {fields} columns, 3500 of them not shown" in html
 
 
-def test_fields_without_end_are_refused_before_they_are_columns():
+def test_security_40_fields_without_end_are_refused_before_they_are_columns():
     text = other_keys_each(3_000_000)
     records = _core._reader_of(*READ)(text)
     with pytest.raises(errors.ProtocolError, match="too sparse for columns; read the records as"):
@@ -215,7 +215,7 @@ except KeyboardInterrupt:
         ('[{f"{m}{n}": n for n in range(40_000)} for m in "ab"]', COLUMNS),
     ],
 )  # fmt: skip
-def test_ctrl_c_ends_what_the_core_computes(rows, read):
+def test_security_40_ctrl_c_ends_what_the_core_computes(rows, read):
     script = INTERRUPTED.replace("ROWS", rows).replace("READ", read)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True

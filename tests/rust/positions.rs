@@ -4,7 +4,10 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use boardlot::{
@@ -173,11 +176,18 @@ fn step() -> impl Strategy<Value = Step> {
 async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]) -> Vec<i64> {
     let mut pages_now = pages(service, range, windows, None);
     let (mut received_times, count) = (Vec::new(), AtomicU64::new(0));
+    let mut ended = false;
     for step in steps {
-        let before = pages_now.checkpoint();
+        let (before, rows_before) = (pages_now.checkpoint(), received_times.len());
+        let ended_before = ended;
         match *step {
             Step::Row { received } => {
-                if let Ok(true) = pages_now.fill().await
+                let filled = pages_now.fill().await;
+                if let Ok(more) = filled {
+                    assert_eq!(pages_now.next_row().is_some(), more, "it is in memory, or none is");
+                    ended |= !more;
+                }
+                if let Ok(true) = filled
                     && let Some((page, index)) = pages_now.next_row()
                     && received
                 {
@@ -192,22 +202,35 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
             }
             Step::Page { received } => {
-                if let Ok(true) = pages_now.fill_page().await
+                let filled = pages_now.fill_page().await;
+                if let Ok(more) = filled {
+                    assert_eq!(
+                        pages_now.next_page().is_some(),
+                        more,
+                        "it is in memory, or none is"
+                    );
+                    ended |= !more;
+                }
+                if let Ok(true) = filled
                     && let Some(piece) = pages_now.next_page()
                     && received
                 {
                     received_times.extend(times(&[piece]));
                     pages_now.received_page();
+                    assert!(pages_now.next_row().is_none() && pages_now.next_page().is_none());
                 } else {
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
             }
             Step::All { most, pages, received } => {
+                let count_before = count.load(Ordering::Relaxed);
                 let outcome = pages_now.gather(most, pages, &count, Vec::new).await;
                 let exhausted = pages_now.standing().is_exhausted();
                 match outcome {
                     Ok(pieces) if received => {
                         let found = times(&pieces.concat());
+                        let counted = count.load(Ordering::Relaxed) - count_before;
+                        assert_eq!(counted, found.len() as u64, "progress is told");
                         assert!(found.len() <= most.unwrap_or(usize::MAX));
                         assert!(found.len() <= pages.unwrap_or(usize::MAX).saturating_mul(PAGE));
                         received_times.extend(found);
@@ -233,6 +256,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             }
             Step::NewFill => {}
         }
+        assert!(!ended_before || received_times.len() == rows_before, "it said that none is left");
     }
     *service.failing.lock().expect("a lock") = false;
     // A page that was asked for ahead may still bring its failure.

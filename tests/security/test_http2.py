@@ -33,7 +33,7 @@ async def ask_many(client, count, at_once):
 
 
 @pytest.mark.parametrize("at_once", [1, 20, 64])
-def test_a_goaway_every_100_requests_fails_none_of_1500_calls(authority, at_once):
+def test_security_28_a_goaway_every_100_requests_fails_none_of_1500_calls(authority, at_once):
     async def use():
         async with bl.AsyncClient(server.base_url, **options(authority)) as client:
             return await ask_many(client, 1500, at_once)
@@ -47,7 +47,7 @@ def test_a_goaway_every_100_requests_fails_none_of_1500_calls(authority, at_once
         assert server.connections >= 15
 
 
-def test_threads_fail_no_call_either(authority):
+def test_security_28_threads_fail_no_call_either(authority):
     with (
         Http2(authority.context(), streams_each=10) as server,
         bl.Client(server.base_url, **options(authority)) as client,
@@ -58,7 +58,7 @@ def test_threads_fail_no_call_either(authority):
         assert server.processed == 300
 
 
-def test_a_refused_stream_is_sent_again(authority):
+def test_security_28_a_refused_stream_is_sent_again(authority):
     with Http2(authority.context(), refused=lambda number: number % 2 == 1) as server:
         client = bl.Client(server.base_url, **options(authority))
         for _ in range(20):
@@ -66,7 +66,7 @@ def test_a_refused_stream_is_sent_again(authority):
         assert (server.asked, server.processed) == (40, 20)
 
 
-def test_a_service_that_refuses_for_ever_is_not_asked_for_ever(authority):
+def test_security_28_a_service_that_refuses_for_ever_is_not_asked_for_ever(authority):
     with Http2(authority.context(), refused=lambda number: True) as server:
         client = bl.Client(server.base_url, **options(authority))
         with pytest.raises(bl.TransportError, match="did not process"):

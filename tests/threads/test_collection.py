@@ -41,13 +41,13 @@ every_cycle = pytest.mark.parametrize("tie", CYCLES, ids=lambda tie: tie.__name_
 
 
 @every_cycle
-def test_an_owner_and_what_refers_back_to_it_are_collected(sandbox, tmp_path, tie):
+def test_security_41_an_owner_and_what_refers_back_to_it_are_collected(sandbox, tmp_path, tie):
     reference = weakref.ref(tied(tie, sandbox, tmp_path))
     assert is_collected(reference)
 
 
 @every_cycle
-def test_an_owner_that_lets_go_by_itself_is_collected(sandbox, tmp_path, tie):
+def test_security_41_an_owner_that_lets_go_by_itself_is_collected(sandbox, tmp_path, tie):
     owner = tied(tie, sandbox, tmp_path)
     reference = weakref.ref(owner)
     owner.let_go()
@@ -55,12 +55,12 @@ def test_an_owner_that_lets_go_by_itself_is_collected(sandbox, tmp_path, tie):
     assert is_collected(reference)
 
 
-def test_the_test_sees_what_is_not_collected():
+def test_security_41_the_test_sees_what_is_not_collected():
     owner = Owner()
     assert not is_collected(weakref.ref(owner), seconds=0.1)
 
 
-def test_an_object_in_use_is_not_collected(sandbox):
+def test_security_41_an_object_in_use_is_not_collected(sandbox):
     owner = Owner()
     client = bl.Client(sandbox.base_url, on_request=owner.seen)
     reference = weakref.ref(owner)
@@ -70,7 +70,7 @@ def test_an_object_in_use_is_not_collected(sandbox):
     assert reference().calls == 1
 
 
-def test_event_loops_that_have_ended_are_collected(sandbox):
+def test_security_41_event_loops_that_have_ended_are_collected(sandbox):
     client, loops = sandbox.async_client(), []
 
     async def use():
@@ -85,7 +85,7 @@ def test_event_loops_that_have_ended_are_collected(sandbox):
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_clients_that_come_and_go_leave_no_client_thread_or_file(count):
+def test_security_41_clients_that_come_and_go_leave_no_client_thread_or_file(count):
     found = run_child("threads.many_clients", seconds=60 + count / 20, count=count)
     assert found["made"] == count
     assert found["clients"] == 0, found

@@ -22,14 +22,14 @@ KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
 
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(30.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", SHARED)
-def test_threads_share_an_object_of_every_class(shared, seconds):
+def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
     found = run_child("threads.sharing", shared=shared, seconds=seconds)
     print(shared, found["calls"], found["rounds"])
     assert found["errors"] == [], "\n".join(found["errors"])
     assert found["calls"] > 8
 
 
-def test_every_public_class_is_shared():
+def test_security_39_every_public_class_is_shared():
     public = {name for module in (bl, _core) for name in module.__all__}
     classes = {
         name

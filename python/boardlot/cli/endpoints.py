@@ -201,7 +201,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     """The argument or option of a method's parameter."""
     told = text.parameters.get(parameter.name, "")
     kind: Any = None
-    annotation = str(parameter.annotation)
+    annotation = re.sub(r"\b(?:typing|_arguments)\.", "", str(parameter.annotation))
     if annotation.startswith("Literal["):
         kind = click.Choice(ast.literal_eval(annotation.removeprefix("Literal")), False)
         told = told if "`" in told.partition("such as")[0] else f"{told} {_one_of(kind.choices)}"
