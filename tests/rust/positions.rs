@@ -319,3 +319,27 @@ fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
     let fixed = Some((NOW_MS * 1_000 - 90 * DAY, NOW_MS * 1_000));
     assert_eq!(open_range_of_checkpoint(1), fixed);
 }
+
+#[tokio::test]
+async fn requests_and_position_can_be_read_beside_the_iteration() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut pages = pages(&service, Range::Open, 1, None);
+    let (requests, standing) = (pages.requests().clone(), pages.standing().clone());
+    assert_eq!((requests.load(Ordering::Relaxed), standing.position().row), (0, 0));
+    assert!(pages.fill().await.expect("a page"));
+    pages.received_row();
+    // The page in memory, and one ahead.
+    assert_eq!((requests.load(Ordering::Relaxed), standing.position().row), (2, 1));
+}
+
+#[tokio::test]
+async fn an_empty_page_is_a_page() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut pages = pages(&service, Range::Open, 1, None);
+    let mut sizes = Vec::new();
+    while pages.fill_page().await.expect("pages") {
+        sizes.push(pages.next_page().expect("a page").range.len());
+        pages.received_page();
+    }
+    assert_eq!(sizes, [3, 0, 3, 0, 1, 0]);
+}
