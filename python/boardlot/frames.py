@@ -155,7 +155,8 @@ def _pandas(columns: Any) -> pandas.DataFrame:
     from pyarrow import types
 
     table = pa.table(columns)
-    # numpy has neither missing integers nor missing booleans: these columns go their own way.
+    # numpy has neither missing integers nor missing booleans: these columns, and objects that may
+    # contain them, go their own way.
     nullable: dict[int, Any] = {}
     for place, column in enumerate(table.columns):
         if column.null_count and types.is_integer(column.type):
@@ -163,6 +164,9 @@ def _pandas(columns: Any) -> pandas.DataFrame:
         elif column.null_count and types.is_boolean(column.type):
             boolean: Any = pd.BooleanDtype()
             nullable[place] = boolean.__from_arrow__(column)
+        elif types.is_struct(column.type):
+            # pyarrow makes floats of an object's integers where one is missing.
+            nullable[place] = pd.Series(column.to_pylist(), dtype=object)
 
     names = table.column_names
     table = table.select([place for place in range(len(names)) if place not in nullable])

@@ -232,6 +232,11 @@ impl Column {
                 (DataType::Struct(fields), Arc::new(array))
             }
         };
+        // Names travel to other libraries as texts that end at their first NUL.
+        if self.name.contains('\0') {
+            let text = format!("the field '{}' has a NUL in its name", self.name.escape_debug());
+            return Err(ArrowError::SchemaError(text));
+        }
         Ok((ArrowField::new(self.name, data_type, true), array))
     }
 }

@@ -2,7 +2,6 @@
 
 use ::http::Response;
 use bytes::Bytes;
-use serde::de::IgnoredAny;
 use zeroize::Zeroizing;
 
 use super::{
@@ -96,20 +95,27 @@ fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
         ErrorKind::Protocol { .. } => (None, ""),
         _ => return error,
     };
-    let says_rejected = [message, body.as_ref()].into_iter().any(says_token_rejected);
-    let is_json = serde_json::from_str::<IgnoredAny>(&body).is_ok();
+    let sent_code = error.refusal().and_then(|refusal| refusal.error_code.as_deref());
+    // RFC 6749, section 5.2.
+    let is_explicit =
+        matches!(sent_code, Some("invalid_grant" | "invalid_client" | "unauthorized_client"));
+    let says_rejected =
+        is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
     let is_final = match error.refusal().map(|refusal| refusal.class) {
+        _ if matches!(status, 429 | 500..=599) => false,
+        _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
             says_rejected && !is_passing(status)
         }
+        _ if says_rejected => status == 410 || !is_passing(status),
+        // Whatever else it says: the request was fine but for its token.
+        _ if status == 401 => true,
         // In an envelope, with any status; the code may be a status itself.
         Some(_) if code.is_some() => {
             let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or_default();
-            !is_passing(status)
-                && (says_rejected || !(is_passing(code) || sounds_like_trouble(message)))
+            !(is_passing(status) || is_passing(code) || sounds_like_trouble(message))
         }
-        _ if says_rejected => !is_passing(status),
-        _ => matches!(status, 400 | 401 | 403 | 422) && (is_json || body.trim().is_empty()),
+        _ => matches!(status, 400 | 403 | 422) && !sounds_like_trouble(&body),
     };
     if !is_final || is_html(&body) {
         return error;
@@ -138,8 +144,11 @@ fn sounds_like_trouble(message: &str) -> bool {
         "频繁",
         "稍后",
     ];
+    // Who is asked to log in and try again has been rejected.
+    const LOGIN: [&str; 4] = ["log in", "login", "sign in", "登录"];
     let message = message.to_lowercase();
-    WORDS.iter().any(|word| message.contains(word))
+    let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    has(&WORDS) && !has(&LOGIN)
 }
 
 /// Statuses that reject no grant, whatever the words beside them are: throttling and failures of the

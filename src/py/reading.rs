@@ -2,7 +2,10 @@
 
 use std::{
     cell::RefCell,
+    future::{Future, ready},
+    pin::Pin,
     sync::{Arc, atomic::AtomicU64},
+    task::{Context, Poll, Waker},
 };
 
 use pyo3::{PyTraverseError, PyVisit, exceptions::PyStopAsyncIteration, prelude::*};
@@ -74,7 +77,7 @@ impl Reading {
         }
         self.check_free(py)?;
         let _inside = door::stay(py);
-        let mut pages = block(py, filled(self.pages.clone(), unit), |_| Ok(()))?;
+        let mut pages = block(py, filled(self.pages.clone().lock_owned(), unit), |_| Ok(()))?;
         let object = self.take(py, &mut pages, unit)?;
         if object.is_none() {
             pages.received_end();
@@ -174,13 +177,28 @@ fn in_use(py: Python<'_>) -> PyErr {
 }
 
 /// The pages with a unit in memory, or at their end; nobody else reads them meanwhile.
-async fn filled(pages: Arc<Mutex<Pages>>, unit: Unit) -> Result<OwnedMutexGuard<Pages>> {
-    let mut pages = pages.lock_owned().await;
+async fn filled(
+    pages: impl Future<Output = OwnedMutexGuard<Pages>>,
+    unit: Unit,
+) -> Result<OwnedMutexGuard<Pages>> {
+    let mut pages = pages.await;
     match unit {
         Unit::Row => pages.fill().await?,
         Unit::Page | Unit::Batch(_) => pages.fill_page().await?,
     };
     Ok(pages)
+}
+
+/// The pages, with a place in the line of those who wait for them: of several awaitables the one that
+/// was awaited first gets the first row.
+fn in_line(
+    pages: Arc<Mutex<Pages>>,
+) -> Pin<Box<dyn Future<Output = OwnedMutexGuard<Pages>> + Send>> {
+    let mut turn = Box::pin(pages.lock_owned());
+    match turn.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(guard) => Box::pin(ready(guard)),
+        Poll::Pending => turn,
+    }
 }
 
 /// The next unit of an async iteration.
@@ -213,7 +231,7 @@ impl Start for Next {
                 Err(PyStopAsyncIteration::new_err(()))
             }
         };
-        Ok(Box::pin(delivered(filled(pages, unit), finish)))
+        Ok(Box::pin(delivered(filled(in_line(pages), unit), finish)))
     }
 
     fn name(&self) -> String {

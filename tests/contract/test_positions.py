@@ -262,3 +262,16 @@ def test_trio_is_told_what_to_use_instead():
 
 
 assert set(CALLS) == {"plate_stocks", "crypto_orders", "fills_history"}
+
+
+def test_awaitables_beside_each_other_get_their_rows_in_the_order_of_the_awaits():
+    book = Book("crypto_orders", [2, 0, 3, 3, 2])
+
+    async def main(base_url):
+        async with bl.AsyncClient(base_url) as client:
+            pager = client.crypto_orders(7)
+            return await asyncio.gather(*(anext(pager) for _ in book.rows))
+
+    with Scripted(book) as server:
+        for _ in range(20):
+            assert asyncio.run(main(server.base_url)) == book.rows

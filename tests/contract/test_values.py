@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from boardlot import _core, _records
 
+from .paged import page
 from .scripted import Scripted, answer
 from .support import client_of
 
@@ -266,3 +267,27 @@ def test_members_of_an_object_that_the_document_does_not_name_are_in_the_columns
         assert got == wanted if pair else got is None or not any(got.values())
     assert result.to_polars()["symbol_pair"].struct.field("tick").to_list() == [None, None, 5, None]
     assert [row["symbol_pair"] for row in result.to_dicts(typed=True)] == pairs
+
+
+BIG = 9007199254740993
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_integers_within_an_object_keep_all_their_bits_in_pandas(order):
+    pair = {"symbol": "BTC/USD", "base": "BTC", "quote": "USD"}
+    rows = [{"order_id": "1", "symbol_pair": {**pair, "extra": BIG}}]
+    rows.append({"order_id": "2", "symbol_pair": pair})
+    with Scripted([page("crypto_orders", [rows[place] for place in order], None)]) as server:
+        frame = bl.Client(server.base_url).crypto_orders(7).to_pandas()
+    extras = [pair["extra"] for pair in frame["symbol_pair"]]
+    assert [repr(extras[place]) for place in order] == [str(BIG), "None"]
+
+
+@pytest.mark.parametrize("frame", ["to_arrow", "to_pandas", "to_polars"])
+@pytest.mark.parametrize("row", [{"a\0b": 1}, {"symbol_pair": {"a\0b": 1}}], ids=["row", "object"])
+def test_a_name_with_a_nul_is_a_protocol_error_in_frames(row, frame):
+    with Scripted(lambda _: page("crypto_orders", [row], None)) as server:
+        client = bl.Client(server.base_url)
+        assert list(client.crypto_orders(7)) == [row]
+        with pytest.raises(bl.ProtocolError, match="NUL"):
+            getattr(client.crypto_orders(7), frame)()

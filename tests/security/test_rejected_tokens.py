@@ -187,6 +187,12 @@ REFUSALS = {
     "any JSON": json_fault(400, {"reason": "no"}),
     "a sentence": json_fault(400, {"error": "Refresh token is no longer valid"}),
     "text": Fault(status=400, body=b"refresh token expired"),
+    "401 with a word": Fault(status=401, body=b"Unauthorized"),
+    "403 with a word": Fault(status=403, body=b"Forbidden"),
+    "a session": json_fault(401, {"code": 401, "message": "session timeout, please login"}),
+    "log in again": json_fault(400, {"code": 400, "message": "revoked, log in and try again"}),
+    "410": json_fault(410, {"message": "refresh token was revoked"}),
+    "RFC 6749 with 404": Fault(error="invalid_grant", status=404),
 }
 
 

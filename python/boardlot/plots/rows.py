@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 from math import isfinite
 from typing import Any
 
+from boardlot._core import Records
 from boardlot.errors import ConfigError
 
 __all__ = ["day", "moment", "number", "rows", "text", "units"]
@@ -21,7 +22,10 @@ def rows(
 
     Raises:
         ConfigError: A column that is not optional is missing.
+        ProtocolError: A value of `Records` is not of its field's kind, as for their frames.
     """
+    if isinstance(source, Records):
+        source = _typed(source)
     columns = _columns(source)
     if columns is None:
         return (_fields(row, names, optional) for row in source)
@@ -31,6 +35,12 @@ def rows(
     # Only an optional column may be None, and a chart always needs one that is not.
     count = len(next(column for column in values if column is not None))
     return zip(*(column or [None] * count for column in values), strict=True)
+
+
+def _typed(records: Records[Any]) -> list[dict[str, Any]]:
+    """Records by the rules of frames: the same values, and None for a declared field left out."""
+    declared = dict.fromkeys(field.name for field in records.schema)
+    return [{**declared, **row} for row in records.to_dicts(typed=True)]
 
 
 def units(source: Any) -> dict[str, str]:
