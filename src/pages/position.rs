@@ -93,3 +93,44 @@ impl Standing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(window: usize, row: usize) -> Position {
+        Position { window, row, cursor: Some("c".into()), ..Position::default() }
+    }
+
+    #[test]
+    fn cursors_are_added_within_a_window_and_replaced_by_those_of_another() {
+        let standing = Standing::default();
+        standing.move_to(place(0, 1), &[1, 2]);
+        standing.move_to(place(0, 0), &[1, 2, 3]);
+        assert_eq!(standing.position().used_cursors, [1, 2, 3]);
+        // Back to an earlier place of the same window.
+        standing.move_to(place(0, 2), &[7, 8]);
+        assert_eq!(standing.position().used_cursors, [7, 8]);
+        standing.move_to(place(1, 0), &[4, 5, 6]);
+        assert_eq!(standing.position().used_cursors, [4, 5, 6]);
+        standing.move_to_row(5);
+        assert_eq!(standing.position(), Position { used_cursors: vec![4, 5, 6], ..place(1, 5) });
+    }
+
+    #[test]
+    fn a_total_that_was_told_stays() {
+        let standing = Standing::at(place(0, 3));
+        assert_eq!(standing.total(), None);
+        standing.set_total(Some(7));
+        standing.set_total(None);
+        assert_eq!(standing.total(), Some(7));
+    }
+
+    #[test]
+    fn an_exhausted_iteration_is_done() {
+        let standing = Standing::at(place(0, 3));
+        assert!(!standing.is_exhausted() && !standing.position().done);
+        standing.set_exhausted();
+        assert!(standing.is_exhausted() && standing.position().done);
+    }
+}
