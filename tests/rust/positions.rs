@@ -380,6 +380,17 @@ fn a_checkpoint_says_no_more_than_it_has_to_and_is_read_as_it_was_written() {
 }
 
 #[test]
+fn a_checkpoint_of_other_arguments_or_with_another_place_is_refused() {
+    use boardlot::pages::Position;
+    let said = |range, text: &str| resumed(range, text).expect_err("refused").to_string();
+    let text = written(&Position { done: true, ..Position::default() }, Range::Open);
+    assert!(said(Range::Closed, &text).contains("another call"));
+    let position = Position { range: Some((1, 2)), row: 1, ..Position::default() };
+    let text = written(&position, Range::Open).replace("\"row\":1", "\"row\":2");
+    assert!(said(Range::Open, &text).contains("checksum"));
+}
+
+#[test]
 fn a_checkpoint_in_the_middle_needs_the_range_that_it_is_in() {
     use boardlot::pages::Position;
     for position in [
