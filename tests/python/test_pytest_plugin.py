@@ -71,33 +71,27 @@ SPOILT = """
         assert len(sandbox.requests) == 1
 """
 
-
-def test_each_test_has_a_fresh_sandbox_whatever_another_did_to_its_own(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(
-        SPOILT
-        + """
+FRESH = (
+    SPOILT
+    + """
     @pytest.mark.parametrize("deed", DEEDS * 3)
     def test_fresh(boardlot_sandbox, deed):
         check(boardlot_sandbox, boardlot_sandbox.client())
         deed(boardlot_sandbox)
     """
-    )
+)
+
+
+def test_each_test_has_a_fresh_sandbox_whatever_another_did_to_its_own(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(FRESH)
     run(pytester, "-p", "no:randomly").assert_outcomes(passed=24)
 
 
 def test_tests_in_several_processes_have_a_sandbox_each(pytester: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
-    pytester.makepyfile(
-        SPOILT
-        + """
-    @pytest.mark.parametrize("deed", DEEDS * 3)
-    def test_fresh(boardlot_sandbox, deed):
-        check(boardlot_sandbox, boardlot_sandbox.client())
-        deed(boardlot_sandbox)
-    """
-    )
+    pytester.makepyfile(FRESH)
     run(pytester, "-n", "2").assert_outcomes(passed=24)
 
 
