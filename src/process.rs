@@ -25,13 +25,16 @@ pub fn runtime() -> Result<Arc<Runtime>> {
 pub async fn spawned<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
-    struct Task<T>(tokio::task::JoinHandle<T>);
+    /// A forked child has the handle of a task that does not run there.
+    struct Task<T>(tokio::task::JoinHandle<T>, u32);
     impl<T> Drop for Task<T> {
         fn drop(&mut self) {
-            self.0.abort();
+            if self.1 == std::process::id() {
+                self.0.abort();
+            }
         }
     }
-    let mut task = Task(tokio::spawn(future));
+    let mut task = Task(tokio::spawn(future), std::process::id());
     (&mut task.0).await.map_err(|error| Error::given_up(&error))?
 }
 
