@@ -118,17 +118,18 @@ async def busy():
 
 async def walk(service, client, step, longest, tally):
     """One pager to its end, interrupted at random, and now and then resumed from a checkpoint."""
-    pager, delivered, interrupted = service.open(client), [], 0
+    pager, delivered, interrupted, in_a_row = service.open(client), [], 0, 0
 
     def take(rows):
         delivered.extend(ids(rows))
 
     while True:
-        # A step that never fits would never end: the longest deadline grows with each failure.
-        seconds = random.uniform(0, longest * (1 + interrupted / 20))
+        # On a loaded machine no step may fit: the longest deadline grows until one does.
+        seconds = random.uniform(0, longest * 1.1**in_a_row)
         ended = await random.choice(WAYS)(step(pager, take), seconds)
         if ended:
             break
+        in_a_row = in_a_row + 1 if ended is None else 0
         if ended is None:
             interrupted += 1
             if random.random() < 0.2:

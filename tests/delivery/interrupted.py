@@ -101,9 +101,8 @@ def walk(service, step, longest, tally):
     pager, taken, interrupted = service.open(service.client), [], 0
     while True:
         try:
-            signal.setitimer(
-                signal.ITIMER_REAL, random.uniform(1e-5, longest * (1 + interrupted / 20))
-            )
+            seconds = random.uniform(1e-5, longest * 1.05**interrupted)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
             step(pager, taken)
             signal.setitimer(signal.ITIMER_REAL, 0)
             break
