@@ -12,14 +12,16 @@ use tokio::task::JoinSet;
 
 use crate::{
     api::{
-        Answer, Argument, Contract, Endpoint, Field, Paging, Place, RowsPlace, SERVER_TIME, Sent,
-        TimeSpan,
+        Argument, Contract, EncodedValue, Endpoint, Field, Paging, ParameterLocation,
+        ResponseShape, RowsPlace, SERVER_TIME, TimeSpan,
     },
     auth::{Credentials, body_hash, payload},
-    decode::{Page, Piece, Rows, RowsAt, open, refused_credentials, server_time, token_answer},
+    decode::{
+        Page, PageSlice, Rows, RowsAt, parse_page, refused_credentials, server_time, token_answer,
+    },
     error::{Error, Result},
-    http::{BaseUrl, Draft, Readers, Received, Sender, SenderOptions},
-    pages::{Listing, Pages, Span, Style, WINDOWS_MAX},
+    http::{BaseUrl, Draft, HttpResponse, ResponseParsers, Sender, SenderOptions},
+    pages::{Listing, Pages, PagingStyle, TimeRange, WINDOWS_MAX},
 };
 
 /// Arguments of a call by name, unchecked.
@@ -47,7 +49,7 @@ pub struct Explanation {
 
 /// The outcome of many calls: records of all keys in the order of the keys, and what failed.
 #[derive(Debug, Default)]
-pub struct Many {
+pub struct BatchOutcome {
     pub rows: Rows,
     pub errors: Vec<(String, Error)>,
 }
@@ -58,7 +60,7 @@ impl Client {
         credentials: Option<Credentials>,
         options: SenderOptions,
     ) -> Result<Self> {
-        let readers = Readers { clock: server_time, token: token_answer };
+        let readers = ResponseParsers { clock: server_time, token: token_answer };
         Ok(Client { sender: Arc::new(Sender::new(base, credentials, options, readers)?) })
     }
 
@@ -80,12 +82,12 @@ impl Client {
     ) -> Result<Rows> {
         let listing = Plan::new(endpoint, arguments)?;
         let page = self.page(&listing).await?;
-        let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
-        Ok(Rows::new(pieces, listing.fields))
+        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
+        Ok(Rows::new(slices, listing.fields))
     }
 
     async fn page(&self, plan: &Plan) -> Result<Page> {
-        self.send(&plan.draft, |answer| open(plan.contract, &plan.rows_at, answer)).await
+        self.send(&plan.draft, |answer| parse_page(plan.contract, &plan.rows_at, answer)).await
     }
 
     /// The records of an endpoint that answers in pages. With `windows`, its range of time is split
@@ -106,7 +108,7 @@ impl Client {
     }
 
     /// A request of the caller's own; the envelope is left to the caller.
-    pub async fn request(&self, draft: &Draft) -> Result<Received> {
+    pub async fn request(&self, draft: &Draft) -> Result<HttpResponse> {
         self.send(draft, |answer| refused_credentials(answer).map(|()| answer.clone())).await
     }
 
@@ -155,7 +157,7 @@ impl Client {
         concurrency: usize,
         collect: bool,
         done: Arc<AtomicU64>,
-    ) -> Result<Many> {
+    ) -> Result<BatchOutcome> {
         let key_name = key_parameter(endpoint)?;
         if !collect {
             // A key that is no key is refused before anything is sent.
@@ -173,33 +175,33 @@ impl Client {
                 let client = self.clone();
                 running.spawn(async move {
                     let outcome = client.all_of(endpoint, key_name, &key).await;
-                    (index, Sent::from(key).into_text(), outcome)
+                    (index, EncodedValue::from(key).into_text(), outcome)
                 });
             }
             let Some(finished) = running.join_next().await else { break };
-            let (index, key, outcome) = finished.map_err(|error| Error::given_up(&error))?;
+            let (index, key, outcome) = finished.map_err(|error| Error::aborted(&error))?;
             done.fetch_add(1, Ordering::Relaxed);
             match outcome {
-                Err(error) if !collect => return Err(error.of_key(&key)),
+                Err(error) if !collect => return Err(error.for_key(&key)),
                 outcome => outcomes.insert(index, (key, outcome)),
             };
         }
-        let mut many = Many::default();
-        let mut pieces = Vec::new();
+        let mut many = BatchOutcome::default();
+        let mut slices = Vec::new();
         let mut fields = Fields::default();
         for (key, outcome) in outcomes.into_values() {
             match outcome {
                 Err(error) => {
-                    let error = error.of_key(&key);
+                    let error = error.for_key(&key);
                     many.errors.push((key, error));
                 }
                 Ok(rows) => {
                     let key: Arc<str> = key.into();
                     fields.add(rows.fields());
-                    pieces.extend(
-                        rows.pieces()
+                    slices.extend(
+                        rows.slices()
                             .iter()
-                            .map(|piece| Piece { key: Some(key.clone()), ..piece.clone() }),
+                            .map(|slice| PageSlice { key: Some(key.clone()), ..slice.clone() }),
                     );
                 }
             }
@@ -208,7 +210,7 @@ impl Client {
             // Whatever the keys are, these are the fields that records can have.
             fields.add(&declared(endpoint));
         }
-        many.rows = Rows::new(pieces, fields.fields.into()).with_key(key_name);
+        many.rows = Rows::new(slices, fields.fields.into()).with_key(key_name);
         Ok(many)
     }
 
@@ -223,11 +225,15 @@ impl Client {
             return self.call(endpoint, &arguments).await;
         }
         let mut pages = self.pages(endpoint, &arguments, None, None)?;
-        let pieces = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
-        Ok(Rows::new(pieces.concat(), pages.listing().fields.clone()))
+        let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
+        Ok(Rows::new(slices.concat(), pages.listing().fields.clone()))
     }
 
-    async fn send<T>(&self, draft: &Draft, judge: impl Fn(&Received) -> Result<T>) -> Result<T> {
+    async fn send<T>(
+        &self,
+        draft: &Draft,
+        judge: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
         let prepared = draft.prepare(self.sender.base(), &self.sender.options().headers)?;
         self.sender.send(&prepared, judge).await
     }
@@ -245,7 +251,7 @@ pub struct Plan {
 impl Plan {
     pub fn new(endpoint: &'static Endpoint, arguments: &Arguments<'_>) -> Result<Self> {
         let draft = Draft::of(endpoint, arguments)?;
-        let Answer::Rows(place, schema) = endpoint.answer else {
+        let ResponseShape::Rows(place, schema) = endpoint.answer else {
             return Err(Error::config(format!("{} answers without records", endpoint.name)));
         };
         let rows_at = match place {
@@ -270,17 +276,18 @@ pub fn listing(
     windows: Option<i64>,
 ) -> Result<Listing> {
     let plan = Plan::new(endpoint, arguments)?;
-    let place = endpoint.cursor().map_or(Place::Query, |parameter| parameter.place);
+    let place = endpoint.cursor().map_or(ParameterLocation::Query, |parameter| parameter.place);
     let (style, span) = match endpoint.paging {
-        Some(Paging::NextKey) => (Style::NextKey(place), TimeSpan::None),
-        Some(Paging::PageFlag { first, span }) => (Style::PageFlag(place, first), span),
+        Some(Paging::NextKey) => (PagingStyle::NextKey(place), TimeSpan::None),
+        Some(Paging::PageFlag { first, span }) => (PagingStyle::PageFlag(place, first), span),
         None => return Err(Error::config(format!("{} has no pages", endpoint.name))),
     };
-    let windows = windows_of(endpoint, windows).map_err(|error| error.at(endpoint.name))?;
+    let windows =
+        windows_of(endpoint, windows).map_err(|error| error.with_endpoint(endpoint.name))?;
     let span = span_of(span, &plan.draft, windows);
     if span.is_none() && windows > 1 {
         let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
-        return Err(error.at(endpoint.name));
+        return Err(error.with_endpoint(endpoint.name));
     }
     let span = span.filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
     let Plan { draft, contract, rows_at, fields } = plan;
@@ -300,20 +307,21 @@ pub fn time_range(
         _ => None,
     };
     let span = span.ok_or_else(|| match endpoint.has_span() {
-        true => Error::config("start and end are to be split, and so below 2^63").at(endpoint.name),
+        true => Error::config("start and end are to be split, and so below 2^63")
+            .with_endpoint(endpoint.name),
         false => no_span(endpoint),
     })?;
     let known = !span.is_open() || now_micros.is_some();
-    Ok(known.then(|| span.fix(now_micros.unwrap_or_default())))
+    Ok(known.then(|| span.resolve(now_micros.unwrap_or_default())))
 }
 
 /// The range of a call; none if it has none, or one that does not fit a count of microseconds here.
-fn span_of(span: TimeSpan, draft: &Draft, windows: usize) -> Option<Span> {
+fn span_of(span: TimeSpan, draft: &Draft, windows: usize) -> Option<TimeRange> {
     match span {
         TimeSpan::None => None,
-        TimeSpan::StartEnd { default_days, moment } => {
+        TimeSpan::StartEnd { default_days, time_field } => {
             let (start, end) = range_of(draft)?;
-            Some(Span { start, end, default_days, moment, windows })
+            Some(TimeRange { start, end, default_days, time_field, windows })
         }
     }
 }
@@ -348,7 +356,7 @@ fn range_of(draft: &Draft) -> Option<(Option<i64>, Option<i64>)> {
 fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
     let mut required = endpoint.arguments().filter(|parameter| parameter.required);
     match (endpoint.answer, required.next(), required.next()) {
-        (Answer::Rows(..), Some(parameter), None) => Ok(parameter.name),
+        (ResponseShape::Rows(..), Some(parameter), None) => Ok(parameter.name),
         _ => Err(Error::argument(
             "method",
             &format!("'{}'", endpoint.name),
@@ -360,7 +368,7 @@ fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
 /// The fields that answers of the endpoint can have, whatever its arguments are.
 fn declared(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     match endpoint.answer {
-        Answer::Rows(_, schema) => {
+        ResponseShape::Rows(_, schema) => {
             schema.records().into_iter().flat_map(|record| record.fields()).collect()
         }
         _ => Vec::new(),

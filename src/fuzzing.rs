@@ -12,16 +12,16 @@ use bytes::Bytes;
 use zeroize::Zeroizing;
 
 use crate::{
-    api::{Answer, Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, Schema, endpoint},
+    api::{Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, ResponseShape, Schema, endpoint},
     auth::{Attempt, KeyPair},
     client::listing,
     decode::{
-        Absent, ColumnOptions, Columns, Decimals, InvalidValues, Page, Piece, Raw, RowsAt, Strings,
-        Typed, Value, client_registered, member, members, object, open, opened_generally, scanned,
-        server_time, token_answer, typed,
+        ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
+        Strings, Typed, Value, client_registered, member, members, object, parse_page,
+        parse_slow_path, scanned, server_time, token_answer, typed,
     },
     error::Result,
-    http::Received,
+    http::HttpResponse,
     login::{Callback, Verdict},
     pages::{Listing, checkpoint},
 };
@@ -29,7 +29,7 @@ use crate::{
 /// An answer with one of the four envelopes: the first byte chooses envelope and status.
 pub fn envelopes(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
-    let mut answer = Received::new(Bytes::copy_from_slice(body));
+    let mut answer = HttpResponse::new(Bytes::copy_from_slice(body));
     if choice & 0x80 != 0 {
         *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     }
@@ -43,16 +43,16 @@ pub fn envelopes(data: &[u8]) {
 /// A page of records: the scan and the general path give the same, and so do columns straight from
 /// the text and those of parsed records.
 pub fn page(data: &[u8]) {
-    let answer = Received::new(Bytes::copy_from_slice(data));
+    let answer = HttpResponse::new(Bytes::copy_from_slice(data));
     let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
-    let general = opened_generally(Envelope::Status, &at, &answer);
+    let general = parse_slow_path(Envelope::Status, &at, &answer);
     if let Some(scanned) = scanned(Envelope::Status, &at, &answer) {
         match &general {
             Ok(general) => same(&scanned, general),
             Err(error) => unreachable!("the scan takes what is an error: {error}"),
         }
     }
-    if let Ok(page) = open(Envelope::Status, &at, &answer) {
+    if let Ok(page) = parse_page(Envelope::Status, &at, &answer) {
         columns(page);
     }
 }
@@ -73,7 +73,7 @@ fn same(ours: &Page, theirs: &Page) {
 }
 
 fn columns(page: Page) {
-    let Some(Answer::Rows(_, Schema::One(record))) =
+    let Some(ResponseShape::Rows(_, Schema::One(record))) =
         endpoint("fills_history").map(|row| row.answer)
     else {
         return;
@@ -84,7 +84,7 @@ fn columns(page: Page) {
     let parsed = (0..page.len()).try_for_each(|index| slow.push(None, &page.row(index)?));
     let mut fast = Columns::new(fields.iter().copied(), None, options);
     let range = 0..page.len();
-    let scanned = fast.push_piece(&Piece { page: Arc::new(page), range, key: None });
+    let scanned = fast.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
     assert_eq!(scanned.is_ok(), parsed.is_ok(), "both or none");
     if scanned.is_ok() {
         assert_eq!(fast.finish().ok(), slow.finish().ok(), "the same columns");
@@ -113,13 +113,13 @@ pub fn columns_of_parts(data: &[u8]) {
     let key = (choice & 0x40 != 0).then_some("symbol");
     let rows = page.len();
     let page = Arc::new(page);
-    let piece = |range| Piece { page: page.clone(), range, key: key.map(Arc::from) };
+    let slice = |range| PageSlice { page: page.clone(), range, key: key.map(Arc::from) };
     let make = || Columns::new(fields.iter().copied(), key, options);
     within_budget(data.len(), || {
         let (mut whole, mut parts) = (make(), vec![make(), make()]);
-        let taken = whole.push_piece(&piece(0..rows));
+        let taken = whole.push_slice(&slice(0..rows));
         for (part, range) in parts.iter_mut().zip([0..rows / 2, rows / 2..rows]) {
-            assert_eq!(part.push_piece(&piece(range)).is_ok(), taken.is_ok(), "all or none");
+            assert_eq!(part.push_slice(&slice(range)).is_ok(), taken.is_ok(), "all or none");
         }
         let (Ok(whole), Ok((schema, parts))) = (whole.finish(), Columns::finish_parts(parts))
         else {
@@ -174,7 +174,7 @@ fn fits(kind: Kind, json: &str) -> bool {
                 member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             })
         }
-        outcome => !matches!(outcome, Err(Absent::Invalid)),
+        outcome => !matches!(outcome, Err(PushError::Invalid)),
     }
 }
 
@@ -183,20 +183,20 @@ fn fits(kind: Kind, json: &str) -> bool {
 fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
     let (choices, rest) = data.split_first_chunk::<2>()?;
     let [place, choice] = *choices;
-    let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.answer, Answer::Rows(..)));
+    let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.answer, ResponseShape::Rows(..)));
     let endpoint = listed.clone().nth(usize::from(place) % listed.by_ref().count().max(1))?;
     let at = RowsAt::Path(vec!["d".into()]);
     let body = match choice & 0x80 {
         0 => [b"{\"s\":\"ok\",\"d\":[", rest, b"]}"].concat(),
         _ => rest.to_vec(),
     };
-    let page = open(Envelope::Status, &at, &Received::new(Bytes::from(body))).ok();
+    let page = parse_page(Envelope::Status, &at, &HttpResponse::new(Bytes::from(body))).ok();
     Some((endpoint, choice, page))
 }
 
 fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     match endpoint.answer {
-        Answer::Rows(_, schema) => {
+        ResponseShape::Rows(_, schema) => {
             schema.records().first().map(|record| record.fields().collect()).unwrap_or_default()
         }
         _ => Vec::new(),
@@ -216,7 +216,7 @@ fn within_budget(bytes: usize, work: impl FnOnce()) {
 
 /// The answer of the token endpoint.
 pub fn token(data: &[u8]) {
-    drop(token_answer(&Received::new(Bytes::copy_from_slice(data))));
+    drop(token_answer(&HttpResponse::new(Bytes::copy_from_slice(data))));
 }
 
 /// What a browser brings back: no bytes are taken for a code without the state.
@@ -226,7 +226,7 @@ pub fn callback(data: &[u8]) {
         Attempt { verifier: Zeroizing::new("v".repeat(43)), state: Zeroizing::new("s".repeat(43)) };
     let found = [Ok(Callback::of_query(&text)), Callback::of_url(&text, 8765)];
     for callback in found.into_iter().flatten() {
-        if !matches!(callback.judge(&attempt), Verdict::Foreign(_)) {
+        if !matches!(callback.judge(&attempt), Verdict::Unrelated(_)) {
             assert!(text.contains('s') || text.contains('%'), "nothing without the state");
         }
     }

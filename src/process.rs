@@ -35,7 +35,7 @@ pub async fn spawned<T: Send + 'static>(
         }
     }
     let mut task = Task(tokio::spawn(future), std::process::id());
-    (&mut task.0).await.map_err(|error| Error::given_up(&error))?
+    (&mut task.0).await.map_err(|error| Error::aborted(&error))?
 }
 
 /// A value that is made on first use in each process. Reading it takes no lock, since a lock held

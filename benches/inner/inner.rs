@@ -5,7 +5,7 @@ use std::{hint::black_box, sync::Arc};
 use boardlot::{
     api::{Answer, Argument, Envelope, Schema, endpoint},
     auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate, payload},
-    decode::{ColumnOptions, Columns, Decimals, Page, Piece, RowsAt, Value, open},
+    decode::{ColumnOptions, Columns, Decimals, Page, PageSlice, RowsAt, Value, open},
     error::Result,
     http::{BaseUrl, Draft},
 };
@@ -104,8 +104,8 @@ fn decoding(criterion: &mut Criterion) {
         group.bench_function(format!("scanned page to columns, {name}"), |bencher| {
             bencher.iter(|| {
                 let mut columns = Columns::new(fields.iter().copied(), None, options);
-                let piece = Piece { page: read.clone(), range: 0..ROWS, key: None };
-                columns.push_piece(&piece).expect("columns");
+                let slice = PageSlice { page: read.clone(), range: 0..ROWS, key: None };
+                columns.push_slice(&slice).expect("columns");
                 columns.finish().expect("a batch")
             });
         });

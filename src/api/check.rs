@@ -4,7 +4,7 @@
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
-    parameter::{Argument, Parameter, ParameterKind, Sent},
+    parameter::{Argument, EncodedValue, Parameter, ParameterKind},
     values::{Value, ValueSet},
 };
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ impl Parameter {
         &self,
         argument: &Argument,
         other: impl Fn(&str) -> Option<&'a str>,
-    ) -> Result<Sent> {
+    ) -> Result<EncodedValue> {
         match self.kind {
             ParameterKind::Symbol { max } => self.symbol(argument, max),
             ParameterKind::Market => self.market(argument),
@@ -51,7 +51,7 @@ impl Parameter {
         Error::argument(self.name, &argument.shown(), allowed)
     }
 
-    fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<Sent> {
+    fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
                 if max.is_none_or(|max| text.len() <= max)
@@ -61,7 +61,7 @@ impl Parameter {
                             && code.bytes().all(is_code_byte)
                     }) =>
             {
-                Ok(Sent::Text(text.clone()))
+                Ok(EncodedValue::Text(text.clone()))
             }
             _ => {
                 let limit = max.map_or(String::new(), |max| format!(", at most {max} characters"));
@@ -73,18 +73,18 @@ impl Parameter {
         }
     }
 
-    fn market(&self, argument: &Argument) -> Result<Sent> {
+    fn market(&self, argument: &Argument) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
                 if text.len() <= MARKET_MAX_CHARACTERS && is_market_prefix(text) =>
             {
-                Ok(Sent::Text(text.clone()))
+                Ok(EncodedValue::Text(text.clone()))
             }
             _ => Err(self.refuse(argument, "a market prefix such as 'HK': capital letters only")),
         }
     }
 
-    fn plate_code(&self, argument: &Argument) -> Result<Sent> {
+    fn plate_code(&self, argument: &Argument) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
                 if text.split_once(".BK").is_some_and(|(market, digits)| {
@@ -93,27 +93,29 @@ impl Parameter {
                         && digits.bytes().all(|byte| byte.is_ascii_digit())
                 }) =>
             {
-                Ok(Sent::Text(text.clone()))
+                Ok(EncodedValue::Text(text.clone()))
             }
             _ => Err(self.refuse(argument, "{market}.BK<digits>, such as 'HK.BK1001'")),
         }
     }
 
-    fn one_of(&self, argument: &Argument, words: &[&str]) -> Result<Sent> {
+    fn one_of(&self, argument: &Argument, words: &[&str]) -> Result<EncodedValue> {
         match argument {
-            Argument::Text(text) if words.contains(&text.as_str()) => Ok(Sent::Text(text.clone())),
+            Argument::Text(text) if words.contains(&text.as_str()) => {
+                Ok(EncodedValue::Text(text.clone()))
+            }
             _ => Err(self.refuse(argument, &format!("one of {}", words.join(", ")))),
         }
     }
 
-    fn value_of(&self, argument: &Argument, set: &ValueSet, key: &str) -> Result<Sent> {
+    fn value_of(&self, argument: &Argument, set: &ValueSet, key: &str) -> Result<EncodedValue> {
         if let Argument::Integer(number) = argument
             && set.members.iter().any(|member| match member.value {
                 Value::Integer(value) => i128::from(value) == *number,
                 Value::Text(_) => false,
             })
         {
-            return Ok(Sent::Integer(*number));
+            return Ok(EncodedValue::Integer(*number));
         }
         let meanings: Vec<String> = set
             .members
@@ -126,7 +128,7 @@ impl Parameter {
         Err(self.refuse(argument, &format!("for {key} one of {}", meanings.join(", "))))
     }
 
-    fn account_number(&self, argument: &Argument) -> Result<Sent> {
+    fn account_number(&self, argument: &Argument) -> Result<EncodedValue> {
         let number = match argument {
             Argument::Integer(number) => u64::try_from(*number).ok(),
             Argument::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -136,12 +138,12 @@ impl Parameter {
         };
         match number {
             // Leading zeros would name the same account by another path.
-            Some(number) => Ok(Sent::Text(number.to_string())),
+            Some(number) => Ok(EncodedValue::Text(number.to_string())),
             None => Err(self.refuse(argument, "a whole number from 0 to 18446744073709551615")),
         }
     }
 
-    fn account_id(&self, argument: &Argument) -> Result<Sent> {
+    fn account_id(&self, argument: &Argument) -> Result<EncodedValue> {
         let text = match argument {
             Argument::Integer(number) if *number >= 0 => number.to_string(),
             Argument::Text(text) => text.clone(),
@@ -151,22 +153,22 @@ impl Parameter {
             && text.len() <= ACCOUNT_ID_MAX_CHARACTERS
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
         if well_formed {
-            Ok(Sent::Text(text))
+            Ok(EncodedValue::Text(text))
         } else {
             Err(self.refuse(argument, "1 to 64 letters, digits, _ or -, or a positive number"))
         }
     }
 
-    fn integer(&self, argument: &Argument, min: i64, max: i64) -> Result<Sent> {
+    fn integer(&self, argument: &Argument, min: i64, max: i64) -> Result<EncodedValue> {
         match argument {
             Argument::Integer(number) if (i128::from(min)..=i128::from(max)).contains(number) => {
-                Ok(Sent::Integer(*number))
+                Ok(EncodedValue::Integer(*number))
             }
             _ => Err(self.refuse(argument, &format!("a whole number from {min} to {max}"))),
         }
     }
 
-    fn date(&self, argument: &Argument) -> Result<Sent> {
+    fn date(&self, argument: &Argument) -> Result<EncodedValue> {
         let date = match argument {
             Argument::Date(date) | Argument::Instant(_, date) => Some(*date),
             // Strict: jiff's own parser would also take a date with a time behind it.
@@ -174,7 +176,7 @@ impl Parameter {
             _ => None,
         };
         match date {
-            Some(date) if date.year() > 0 => Ok(Sent::Text(date.to_string())),
+            Some(date) if date.year() > 0 => Ok(EncodedValue::Text(date.to_string())),
             _ => Err(self.refuse(
                 argument,
                 "a calendar date: a datetime.date, an aware datetime or 'yyyy-MM-dd'",
@@ -182,12 +184,12 @@ impl Parameter {
         }
     }
 
-    fn micros(&self, argument: &Argument) -> Result<Sent> {
+    fn micros(&self, argument: &Argument) -> Result<EncodedValue> {
         let instant = match argument {
             // In the endpoint's own unit, where 0 has the meaning that the document gives it.
             Argument::Integer(number) => {
                 return match u64::try_from(*number) {
-                    Ok(_) => Ok(Sent::Integer(*number)),
+                    Ok(_) => Ok(EncodedValue::Integer(*number)),
                     Err(_) => Err(self.refuse(
                         argument,
                         "microseconds since 1970, from 0 to 18446744073709551615",
@@ -208,7 +210,7 @@ impl Parameter {
         match instant {
             // The very beginning of 1970 would be 0, which means "not given".
             Some(instant) if instant >= Timestamp::UNIX_EPOCH => {
-                Ok(Sent::Integer(i128::from(instant.as_microsecond()).max(1)))
+                Ok(EncodedValue::Integer(i128::from(instant.as_microsecond()).max(1)))
             }
             Some(_) => Err(self.refuse(argument, "a time since 1970")),
             None => Err(self.refuse(
@@ -219,34 +221,34 @@ impl Parameter {
         }
     }
 
-    fn text(&self, argument: &Argument) -> Result<Sent> {
+    fn text(&self, argument: &Argument) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
                 if !text.is_empty()
                     && text.chars().count() <= TEXT_MAX_CHARACTERS
                     && !text.chars().any(char::is_control) =>
             {
-                Ok(Sent::Text(text.clone()))
+                Ok(EncodedValue::Text(text.clone()))
             }
             _ => Err(self.refuse(argument, "1 to 256 characters without control characters")),
         }
     }
 
-    fn texts(&self, argument: &Argument) -> Result<Sent> {
+    fn texts(&self, argument: &Argument) -> Result<EncodedValue> {
         let Argument::Texts(texts) = argument else { return self.text(argument) };
         for text in texts {
             self.text(&Argument::Text(text.clone()))?;
         }
-        Ok(Sent::Texts(texts.clone()))
+        Ok(EncodedValue::Texts(texts.clone()))
     }
 
-    fn secret(&self, argument: &Argument) -> Result<Sent> {
+    fn secret(&self, argument: &Argument) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
                 if (1..=SECRET_MAX_CHARACTERS).contains(&text.len())
                     && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) =>
             {
-                Ok(Sent::Text(text.clone()))
+                Ok(EncodedValue::Text(text.clone()))
             }
             _ => Err(Error::argument(self.name, "unusable", "visible ASCII characters")),
         }
@@ -287,14 +289,17 @@ mod tests {
     const DATE: Parameter = Parameter::query("start", ParameterKind::Date, "");
     const NUMBER: Parameter = Parameter::path("acc_id", ParameterKind::AccountNumber, "");
 
-    fn check(parameter: &Parameter, text: &str) -> Result<Sent> {
+    fn check(parameter: &Parameter, text: &str) -> Result<EncodedValue> {
         parameter.check(&Argument::Text(text.to_owned()), |_| None)
     }
 
     #[test]
     fn symbols_of_every_market_pass() {
         for symbol in ["HK.00700", "US.BRK.B", "US..SPX", "SH.600519", "JP.NK225main", "MY.1155"] {
-            assert_eq!(check(&SYMBOL, symbol).expect(symbol), Sent::Text(symbol.to_owned()));
+            assert_eq!(
+                check(&SYMBOL, symbol).expect(symbol),
+                EncodedValue::Text(symbol.to_owned())
+            );
         }
     }
 
@@ -326,13 +331,13 @@ mod tests {
 
     #[test]
     fn times_become_microseconds() {
-        let expected = Sent::Integer(1_767_578_400_000_000);
+        let expected = EncodedValue::Integer(1_767_578_400_000_000);
         for text in ["2026-01-05T10:00:00+08:00", "2026-01-05T02:00:00Z"] {
             assert_eq!(check(&MICROS, text).expect(text), expected);
         }
         assert_eq!(
             check(&MICROS, "2026-01-05").expect("a date"),
-            Sent::Integer(1_767_571_200_000_000)
+            EncodedValue::Integer(1_767_571_200_000_000)
         );
         for text in ["2026-01-05T10:00:00", "2026-02-30", "yesterday", ""] {
             assert!(check(&MICROS, text).is_err(), "{text}");
@@ -358,15 +363,18 @@ mod tests {
     fn only_a_length_that_the_document_limits_is_limited() {
         let long = format!("HK.{}", "0".repeat(37));
         assert!(check(&SYMBOL, &long).expect_err("too long").to_string().contains("32"));
-        assert_eq!(check(&ANY_SYMBOL, &long).expect("any length"), Sent::Text(long));
+        assert_eq!(check(&ANY_SYMBOL, &long).expect("any length"), EncodedValue::Text(long));
         let plate = format!("HK.BK{}", "1".repeat(40));
-        assert_eq!(check(&PLATE, &plate).expect("any length"), Sent::Text(plate));
+        assert_eq!(check(&PLATE, &plate).expect("any length"), EncodedValue::Text(plate));
     }
 
     #[test]
     fn a_market_is_a_prefix_of_no_closed_list() {
         for market in ["HK", "BJ", "US"] {
-            assert_eq!(check(&MARKET, market).expect(market), Sent::Text(market.to_owned()));
+            assert_eq!(
+                check(&MARKET, market).expect(market),
+                EncodedValue::Text(market.to_owned())
+            );
         }
         for market in ["", "hk", "H/K", "HK\n", "H K", "HK.", "\u{ff28}\u{ff2b}"] {
             assert!(check(&MARKET, market).is_err(), "{market}");
@@ -384,9 +392,13 @@ mod tests {
             Argument::Text("1970-01-01T08:00:00+08:00".to_owned()),
             Argument::Text("1970-01-01T00:00:00.0000009Z".to_owned()),
         ] {
-            assert_eq!(sent(argument.clone()).expect("a time"), Sent::Integer(1), "{argument:?}");
+            assert_eq!(
+                sent(argument.clone()).expect("a time"),
+                EncodedValue::Integer(1),
+                "{argument:?}"
+            );
         }
-        assert_eq!(sent(Argument::Integer(0)).expect("open"), Sent::Integer(0));
+        assert_eq!(sent(Argument::Integer(0)).expect("open"), EncodedValue::Integer(0));
         for before in ["1969-12-31", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00+00:01"] {
             let error = sent(Argument::Text(before.to_owned())).expect_err(before);
             assert!(error.to_string().contains("since 1970"), "{error}");
@@ -397,7 +409,7 @@ mod tests {
     fn a_time_as_a_whole_number_has_64_bits_without_a_sign() {
         let sent = |number| MICROS.check(&Argument::Integer(number), |_| None);
         for number in [1, i128::from(i64::MAX) + 1, i128::from(u64::MAX)] {
-            assert_eq!(sent(number).expect("in range"), Sent::Integer(number));
+            assert_eq!(sent(number).expect("in range"), EncodedValue::Integer(number));
         }
         assert!(sent(-1).is_err() && sent(i128::from(u64::MAX) + 1).is_err());
     }
@@ -407,12 +419,15 @@ mod tests {
         let instant: Timestamp = "2026-01-05T23:30:00Z".parse().expect("a time");
         let argument = Argument::Instant(instant, Date::constant(2026, 1, 6));
         let sent = DATE.check(&argument, |_| None).expect("a date");
-        assert_eq!(sent, Sent::Text("2026-01-06".to_owned()));
+        assert_eq!(sent, EncodedValue::Text("2026-01-06".to_owned()));
     }
 
     #[test]
     fn impossible_dates_are_refused() {
-        assert_eq!(check(&DATE, "2024-02-29").expect("leap"), Sent::Text("2024-02-29".to_owned()));
+        assert_eq!(
+            check(&DATE, "2024-02-29").expect("leap"),
+            EncodedValue::Text("2024-02-29".to_owned())
+        );
         for text in ["2026-02-29", "2026-13-01", "20260101", "2026-1-1", "2026/01/01"] {
             assert!(check(&DATE, text).is_err(), "{text}");
         }
@@ -422,7 +437,7 @@ mod tests {
     fn account_numbers_hold_64_bits() {
         assert_eq!(
             check(&NUMBER, "18446744073709551615").expect("largest"),
-            Sent::Text("18446744073709551615".to_owned())
+            EncodedValue::Text("18446744073709551615".to_owned())
         );
         for text in ["18446744073709551616", "-1", "+1", "1.0", "", " 1"] {
             assert!(check(&NUMBER, text).is_err(), "{text}");

@@ -15,7 +15,7 @@ mod values;
 
 pub use failure::{Contract, Failure};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
-pub use parameter::{Argument, Parameter, ParameterKind, Place, Sent};
+pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation};
 pub use quote::{DIVIDENDS, IPO_LIST, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
@@ -55,12 +55,12 @@ pub struct Endpoint {
     pub notes: &'static str,
     pub parameters: &'static [Parameter],
     pub envelope: Envelope,
-    pub answer: Answer,
+    pub answer: ResponseShape,
     pub paging: Option<Paging>,
     /// The documented refusals.
     pub failures: &'static [Failure],
     /// Whether sending it twice does the same as sending it once.
-    pub repeatable: bool,
+    pub idempotent: bool,
     /// A Python expression with `client`, and what it gives against the sandbox with seed 7.
     pub example: Example,
 }
@@ -118,12 +118,12 @@ pub enum Envelope {
     /// No envelope: a success is an object with this field.
     Field(&'static str),
     /// The form is not shown: whichever of the first three marks the answer carries decides.
-    NotShown,
+    Undocumented,
 }
 
 /// What a successful answer holds.
 #[derive(Debug, Clone, Copy)]
-pub enum Answer {
+pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
     ServerTime(&'static str),
     /// A list of records at this place.
@@ -166,7 +166,7 @@ pub enum TimeSpan {
     /// so many days where one of them is left open.
     StartEnd {
         default_days: i64,
-        moment: &'static str,
+        time_field: &'static str,
     },
 }
 
@@ -202,12 +202,15 @@ mod tests {
             let declared: Vec<&str> = endpoint
                 .parameters
                 .iter()
-                .filter(|parameter| parameter.place == Place::Path)
+                .filter(|parameter| parameter.place == ParameterLocation::Path)
                 .map(|parameter| parameter.name)
                 .collect();
             assert_eq!(named, declared, "{}", endpoint.name);
             assert!(
-                endpoint.parameters.iter().all(|p| p.place != Place::Path || p.required),
+                endpoint
+                    .parameters
+                    .iter()
+                    .all(|p| p.place != ParameterLocation::Path || p.required),
                 "{}",
                 endpoint.name
             );
@@ -236,7 +239,7 @@ mod tests {
     #[test]
     fn no_record_declares_a_field_twice() {
         for endpoint in ENDPOINTS {
-            let Answer::Rows(_, schema) = endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = endpoint.answer else { continue };
             for record in schema.records() {
                 let mut names: Vec<&str> = record.fields().map(|field| field.name).collect();
                 let count = names.len();

@@ -1,6 +1,8 @@
 //! OAuth 2.1 with PKCE: sections 2.1, 2.2, 4.1 and 5.1.
 
-use super::{Answer, Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record};
+use super::{
+    Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record, ResponseShape,
+};
 
 /// The OAuth endpoints, in the order of the service document. Logging in calls them; they are no
 /// methods of the client.
@@ -40,10 +42,10 @@ pub const REGISTER: Endpoint = Endpoint {
         Parameter::body("client_name", ParameterKind::Text, "Display name.").required(),
     ],
     envelope: Envelope::Field("client_id"),
-    answer: Answer::Object(&CLIENT_RECORD),
+    answer: ResponseShape::Object(&CLIENT_RECORD),
     paging: None,
     failures: &[],
-    repeatable: false,
+    idempotent: false,
     example: Example::NONE,
 };
 
@@ -73,11 +75,11 @@ pub const AUTHORIZE: Endpoint = Endpoint {
         Parameter::query("response_type", ParameterKind::OneOf(&["code"]), "`code`.").required(),
         Parameter::query("state", ParameterKind::Text, "Random, returned unchanged.").required(),
     ],
-    envelope: Envelope::NotShown,
-    answer: Answer::Page,
+    envelope: Envelope::Undocumented,
+    answer: ResponseShape::Page,
     paging: None,
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example::NONE,
 };
 
@@ -104,10 +106,10 @@ pub const TOKEN: Endpoint = Endpoint {
         Parameter::form("client_secret", ParameterKind::Secret, "Of a confidential client."),
     ],
     envelope: Envelope::Field("access_token"),
-    answer: Answer::Object(&ACCESS_TOKEN),
+    answer: ResponseShape::Object(&ACCESS_TOKEN),
     paging: None,
     failures: &[],
-    repeatable: false,
+    idempotent: false,
     example: Example::NONE,
 };
 

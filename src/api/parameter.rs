@@ -8,14 +8,14 @@ use super::values::ValueSet;
 #[derive(Debug)]
 pub struct Parameter {
     pub name: &'static str,
-    pub place: Place,
+    pub place: ParameterLocation,
     pub kind: ParameterKind,
     pub required: bool,
     pub doc: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterLocation {
     Path,
     Query,
     /// A member of a JSON body.
@@ -76,50 +76,50 @@ pub enum Argument {
 
 /// An argument as it goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
+pub enum EncodedValue {
     Text(String),
     Texts(Vec<String>),
     Integer(i128),
 }
 
-impl Sent {
+impl EncodedValue {
     pub fn into_text(self) -> String {
         match self {
-            Sent::Text(text) => text,
-            Sent::Texts(texts) => texts.join(","),
-            Sent::Integer(number) => number.to_string(),
+            EncodedValue::Text(text) => text,
+            EncodedValue::Texts(texts) => texts.join(","),
+            EncodedValue::Integer(number) => number.to_string(),
         }
     }
 }
 
-impl From<Argument> for Sent {
+impl From<Argument> for EncodedValue {
     /// As the caller gave it.
     fn from(argument: Argument) -> Self {
         match argument {
-            Argument::Text(text) => Sent::Text(text),
-            Argument::Texts(texts) => Sent::Texts(texts),
-            Argument::Integer(number) => Sent::Integer(number),
-            Argument::Date(date) => Sent::Text(date.to_string()),
-            Argument::Instant(instant, _) => Sent::Text(instant.to_string()),
+            Argument::Text(text) => EncodedValue::Text(text),
+            Argument::Texts(texts) => EncodedValue::Texts(texts),
+            Argument::Integer(number) => EncodedValue::Integer(number),
+            Argument::Date(date) => EncodedValue::Text(date.to_string()),
+            Argument::Instant(instant, _) => EncodedValue::Text(instant.to_string()),
         }
     }
 }
 
 impl Parameter {
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: Place::Path, kind, required: true, doc }
+        Parameter { name, place: ParameterLocation::Path, kind, required: true, doc }
     }
     pub const fn query(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: Place::Query, kind, required: false, doc }
+        Parameter { name, place: ParameterLocation::Query, kind, required: false, doc }
     }
     pub const fn body(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: Place::Body, kind, required: false, doc }
+        Parameter { name, place: ParameterLocation::Body, kind, required: false, doc }
     }
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: Place::Form, kind, required: false, doc }
+        Parameter { name, place: ParameterLocation::Form, kind, required: false, doc }
     }
     /// The cursor of a paged listing, in its place among the parameters.
-    pub const fn cursor(name: &'static str, place: Place) -> Self {
+    pub const fn cursor(name: &'static str, place: ParameterLocation) -> Self {
         let doc = "Cursor of the page; set by the pager.";
         Parameter { name, place, kind: ParameterKind::Cursor, required: false, doc }
     }

@@ -1,8 +1,8 @@
 //! Quote and utility endpoints: sections 2.3, 2.9 to 2.11 and 4.2.
 
 use super::{
-    Answer, Endpoint, Envelope, Example, Failure, Field, Method, Paging, Parameter, ParameterKind,
-    Place, Record, RowsPlace, Schema,
+    Endpoint, Envelope, Example, Failure, Field, Method, Paging, Parameter, ParameterKind,
+    ParameterLocation, Record, ResponseShape, RowsPlace, Schema,
     values::{
         CN_IPO_REQUEST, DIVIDEND_PROCESS, IPO_APPLY_STATUS, IPO_OFFER_TYPE, IPO_REQUEST,
         IPO_SECURITY_TYPE, US_IPO_STATUS,
@@ -19,10 +19,10 @@ pub const SERVER_TIME: Endpoint = Endpoint {
             client then reads this clock and signs anew by itself.",
     parameters: &[],
     envelope: Envelope::Field("server_time_ms"),
-    answer: Answer::ServerTime("server_time_ms"),
+    answer: ResponseShape::ServerTime("server_time_ms"),
     paging: None,
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.server_time()",
         shown: "str({}.tzinfo)",
@@ -46,11 +46,11 @@ pub const TRADING_DAYS: Endpoint = Endpoint {
         Parameter::query("end", ParameterKind::Date, "Last date, in the market's time zone.")
             .required(),
     ],
-    envelope: Envelope::NotShown,
-    answer: Answer::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
+    envelope: Envelope::Undocumented,
+    answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
     paging: None,
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.trading_days(\"HK\", \"2026-01-01\", \"2026-01-05\")",
         shown: "[day[\"time\"] for day in {}]",
@@ -80,7 +80,10 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
         "Typically a continuous futures contract, such as `HK.HSImain`.",
     )],
     envelope: Envelope::RetCode,
-    answer: Answer::Rows(RowsPlace::At(&["data", "reference_list"]), Schema::One(&RELATED_FUTURE)),
+    answer: ResponseShape::Rows(
+        RowsPlace::At(&["data", "reference_list"]),
+        Schema::One(&RELATED_FUTURE),
+    ),
     paging: None,
     failures: &[
         Failure::new(
@@ -96,7 +99,7 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
             "Verify that the code exists",
         ),
     ],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.reference_futures(\"HK.HSImain\")",
         shown: "{}[0][\"stock_type\"]",
@@ -157,7 +160,7 @@ pub const IPO_LIST: Endpoint = Endpoint {
         ),
     ],
     envelope: Envelope::RetCode,
-    answer: Answer::Rows(
+    answer: ResponseShape::Rows(
         RowsPlace::At(&["data", "list"]),
         Schema::By(
             "market",
@@ -174,7 +177,7 @@ pub const IPO_LIST: Endpoint = Endpoint {
         ),
         Failure::new(-5, "internal_error", "Backend call failed or timed out", "Retry later"),
     ],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.ipo_list(\"us\")",
         shown: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
@@ -363,7 +366,7 @@ pub const DIVIDENDS: Endpoint = Endpoint {
         "Such as `HK.00700`.",
     )],
     envelope: Envelope::RetCode,
-    answer: Answer::Rows(RowsPlace::At(&["data", "dividend_list"]), Schema::One(&DIVIDEND)),
+    answer: ResponseShape::Rows(RowsPlace::At(&["data", "dividend_list"]), Schema::One(&DIVIDEND)),
     paging: None,
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
@@ -377,7 +380,7 @@ pub const DIVIDENDS: Endpoint = Endpoint {
         Failure::new(-4, "internal_error", "Gateway internal error", "Retry later"),
         Failure::new(-6, "internal_error", "Gateway internal error", "Retry later"),
     ],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.dividends(\"HK.00700\")",
         shown: "{}[0][\"currency\"]",
@@ -421,7 +424,7 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
             ParameterKind::PlateCode,
             "`{market}.BK<digits>`, such as `HK.BK1001`.",
         ),
-        Parameter::cursor("next_key", Place::Body),
+        Parameter::cursor("next_key", ParameterLocation::Body),
         Parameter::body(
             "limit",
             ParameterKind::Integer { min: 1, max: i32::MAX as i64 },
@@ -429,10 +432,10 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
         ),
     ],
     envelope: Envelope::Code,
-    answer: Answer::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
+    answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
     paging: Some(Paging::NextKey),
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.plate_stocks(\"HK.BK1001\")",
         shown: "next({})[\"code\"].startswith(\"HK.\")",

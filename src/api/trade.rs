@@ -1,8 +1,8 @@
 //! Trading endpoints: sections 2.5 to 2.8 and 4.3.
 
 use super::{
-    Answer, Endpoint, Envelope, Example, Field, FirstPage, Method, Paging, Parameter,
-    ParameterKind, Place, Record, RowsPlace, Schema, TimeSpan,
+    Endpoint, Envelope, Example, Field, FirstPage, Method, Paging, Parameter, ParameterKind,
+    ParameterLocation, Record, ResponseShape, RowsPlace, Schema, TimeSpan,
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
@@ -21,13 +21,13 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
             ParameterKind::Integer { min: 1, max: 50 },
             "Orders a page, at most 50, which is the service's default.",
         ),
-        Parameter::cursor("page_flag", Place::Query),
+        Parameter::cursor("page_flag", ParameterLocation::Query),
     ],
     envelope: Envelope::Code,
-    answer: Answer::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&CRYPTO_ORDER)),
+    answer: ResponseShape::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&CRYPTO_ORDER)),
     paging: Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }),
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.crypto_orders(sandbox.accounts[\"crypto\"][0])",
         shown: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
@@ -81,10 +81,10 @@ pub const SIM_ORDERS: Endpoint = Endpoint {
     notes: "",
     parameters: &[Parameter::path("acc_id", ParameterKind::AccountId, "Business account id.")],
     envelope: Envelope::RetCode,
-    answer: Answer::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&SIM_ORDER)),
+    answer: ResponseShape::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&SIM_ORDER)),
     paging: None,
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.sim_orders(sandbox.accounts[\"sim\"][0])",
         shown: "{}[0][\"side\"] in list(bl.SimSide)",
@@ -131,10 +131,10 @@ pub const SIM_POSITIONS: Endpoint = Endpoint {
         ),
     ],
     envelope: Envelope::RetCode,
-    answer: Answer::Rows(RowsPlace::At(&["data", "positions"]), Schema::One(&SIM_POSITION)),
+    answer: ResponseShape::Rows(RowsPlace::At(&["data", "positions"]), Schema::One(&SIM_POSITION)),
     paging: None,
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.sim_positions(sandbox.accounts[\"sim\"][0])",
         shown: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
@@ -184,7 +184,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
         ),
         Parameter::query("start", ParameterKind::Micros, "Start of the update time."),
         Parameter::query("end", ParameterKind::Micros, "End of the update time, after `start`."),
-        Parameter::cursor("page_flag", Place::Query),
+        Parameter::cursor("page_flag", ParameterLocation::Query),
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },
@@ -192,13 +192,13 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
         ),
     ],
     envelope: Envelope::Status,
-    answer: Answer::Rows(RowsPlace::At(&["d", "order_fills"]), Schema::One(&FILL)),
+    answer: ResponseShape::Rows(RowsPlace::At(&["d", "order_fills"]), Schema::One(&FILL)),
     paging: Some(Paging::PageFlag {
         first: FirstPage::Empty,
-        span: TimeSpan::StartEnd { default_days: 90, moment: "updated_time" },
+        span: TimeSpan::StartEnd { default_days: 90, time_field: "updated_time" },
     }),
     failures: &[],
-    repeatable: true,
+    idempotent: true,
     example: Example {
         call: "client.fills_history(sandbox.accounts[\"trade\"][0], \"HK\")",
         shown: "len({}.all(max_items=75))",

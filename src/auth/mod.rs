@@ -17,7 +17,7 @@ use std::{fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 pub use key::{Algorithm, KeyPair, generate};
-pub use oauth::{Answered, OAuth, RefreshGrant, TokenEndpoint, blocking};
+pub use oauth::{OAuth, RefreshFuture, RefreshGrant, TokenEndpoint, blocking};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};

@@ -34,10 +34,10 @@ impl std::fmt::Debug for RefreshGrant {
 
 /// Sends a refresh, with the proxy, the certificates and the limits of the client it is for.
 pub trait TokenEndpoint: Send + Sync + 'static {
-    fn refresh(&self, grant: RefreshGrant) -> Answered<'_>;
+    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_>;
 }
 
-pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<TokenAnswer>> + Send + 'a>>;
+pub type RefreshFuture<'a> = Pin<Box<dyn Future<Output = Result<TokenAnswer>> + Send + 'a>>;
 
 /// The tokens of one client in a store, for one service.
 pub struct OAuth {
@@ -79,7 +79,7 @@ impl OAuth {
     }
 
     /// A token that can be sent without asking anybody.
-    pub fn ready(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
+    pub fn cached_token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         let live = self.live()?;
         Ok(live.current.load_full().filter(|current| {
             is_other(current, rejected)
@@ -95,7 +95,7 @@ impl OAuth {
         rejected: Option<&TokenSet>,
     ) -> Outcome {
         let live = self.live()?;
-        if let Some(current) = self.ready(rejected)? {
+        if let Some(current) = self.cached_token(rejected)? {
             return Ok(current);
         }
         let refused = rejected.map(|set| set.access_token.clone());
@@ -116,7 +116,7 @@ impl OAuth {
     }
 
     /// The stored tokens as they are, for a look at scopes and expiry.
-    pub async fn peek(self: &Arc<Self>) -> Outcome {
+    pub async fn stored_token(self: &Arc<Self>) -> Outcome {
         let live = self.live()?;
         if let Some(current) = live.current.load_full() {
             return Ok(current);
@@ -128,12 +128,16 @@ impl OAuth {
     }
 
     /// Keeps the tokens of a new login, and the registration for the next one.
-    pub async fn keep(self: &Arc<Self>, set: TokenSet, registration: Registration) -> Result<()> {
+    pub async fn save_login(
+        self: &Arc<Self>,
+        set: TokenSet,
+        registration: Registration,
+    ) -> Result<()> {
         let live = self.live()?;
         let (this, stored) = (self.clone(), set.clone());
         blocking(move || {
             let origin = this.known_origin()?;
-            let _guard = this.store.hold(&this.key()?)?;
+            let _guard = this.store.lock(&this.key()?)?;
             this.store.save(&registration_key(&origin), &registration.write()?)?;
             this.store.save(&this.key()?, &stored.write()?)
         })
@@ -162,7 +166,7 @@ impl OAuth {
             if this.store.load(&key)?.is_none() && !is_registered()? {
                 return Ok(());
             }
-            let _guard = this.store.hold(&key)?;
+            let _guard = this.store.lock(&key)?;
             this.store.delete(&key)?;
             if is_registered()? { this.store.delete(&registration_key) } else { Ok(()) }
         })
@@ -199,7 +203,7 @@ impl OAuth {
         }
         let this = self.clone();
         let held = blocking(move || {
-            let guard = this.store.hold(&this.key()?)?;
+            let guard = this.store.lock(&this.key()?)?;
             Ok((guard, this.load()?))
         })
         .await;

@@ -11,7 +11,7 @@ use std::{
 use zeroize::Zeroizing;
 
 use super::{
-    Answered, OAuth, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet, now_ms,
+    OAuth, RefreshFuture, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet, now_ms,
     store::{Memory, TokenStore, registration_key},
 };
 use crate::error::ErrorKind;
@@ -25,7 +25,7 @@ struct Fake {
 }
 
 impl TokenEndpoint for Fake {
-    fn refresh(&self, grant: RefreshGrant) -> Answered<'_> {
+    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
             assert_eq!(grant.refresh_token.as_str(), "refresh");
             let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
@@ -55,7 +55,7 @@ async fn credentials(store: &Arc<Memory>, seconds: u64, at_ms: i64) -> Arc<OAuth
     let mut first = answer("access-0", seconds);
     first.refresh_token = Some(Zeroizing::new("refresh".into()));
     let set = TokenSet::new(&registration, first, at_ms);
-    oauth.keep(set, registration).await.expect("kept");
+    oauth.save_login(set, registration).await.expect("kept");
     oauth
 }
 
@@ -130,7 +130,7 @@ async fn ahead_of_its_end_a_token_serves_while_the_service_is_away() {
         assert_eq!(token.access_token.as_str(), "access-0");
     }
     assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
-    let token = oauth.peek().await.expect("a token");
+    let token = oauth.stored_token().await.expect("a token");
     assert!(oauth.token(&endpoint, Some(&token)).await.is_err());
 }
 

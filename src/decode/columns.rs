@@ -6,14 +6,14 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema};
 
 use super::{
-    Piece,
-    cells::{Column, finish_all},
+    PageSlice,
+    column_builder::{Column, finish_all},
     fields::FieldColumns,
     json::Members,
     raw::Raw,
     rows::{RecordNumber, renamed},
     undeclared::{settle, too_many},
-    values::Absent,
+    values::PushError,
 };
 use crate::{
     api::{Field, Kind},
@@ -58,7 +58,7 @@ pub enum Strings {
 
 /// Columns of any length: longer ones than these parts would be copied again and again as they grow.
 #[derive(Debug)]
-pub struct Parts<Make> {
+pub struct BatchBuilder<Make> {
     make: Make,
     full: Vec<Columns>,
     growing: Columns,
@@ -70,13 +70,13 @@ const PART_BYTES: usize = 1 << 26;
 /// The most text that one array of 32-bit offsets can hold.
 const MOST_TEXT: usize = i32::MAX as usize;
 
-impl<Make: Fn() -> Columns> Parts<Make> {
+impl<Make: Fn() -> Columns> BatchBuilder<Make> {
     /// `make` makes the empty columns of each part.
     pub fn new(make: Make) -> Self {
-        Parts { growing: make(), full: Vec::new(), make }
+        BatchBuilder { growing: make(), full: Vec::new(), make }
     }
 
-    pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
+    pub fn push_slice(&mut self, slice: &PageSlice) -> Result<()> {
         if self.growing.rows() >= PART_ROWS || self.growing.bytes >= PART_BYTES {
             let mut next = (self.make)();
             next.rows_before = self.growing.rows_before + self.growing.rows();
@@ -86,7 +86,7 @@ impl<Make: Fn() -> Columns> Parts<Make> {
             }
             self.full.push(std::mem::replace(&mut self.growing, next));
         }
-        self.growing.push_piece(piece)
+        self.growing.push_slice(slice)
     }
 
     pub fn finish(mut self) -> Vec<Columns> {
@@ -138,31 +138,31 @@ impl Columns {
     }
 
     /// Appends records straight from their page's text.
-    pub fn push_piece(&mut self, piece: &Piece) -> Result<()> {
-        let bytes = piece.page.bytes_of(&piece.range);
+    pub fn push_slice(&mut self, slice: &PageSlice) -> Result<()> {
+        let bytes = slice.page.bytes_of(&slice.range);
         if bytes > MOST_TEXT {
             return Err(too_long(bytes));
         }
         self.bytes += bytes;
-        let places = piece.page.keys().and_then(|keys| self.fields.places(keys));
-        let key = piece.key.as_deref();
-        for index in piece.range.clone() {
+        let places = slice.page.keys().and_then(|keys| self.fields.places(keys));
+        let key = slice.key.as_deref();
+        for index in slice.range.clone() {
             let place = self.rows_before + self.rows();
-            let number = match piece.page.is_of_window() && !self.whole {
+            let number = match slice.page.is_of_window() && !self.whole {
                 true => RecordNumber::InWindow(place),
                 false => RecordNumber::Whole(place),
             };
             let mut outcome = Ok(());
             let push = pushing(number, self.options.invalid, &mut outcome);
-            if let (Some(places), Some(cells)) = (&places, piece.page.cells(index)) {
+            if let (Some(places), Some(cells)) = (&places, slice.page.cells(index)) {
                 self.fields.push_cells(&cells, places, push);
             } else {
-                let mut cursor = piece.page.cursor(index);
-                let text = cursor.text();
-                if self.fields.split(&mut cursor).is_some() {
+                let mut reader = slice.page.reader(index);
+                let text = reader.text();
+                if self.fields.split(&mut reader).is_some() {
                     self.fields.push_split(text, push);
                 } else {
-                    self.push(key, &piece.page.row(index)?)?;
+                    self.push(key, &slice.page.row(index)?)?;
                     continue;
                 }
             }
@@ -234,24 +234,25 @@ fn pushing<'t>(
     invalid: InvalidValues,
     outcome: &mut Result<()>,
 ) -> impl FnMut(&mut Column, Option<Raw<'t>>) {
-    move |column, value| match value.map_or(Err(Absent::Missing), |value| column.push(value)) {
+    move |column, value| match value.map_or(Err(PushError::Missing), |value| column.push(value)) {
         Ok(()) => {}
-        Err(Absent::Missing) => column.push_nulls(1),
+        Err(PushError::Missing) => column.push_nulls(1),
         Err(absent) => {
-            if absent == Absent::Invalid {
+            if absent == PushError::Invalid {
                 column.push_nulls(1);
             }
-            if absent == Absent::TooMany {
+            if absent == PushError::TooMany {
                 *outcome = Err(too_many(super::members::MOST_UNDECLARED, 1));
             } else if invalid == InvalidValues::Raise && outcome.is_ok() {
-                *outcome = Err(unfit(&column.name, number, value.map_or("", |value| value.json)));
+                *outcome =
+                    Err(type_mismatch(&column.name, number, value.map_or("", |value| value.json)));
             }
         }
     }
 }
 
 /// A value that is not of its field's kind, with the ways to read it all the same.
-pub fn unfit(field: &str, number: RecordNumber, value: &str) -> Error {
+pub fn type_mismatch(field: &str, number: RecordNumber, value: &str) -> Error {
     let shown: String = value.chars().take(64).collect();
     Error::protocol(
         format!(

@@ -15,18 +15,23 @@ use super::{
     scan::{Utf8, scan},
 };
 use crate::{
-    api::{Answer, Contract, Envelope, SERVER_TIME},
+    api::{Contract, Envelope, ResponseShape, SERVER_TIME},
     error::{
-        Error, ErrorKind, Evidence, FailureClass, Refusal, Result, first_of, says_token_rejected,
+        ApiFailure, Error, ErrorKind, Evidence, FailureClass, Result, body_preview,
+        says_token_rejected,
     },
 };
 
 /// The rows of an answer that says it is a success; the error that it is otherwise.
-pub fn open(contract: impl Into<Contract>, at: &RowsAt, answer: &Response<Bytes>) -> Result<Page> {
+pub fn parse_page(
+    contract: impl Into<Contract>,
+    at: &RowsAt,
+    answer: &Response<Bytes>,
+) -> Result<Page> {
     let contract = contract.into();
     match scanned(contract.envelope, at, answer) {
         Some(page) => Ok(page),
-        None => opened_generally(contract, at, answer),
+        None => parse_slow_path(contract, at, answer),
     }
 }
 
@@ -39,7 +44,7 @@ pub fn scanned(envelope: Envelope, at: &RowsAt, answer: &Response<Bytes>) -> Opt
 }
 
 /// The same through serde: for all that the scan leaves alone, and to hold it against.
-pub fn opened_generally(
+pub fn parse_slow_path(
     contract: impl Into<Contract>,
     at: &RowsAt,
     answer: &Response<Bytes>,
@@ -55,7 +60,7 @@ const PLAUSIBLE_MS: std::ops::Range<i64> = 1_262_304_000_000..4_102_444_800_000;
 
 /// The service's time in milliseconds.
 pub fn server_time(answer: &Response<Bytes>) -> Result<i64> {
-    let Answer::ServerTime(field) = SERVER_TIME.answer else {
+    let ResponseShape::ServerTime(field) = SERVER_TIME.answer else {
         return Err(Error::config("server-time has no time field"));
     };
     let (_, top) = object(SERVER_TIME.contract(), answer)?;
@@ -81,13 +86,13 @@ pub fn object(
     let contract = contract.into();
     let (text, top) = match parse(answer) {
         Ok(parsed) => parsed,
-        Err(error) => return Err(refusal(&contract, answer, None).unwrap_or(error)),
+        Err(error) => return Err(api_failure(&contract, answer, None).unwrap_or(error)),
     };
     let marked = has_success_mark(contract.envelope, &top);
     if marked && answer.status().is_success() {
         return Ok((text, top));
     }
-    Err(refusal(&contract, answer, Some(&top)).unwrap_or_else(|| {
+    Err(api_failure(&contract, answer, Some(&top)).unwrap_or_else(|| {
         let status = answer.status().as_u16();
         let what = if marked {
             format!(
@@ -119,7 +124,7 @@ pub fn refused_credentials(answer: &Response<Bytes>) -> Result<()> {
     if succeeded {
         return Ok(());
     }
-    match refusal(&Envelope::NotShown.into(), answer, top.as_ref()) {
+    match api_failure(&Envelope::Undocumented.into(), answer, top.as_ref()) {
         Some(error) if error.rejects_credentials() => Err(error),
         _ => Ok(()),
     }
@@ -156,7 +161,7 @@ fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -
         Envelope::Code => zero("code"),
         Envelope::Status => ok(),
         Envelope::Field(name) => value(name).is_some(),
-        Envelope::NotShown => match (value("s"), value("ret_code")) {
+        Envelope::Undocumented => match (value("s"), value("ret_code")) {
             (Some(_), _) => ok(),
             (None, Some(_)) => zero("ret_code"),
             (None, None) => zero("code"),
@@ -166,7 +171,7 @@ fn is_success<'a>(envelope: Envelope, value: &dyn Fn(&str) -> Option<&'a str>) -
 
 /// The refusal that an answer is: by any of the documented forms, since nobody documents which
 /// form a refused credential takes, or by its HTTP status alone.
-fn refusal(
+fn api_failure(
     contract: &Contract,
     answer: &Response<Bytes>,
     top: Option<&Members<'_>>,
@@ -208,14 +213,14 @@ fn refusal(
         messages: &messages,
     });
     Some(
-        ErrorKind::Api(Refusal {
+        ErrorKind::Api(ApiFailure {
             class,
             http_status: status.as_u16(),
             code,
             error_code,
             message,
             headers: header_pairs(answer.headers()),
-            body: first_of(answer.body()),
+            body: body_preview(answer.body()),
             retry_after: retry_after(answer.headers(), SystemTime::now()),
         })
         .into(),
@@ -295,7 +300,7 @@ mod tests {
 
     fn rows(envelope: Envelope, status: u16, body: &str) -> Result<usize> {
         let at = RowsAt::OnlyListOf("data".into());
-        open(envelope, &at, &answer(status, body)).map(|page| page.len())
+        parse_page(envelope, &at, &answer(status, body)).map(|page| page.len())
     }
 
     #[test]
@@ -304,7 +309,7 @@ mod tests {
         let code = r#"{"code":0,"data":[{}]}"#;
         assert_eq!(rows(Envelope::RetCode, 200, ret_code).expect("rows"), 1);
         assert_eq!(rows(Envelope::Code, 200, code).expect("rows"), 1);
-        assert_eq!(rows(Envelope::NotShown, 200, ret_code).expect("rows"), 1);
+        assert_eq!(rows(Envelope::Undocumented, 200, ret_code).expect("rows"), 1);
         assert!(rows(Envelope::Code, 200, ret_code).is_err());
         assert!(rows(Envelope::RetCode, 200, code).is_err());
         for mark in ["\"0\"", "false", "null", "0.0", "-0", "{}", "00"] {
@@ -319,10 +324,10 @@ mod tests {
         let body = r#"{"ret_code":-7,"ret_msg":"no such","error":{"code":"invalid_symbol"}}"#;
         for status in [200, 400, 404, 500] {
             let error = rows(Envelope::RetCode, status, body).expect_err("refused");
-            let refusal = error.refusal().expect("a refusal");
-            assert_eq!(refusal.class, FailureClass::InvalidSymbol);
-            assert_eq!(refusal.code, Some(-7));
-            assert_eq!(refusal.error_code.as_deref(), Some("invalid_symbol"));
+            let api_failure = error.api_failure().expect("a refusal");
+            assert_eq!(api_failure.class, FailureClass::InvalidSymbol);
+            assert_eq!(api_failure.code, Some(-7));
+            assert_eq!(api_failure.error_code.as_deref(), Some("invalid_symbol"));
         }
     }
 

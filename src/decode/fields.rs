@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    cells::Column, columns::ColumnOptions, cursor::Cursor, grid::Cells, json::Members,
-    members::Splitter, raw::Raw, undeclared::Undeclared,
+    column_builder::Column, columns::ColumnOptions, grid::RowValues, json::Members,
+    json_reader::JsonReader, members::FieldMatcher, raw::Raw, undeclared::Undeclared,
 };
 use crate::api::Field;
 
@@ -13,7 +13,7 @@ use crate::api::Field;
 pub struct FieldColumns {
     /// Once `settle` is through, those of the other fields stand behind these.
     pub declared: Vec<Column>,
-    splitter: Splitter,
+    splitter: FieldMatcher,
     pub undeclared: Undeclared,
     pub rows: usize,
 }
@@ -38,7 +38,7 @@ impl FieldColumns {
         rename: &dyn Fn(&str) -> String,
     ) -> Self {
         FieldColumns {
-            splitter: Splitter::new(fields.clone().map(|field| field.name)),
+            splitter: FieldMatcher::new(fields.clone().map(|field| field.name)),
             declared: fields
                 .map(|field| Column::new(&rename(field.name), field.kind, options))
                 .collect(),
@@ -53,8 +53,8 @@ impl FieldColumns {
 
     /// Finds the members of the object that the cursor stands before; nothing where it is broken.
     #[inline(always)]
-    pub fn split(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
-        self.splitter.split(cursor)
+    pub fn split(&mut self, reader: &mut JsonReader<'_>) -> Option<()> {
+        self.splitter.split(reader)
     }
 
     /// Appends the object of this text that was split last.
@@ -83,7 +83,7 @@ impl FieldColumns {
     #[inline(always)]
     pub fn push_cells<'t>(
         &mut self,
-        cells: &Cells<'t>,
+        cells: &RowValues<'t>,
         places: &Places,
         push: impl FnMut(&mut Column, Value<'t>),
     ) {

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use super::{
     bytes::same,
-    cursor::Key,
-    raw::{Raw, Span},
+    json_reader::Key,
+    raw::{ByteRange, Raw},
 };
 
 /// More keys than this are not compared with each other.
@@ -29,7 +29,7 @@ pub struct Grid {
 
 /// The values of one record.
 #[derive(Debug, Clone, Copy)]
-pub struct Cells<'a> {
+pub struct RowValues<'a> {
     text: &'a str,
     keys: &'a [Range<usize>],
     starts: &'a [u32],
@@ -50,10 +50,10 @@ impl Grid {
         text: &'a str,
         index: usize,
         row: &Range<usize>,
-    ) -> Option<Cells<'a>> {
+    ) -> Option<RowValues<'a>> {
         let width = self.keys.len();
         let starts = self.starts.get(index * width..(index + 1) * width)?;
-        Some(Cells { text, keys: &self.keys, starts, end: row.end.checked_sub(1)? })
+        Some(RowValues { text, keys: &self.keys, starts, end: row.end.checked_sub(1)? })
     }
 
     /// Leaves the records for which this says so.
@@ -68,7 +68,7 @@ impl Grid {
     }
 }
 
-impl<'a> Cells<'a> {
+impl<'a> RowValues<'a> {
     /// The value of the key at a place.
     #[inline(always)]
     pub fn get(&self, place: usize) -> Option<Raw<'a>> {
@@ -79,13 +79,13 @@ impl<'a> Cells<'a> {
             _ => self.end,
         };
         let escaped = start & ESCAPED != 0;
-        Span { start: (start & !ESCAPED) as usize, end, escaped }.of(self.text)
+        ByteRange { start: (start & !ESCAPED) as usize, end, escaped }.of(self.text)
     }
 }
 
 /// A grid while its page is scanned.
 #[derive(Debug)]
-pub struct Writing {
+pub struct GridBuilder {
     grid: Grid,
     /// How long the keys are together.
     keys_length: usize,
@@ -94,10 +94,10 @@ pub struct Writing {
     alike: bool,
 }
 
-impl Writing {
+impl GridBuilder {
     /// For a page of this length.
     pub fn new(length: usize) -> Self {
-        Writing {
+        GridBuilder {
             grid: Grid::default(),
             keys_length: 0,
             values_length: 0,
@@ -116,7 +116,7 @@ impl Writing {
     }
 
     #[inline(always)]
-    pub fn value(&mut self, span: Span) {
+    pub fn value(&mut self, span: ByteRange) {
         if self.alike {
             let mark = if span.escaped { ESCAPED } else { 0 };
             self.grid.starts.push(span.start as u32 | mark);

@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::cursor::{Cursor, deeper};
+use super::json_reader::{JsonReader, deeper};
 
 /// Deeper nesting is refused: no documented answer has more than a handful of levels.
 pub const MAX_NESTING: usize = 64;
@@ -28,8 +28,8 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// In one pass, however deep its parts are.
     pub fn parse(json: &'a str) -> serde_json::Result<Self> {
-        let mut cursor = Cursor::new(json, 0);
-        let value = Value::read(&mut cursor, 0).filter(|_| cursor.peek().is_none());
+        let mut reader = JsonReader::new(json, 0);
+        let value = Value::read(&mut reader, 0).filter(|_| reader.peek().is_none());
         value.ok_or_else(|| match serde_json::from_str::<IgnoredAny>(json) {
             Err(error) => error,
             // It takes half a surrogate pair, and more brackets.
@@ -37,31 +37,31 @@ impl<'a> Value<'a> {
         })
     }
 
-    fn read(cursor: &mut Cursor<'a>, depth: usize) -> Option<Self> {
-        match cursor.peek()? {
+    fn read(reader: &mut JsonReader<'a>, depth: usize) -> Option<Self> {
+        match reader.peek()? {
             b'[' => {
                 let depth = deeper(depth)?;
                 let mut items = Vec::new();
-                let mut more = cursor.open(b'[', b']')?;
+                let mut more = reader.begin_container(b'[', b']')?;
                 while more {
-                    items.push(Value::read(cursor, depth)?);
-                    more = cursor.more(b']')?;
+                    items.push(Value::read(reader, depth)?);
+                    more = reader.more(b']')?;
                 }
                 Some(Value::List(items))
             }
             b'{' => {
                 let depth = deeper(depth)?;
                 let mut members = Vec::new();
-                let mut more = cursor.open(b'{', b'}')?;
+                let mut more = reader.begin_container(b'{', b'}')?;
                 while more {
-                    let name = cursor.key()?.name.string()?;
-                    members.push((name, Value::read(cursor, depth)?));
-                    more = cursor.more(b'}')?;
+                    let name = reader.key()?.name.string()?;
+                    members.push((name, Value::read(reader, depth)?));
+                    more = reader.more(b'}')?;
                 }
                 Some(Value::Object(members))
             }
             first => {
-                let raw = cursor.value(depth)?.of(cursor.text())?;
+                let raw = reader.value(depth)?.of(reader.text())?;
                 match first {
                     b'"' => raw.string().map(Value::Text),
                     b'n' => Some(Value::Null),

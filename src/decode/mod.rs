@@ -2,13 +2,13 @@
 
 mod as_sent;
 mod bytes;
-mod cells;
+mod column_builder;
 mod columns;
-mod cursor;
 mod envelope;
 mod fields;
 mod grid;
 mod json;
+mod json_reader;
 mod members;
 mod numbers;
 mod oauth;
@@ -22,18 +22,20 @@ mod undeclared;
 mod values;
 
 pub use bytes::same;
-pub use columns::{ColumnOptions, Columns, Decimals, InvalidValues, Parts, Strings, unfit};
-pub use cursor::Cursor;
-pub use envelope::{object, open, refused_credentials, server_time};
+pub use columns::{
+    BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings, type_mismatch,
+};
+pub use envelope::{object, parse_page, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
-pub use envelope::{opened_generally, scanned};
-pub use grid::Cells;
+pub use envelope::{parse_slow_path, scanned};
+pub use grid::RowValues;
 #[cfg(feature = "fuzzing")]
 pub use json::member;
 pub use json::{Members, Value, members};
+pub use json_reader::JsonReader;
 pub use numbers::{calendar_date, float, integer};
 pub use oauth::{client_registered, token_answer};
 pub use page::{Page, RowsAt};
-pub use raw::{Raw, Span};
-pub use rows::{Piece, RecordNumber, RowAt, Rows, renamed};
-pub use values::{Absent, Typed, typed};
+pub use raw::{ByteRange, Raw};
+pub use rows::{PageSlice, RecordNumber, RowAt, Rows, renamed};
+pub use values::{PushError, Typed, typed};

@@ -20,30 +20,30 @@ use crate::{
 pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
     let (_, top) =
         object(TOKEN.contract(), answer).map_err(|error| refused_grant(error, answer))?;
-    let unfit = |what: &str| Error::protocol(format!("the token answer {what}"), b"");
+    let type_mismatch = |what: &str| Error::protocol(format!("the token answer {what}"), b"");
     if !text(&top, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-        return Err(unfit("is not of token_type Bearer"));
+        return Err(type_mismatch("is not of token_type Bearer"));
     }
     let access_token = text(&top, "access_token")
         .filter(|token| is_token(token))
-        .ok_or_else(|| unfit("has no usable access_token"))?;
+        .ok_or_else(|| type_mismatch("has no usable access_token"))?;
     let refresh_token = match member(&top, "refresh_token") {
         Some(raw) if raw.get() != "null" => Some(
             text(&top, "refresh_token")
                 .filter(|token| is_token(token))
-                .ok_or_else(|| unfit("has no usable refresh_token"))?,
+                .ok_or_else(|| type_mismatch("has no usable refresh_token"))?,
         ),
         _ => None,
     };
     let seconds: f64 = member(&top, "expires_in")
         .and_then(|raw| raw.get().parse().ok())
-        .ok_or_else(|| unfit("has no number as expires_in"))?;
-    let lifetime = lifetime(seconds).ok_or_else(|| unfit("has a negative expires_in"))?;
+        .ok_or_else(|| type_mismatch("has no number as expires_in"))?;
+    let lifetime = lifetime(seconds).ok_or_else(|| type_mismatch("has a negative expires_in"))?;
     let scopes: Option<Vec<String>> = text(&top, "scope")
         .map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect());
     // They are shown to people.
     if scopes.iter().flatten().any(|scope| !is_token(scope)) {
-        return Err(unfit("has an unusable scope"));
+        return Err(type_mismatch("has an unusable scope"));
     }
     Ok(TokenAnswer { access_token, refresh_token, lifetime, scopes })
 }
@@ -71,9 +71,9 @@ pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zer
 /// A refusal in the form of RFC 6749 is an OAuth error; what looks like a success is not shown.
 fn refused(error: Error, answer: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
-        ErrorKind::Api(refusal) => match &refusal.error_code {
+        ErrorKind::Api(api_failure) => match &api_failure.error_code {
             Some(code) if is_oauth_code(code) && !is_passing(answer.status().as_u16()) => {
-                ErrorKind::OAuth { error: code.clone(), description: refusal.message.clone() }
+                ErrorKind::OAuth { error: code.clone(), description: api_failure.message.clone() }
                     .into()
             }
             _ => error,
@@ -91,17 +91,17 @@ fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
     let error = refused(error, answer);
     let body = String::from_utf8_lossy(answer.body());
     let (code, message) = match error.kind.as_ref() {
-        ErrorKind::Api(refusal) => (refusal.code, refusal.message.as_str()),
+        ErrorKind::Api(api_failure) => (api_failure.code, api_failure.message.as_str()),
         ErrorKind::Protocol { .. } => (None, ""),
         _ => return error,
     };
-    let sent_code = error.refusal().and_then(|refusal| refusal.error_code.as_deref());
+    let sent_code = error.api_failure().and_then(|api_failure| api_failure.error_code.as_deref());
     // RFC 6749, section 5.2.
     let is_explicit =
         matches!(sent_code, Some("invalid_grant" | "invalid_client" | "unauthorized_client"));
     let says_rejected =
         is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
-    let is_final = match error.refusal().map(|refusal| refusal.class) {
+    let is_final = match error.api_failure().map(|api_failure| api_failure.class) {
         _ if matches!(status, 429 | 500..=599) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
@@ -120,7 +120,7 @@ fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
     if !is_final || is_html(&body) {
         return error;
     }
-    let sent = error.refusal().and_then(|refusal| refusal.error_code.as_deref());
+    let sent = error.api_failure().and_then(|api_failure| api_failure.error_code.as_deref());
     let description = if message.is_empty() { sent.unwrap_or_default() } else { message };
     let code = sent.filter(|code| is_oauth_code(code)).unwrap_or("invalid_grant");
     ErrorKind::OAuth { error: code.to_owned(), description: description.to_owned() }.into()

@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 
 use super::{
     Value,
-    cursor::Cursor,
-    grid::{Cells, Grid},
+    grid::{Grid, RowValues},
     json::{Members, member, members},
+    json_reader::JsonReader,
     scan::Utf8,
 };
 use crate::error::{Error, Result};
@@ -33,28 +33,28 @@ pub struct Page {
     rows: Vec<Range<usize>>,
     grid: Option<Grid>,
     /// What stood beside the list, and in the `pagination` object.
-    meta: Named,
+    meta: MemberRanges,
     /// Whether it holds just the records of one window of a range of time.
     of_window: bool,
 }
 
 /// What stands beside a list of records.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
-    pub members: Named,
+pub(super) struct PageMetadata {
+    pub members: MemberRanges,
     /// The `pagination` object at the top of the answer, and its members.
-    pub pagination: Option<(Range<usize>, Named)>,
+    pub pagination: Option<(Range<usize>, MemberRanges)>,
 }
 
 /// Where members stand, by their names.
-pub(super) type Named = Vec<(String, Range<usize>)>;
+pub(super) type MemberRanges = Vec<(String, Range<usize>)>;
 
 impl Page {
     pub(super) fn new(
         body: Utf8,
         rows: Vec<Range<usize>>,
         grid: Option<Grid>,
-        beside: Beside,
+        beside: PageMetadata,
     ) -> Page {
         let mut meta = beside.members;
         // The cursor of section 2.4 stands at the top, outside the data: the object itself, and
@@ -93,15 +93,19 @@ impl Page {
             }
             rows.push(span(text, item.get()));
         }
-        let spans = |members: Members<'_>| -> Named {
+        let spans = |members: Members<'_>| -> MemberRanges {
             let spans = members.into_iter().filter(|(_, value)| !std::ptr::eq(*value, list));
             spans.map(|(key, value)| (key.into_owned(), span(text, value.get()))).collect()
         };
         let pagination = member(top, "pagination").map(|value| {
             (span(text, value.get()), spans(members(value.get()).unwrap_or_default()))
         });
-        let page =
-            Page::new(body.clone(), rows, None, Beside { members: spans(beside), pagination });
+        let page = Page::new(
+            body.clone(),
+            rows,
+            None,
+            PageMetadata { members: spans(beside), pagination },
+        );
         page.check_escapes(text)?;
         Ok(page)
     }
@@ -125,8 +129,8 @@ impl Page {
     }
 
     /// A cursor before a record, which reads faster than `row`.
-    pub fn cursor(&self, index: usize) -> Cursor<'_> {
-        Cursor::new(self.body.as_str(), self.span(index).start)
+    pub fn reader(&self, index: usize) -> JsonReader<'_> {
+        JsonReader::new(self.body.as_str(), self.span(index).start)
     }
 
     /// The keys of every record as they are written, where all are written alike.
@@ -136,7 +140,7 @@ impl Page {
 
     /// The values of a record, in the order of those keys.
     #[inline(always)]
-    pub fn cells(&self, index: usize) -> Option<Cells<'_>> {
+    pub fn cells(&self, index: usize) -> Option<RowValues<'_>> {
         self.grid.as_ref()?.cells(self.body.as_str(), index, self.rows.get(index)?)
     }
 

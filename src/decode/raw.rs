@@ -6,7 +6,7 @@ use super::bytes::{plain_end, same};
 
 /// Where a value or key stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Span {
+pub struct ByteRange {
     pub start: usize,
     pub end: usize,
     /// Of a string: whether it has escapes. Of anything else it says nothing.
@@ -20,7 +20,7 @@ pub struct Raw<'a> {
     pub(super) escaped: bool,
 }
 
-impl Span {
+impl ByteRange {
     #[inline(always)]
     pub fn of(self, text: &str) -> Option<Raw<'_>> {
         let json = text.get(self.start..self.end)?;

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
 
-use super::{ColumnOptions, Columns, Page, Parts, json::Members};
+use super::{BatchBuilder, ColumnOptions, Columns, Page, json::Members};
 use crate::{
     api::Field,
     error::{Error, Result},
@@ -11,7 +11,7 @@ use crate::{
 /// A sequence of records: pieces of pages, with the fields that are declared for them.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    pieces: Vec<Piece>,
+    slices: Vec<PageSlice>,
     /// The index in the whole sequence at which each piece ends.
     ends: Vec<usize>,
     fields: Arc<[&'static Field]>,
@@ -21,7 +21,7 @@ pub struct Rows {
 
 /// Consecutive records of one page.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct PageSlice {
     pub page: Arc<Page>,
     pub range: Range<usize>,
     pub key: Option<Arc<str>>,
@@ -66,16 +66,16 @@ pub fn renamed<'a>(key_name: Option<&str>, name: &'a str) -> Cow<'a, str> {
 }
 
 impl Rows {
-    pub fn new(pieces: Vec<Piece>, fields: Arc<[&'static Field]>) -> Self {
+    pub fn new(slices: Vec<PageSlice>, fields: Arc<[&'static Field]>) -> Self {
         let mut end = 0;
-        let ends = pieces
+        let ends = slices
             .iter()
-            .map(|piece| {
-                end += piece.range.len();
+            .map(|slice| {
+                end += slice.range.len();
                 end
             })
             .collect();
-        Rows { pieces, ends, fields, key_name: None }
+        Rows { slices, ends, fields, key_name: None }
     }
 
     #[must_use]
@@ -100,61 +100,61 @@ impl Rows {
         self.key_name
     }
 
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+    pub fn slices(&self) -> &[PageSlice] {
+        &self.slices
     }
 
     pub fn get(&self, index: usize) -> Option<RowAt<'_>> {
         let at = self.ends.partition_point(|end| *end <= index);
-        let piece = self.pieces.get(at)?;
-        let before = self.ends.get(at)?.checked_sub(piece.range.len())?;
+        let slice = self.slices.get(at)?;
+        let before = self.ends.get(at)?.checked_sub(slice.range.len())?;
         let number = RecordNumber::Whole(index);
-        let index = piece.range.start + (index - before);
-        Some(RowAt { page: &piece.page, index, key: piece.key.as_deref(), number })
+        let index = slice.range.start + (index - before);
+        Some(RowAt { page: &slice.page, index, key: slice.key.as_deref(), number })
     }
 
     /// The records from `start` up to `end`, sharing the pages.
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Rows {
-        let mut pieces = Vec::new();
+        let mut slices = Vec::new();
         let first = self.ends.partition_point(|end| *end <= start);
         let mut offset =
             first.checked_sub(1).and_then(|at| self.ends.get(at)).map_or(0, |end| *end);
-        for piece in self.pieces.iter().skip(first) {
+        for slice in self.slices.iter().skip(first) {
             if offset >= end {
                 break;
             }
-            let (from, to) = (start.max(offset), end.min(offset + piece.range.len()));
+            let (from, to) = (start.max(offset), end.min(offset + slice.range.len()));
             if from < to {
-                let base = piece.range.start;
+                let base = slice.range.start;
                 let range = base + (from - offset)..base + (to - offset);
-                pieces.push(Piece { range, ..piece.clone() });
+                slices.push(PageSlice { range, ..slice.clone() });
             }
-            offset += piece.range.len();
+            offset += slice.range.len();
         }
-        if pieces.is_empty() {
+        if slices.is_empty() {
             // What stood beside the list stays.
-            let last = self.pieces.last();
-            pieces.extend(last.map(|piece| Piece { range: 0..0, ..piece.clone() }));
+            let last = self.slices.last();
+            slices.extend(last.map(|slice| PageSlice { range: 0..0, ..slice.clone() }));
         }
-        self.with_pieces(pieces)
+        self.with_slices(slices)
     }
 
     /// Other pieces with the same fields.
     #[must_use]
-    pub fn with_pieces(&self, pieces: Vec<Piece>) -> Rows {
-        Rows { key_name: self.key_name, ..Rows::new(pieces, self.fields.clone()) }
+    pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
+        Rows { key_name: self.key_name, ..Rows::new(slices, self.fields.clone()) }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = RowAt<'_>> {
         let rows = self
-            .pieces
+            .slices
             .iter()
-            .flat_map(|piece| piece.range.clone().map(move |index| (piece, index)));
-        rows.enumerate().map(|(number, (piece, index))| RowAt {
-            page: &piece.page,
+            .flat_map(|slice| slice.range.clone().map(move |index| (slice, index)));
+        rows.enumerate().map(|(number, (slice, index))| RowAt {
+            page: &slice.page,
             index,
-            key: piece.key.as_deref(),
+            key: slice.key.as_deref(),
             number: RecordNumber::Whole(number),
         })
     }
@@ -168,19 +168,19 @@ impl Rows {
     ) -> Result<Vec<Columns>> {
         let fields = || self.fields.iter().copied();
         let make = || Columns::new(fields(), self.key_name, options).of_whole();
-        let mut parts = Parts::new(make);
-        for piece in &self.pieces {
+        let mut parts = BatchBuilder::new(make);
+        for slice in &self.slices {
             if !going_on() {
                 break;
             }
-            parts.push_piece(piece)?;
+            parts.push_slice(slice)?;
         }
         Ok(parts.finish())
     }
 
     /// How long the records are together.
     pub fn bytes(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.page.bytes_of(&piece.range)).sum()
+        self.slices.iter().map(|slice| slice.page.bytes_of(&slice.range)).sum()
     }
 }
 

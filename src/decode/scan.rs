@@ -11,9 +11,9 @@ use std::{borrow::Cow, ops::Range};
 use bytes::Bytes;
 
 use super::{
-    cursor::Cursor,
-    grid::{Grid, Writing},
-    page::{Beside, Named, Page, RowsAt},
+    grid::{Grid, GridBuilder},
+    json_reader::JsonReader,
+    page::{MemberRanges, Page, PageMetadata, RowsAt},
 };
 
 /// More members than this beside a list are left to the general path: each is compared with all.
@@ -50,13 +50,13 @@ pub fn scan(
 ) -> Option<Page> {
     let body = Utf8::new(body)?;
     let text = body.as_str();
-    let mut scan = Scan { cursor: Cursor::new(text, 0), pagination: None };
+    let mut scan = Scan { reader: JsonReader::new(text, 0), pagination: None };
     let goal = match at {
         RowsAt::Path(path) => Goal::Path(path),
         RowsAt::OnlyListOf(name) => Goal::OnlyListOf(name),
     };
     let mut top = scan.level(goal, 0)?;
-    if scan.cursor.peek().is_some() {
+    if scan.reader.peek().is_some() {
         return None;
     }
     let found = top.found.take()?;
@@ -76,7 +76,7 @@ pub fn scan(
         .into_iter()
         .find(|(key, _)| key == "pagination")
         .map(|(_, span)| (span, scan.pagination.unwrap_or_default()));
-    let beside = Beside {
+    let beside = PageMetadata {
         members: owned(beside),
         pagination: pagination.map(|(span, members)| (span, owned(members))),
     };
@@ -85,7 +85,7 @@ pub fn scan(
 
 type Member<'a> = (Cow<'a, str>, Range<usize>);
 
-fn owned(members: Vec<Member<'_>>) -> Named {
+fn owned(members: Vec<Member<'_>>) -> MemberRanges {
     members.into_iter().map(|(name, span)| (name.into_owned(), span)).collect()
 }
 
@@ -99,7 +99,7 @@ struct Written<'a> {
 }
 
 struct Scan<'a> {
-    cursor: Cursor<'a>,
+    reader: JsonReader<'a>,
     /// The members of the `pagination` object at the top.
     pagination: Option<Vec<Member<'a>>>,
 }
@@ -132,13 +132,13 @@ impl<'a> Scan<'a> {
     /// An object that `depth` brackets stand around.
     fn level(&mut self, goal: Goal<'_>, depth: usize) -> Option<Level<'a>> {
         let mut level = Level { members: Vec::with_capacity(8), found: None };
-        let mut more = self.cursor.open(b'{', b'}')?;
+        let mut more = self.reader.begin_container(b'{', b'}')?;
         while more {
-            let name = self.cursor.key()?.name.string()?;
-            let first = self.cursor.peek()?;
-            let start = self.cursor.at();
+            let name = self.reader.key()?.name.string()?;
+            let first = self.reader.peek()?;
+            let start = self.reader.at();
             let found = self.member(goal, &name, first, depth + 1)?;
-            let span = start..self.cursor.at();
+            let span = start..self.reader.at();
             if let Some(found) = found {
                 // A second list where there has to be one.
                 if level.found.replace(found).is_some() {
@@ -150,7 +150,7 @@ impl<'a> Scan<'a> {
                 return None;
             }
             level.members.push((name, span));
-            more = self.cursor.more(b'}')?;
+            more = self.reader.more(b'}')?;
         }
         Some(level)
     }
@@ -181,7 +181,7 @@ impl<'a> Scan<'a> {
                 self.pagination = Some(self.level(Goal::Nothing, depth)?.members);
                 Some(None)
             }
-            _ => self.cursor.value(depth).map(|_| None),
+            _ => self.reader.value(depth).map(|_| None),
         }
     }
 
@@ -197,27 +197,27 @@ impl<'a> Scan<'a> {
 
     /// A list of objects.
     fn list(&mut self, depth: usize) -> Option<Found<'a>> {
-        let start = self.cursor.at();
+        let start = self.reader.at();
         let mut rows = Vec::new();
         let mut keys = Vec::with_capacity(16);
-        let mut grid = Writing::new(self.cursor.text().len());
-        let mut more = self.cursor.open(b'[', b']')?;
+        let mut grid = GridBuilder::new(self.reader.text().len());
+        let mut more = self.reader.begin_container(b'[', b']')?;
         while more {
-            let start = self.cursor.at();
+            let start = self.reader.at();
             let members = self.row(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
-            let row = start..self.cursor.at();
+            let row = start..self.reader.at();
             grid.end(&row, members);
             if rows.is_empty() {
                 // As many as this as fill the answer; a small one tells nothing of the others.
-                let like_this = (self.cursor.text().len() - start) / row.len().max(1);
+                let like_this = (self.reader.text().len() - start) / row.len().max(1);
                 rows.reserve(like_this.min(MOST_EXPECTED));
                 grid.reserve(like_this.min(MOST_EXPECTED));
             }
             rows.push(row);
-            more = self.cursor.more(b']')?;
+            more = self.reader.more(b']')?;
         }
-        let grid = grid.finish(self.cursor.text());
-        Some(Found { rows, grid, list: start..self.cursor.at(), beside: None })
+        let grid = grid.finish(self.reader.text());
+        Some(Found { rows, grid, list: start..self.reader.at(), beside: None })
     }
 
     /// A record. Its keys are nearly always those of the record before: so each is first compared
@@ -227,20 +227,20 @@ impl<'a> Scan<'a> {
     fn row(
         &mut self,
         keys: &mut Vec<Written<'a>>,
-        grid: &mut Writing,
+        grid: &mut GridBuilder,
         first: bool,
         depth: usize,
     ) -> Option<usize> {
-        let mut more = self.cursor.open(b'{', b'}')?;
+        let mut more = self.reader.begin_container(b'{', b'}')?;
         let mut place = 0;
         let mut stepped = false;
         while more {
             let known = keys.get(place).copied().unwrap_or_default();
-            if !stepped && !self.cursor.predicted(known.key.as_bytes()) {
-                let start = self.cursor.at();
-                let key = self.cursor.key()?;
+            if !stepped && !self.reader.predicted(known.key.as_bytes()) {
+                let start = self.reader.at();
+                let key = self.reader.key()?;
                 grid.other_key(first, start, &key);
-                let before = self.cursor.text().get(start.saturating_sub(1)..self.cursor.at());
+                let before = self.reader.text().get(start.saturating_sub(1)..self.reader.at());
                 let with_comma = before.filter(|text| text.starts_with(',')).unwrap_or_default();
                 let written = Written { key: key.token, with_comma };
                 match keys.get_mut(place) {
@@ -249,10 +249,10 @@ impl<'a> Scan<'a> {
                 }
             }
             place += 1;
-            grid.value(self.cursor.value(depth + 1)?);
+            grid.value(self.reader.value(depth + 1)?);
             let next = keys.get(place).copied().unwrap_or_default();
-            stepped = self.cursor.predicted(next.with_comma.as_bytes());
-            more = stepped || self.cursor.more(b'}')?;
+            stepped = self.reader.predicted(next.with_comma.as_bytes());
+            more = stepped || self.reader.more(b'}')?;
         }
         Some(place)
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    cells::Column,
+    column_builder::Column,
     columns::ColumnOptions,
     fields::FieldColumns,
     numbers::{float, integer},

@@ -15,7 +15,7 @@ use crate::api::{Kind, TimeUnit};
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
+pub enum PushError {
     /// The field or its value is not there, or is the service's word for "none".
     Missing,
     /// There is a value, but it is not of the declared kind.
@@ -50,7 +50,7 @@ const YEAR_1: i64 = -62_135_596_800;
 const YEAR_10000: i64 = 253_402_300_800;
 
 /// A value as its kind reads it.
-pub fn typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<Typed<'a>, Absent> {
+pub fn typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<Typed<'a>, PushError> {
     let raw = given(raw)?;
     Ok(match kind {
         Kind::Text => Typed::Text(text(raw)?),
@@ -61,66 +61,66 @@ pub fn typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<Typed<'a>, Absent> {
         Kind::Timestamp(unit, _) => Typed::Timestamp(count(raw, unit)?),
         Kind::Date => Typed::Date(day(raw)?),
         Kind::Object(_) if raw.starts_with(b'{') => Typed::Object,
-        Kind::Object(_) => return Err(Absent::Invalid),
+        Kind::Object(_) => return Err(PushError::Invalid),
     })
 }
 
 /// The value, unless it is `null`.
 #[inline(always)]
-pub fn given(raw: Raw<'_>) -> Result<Raw<'_>, Absent> {
-    if raw.starts_with(b'n') { Err(Absent::Missing) } else { Ok(raw) }
+pub fn given(raw: Raw<'_>) -> Result<Raw<'_>, PushError> {
+    if raw.starts_with(b'n') { Err(PushError::Missing) } else { Ok(raw) }
 }
 
 /// The text of a JSON string; of anything else its JSON.
 #[inline(always)]
-pub fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
+pub fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     match raw.plain() {
         Some(text) => Ok(Cow::Borrowed(text)),
-        None if raw.starts_with(b'"') => raw.string().ok_or(Absent::Invalid),
+        None if raw.starts_with(b'"') => raw.string().ok_or(PushError::Invalid),
         None => Ok(Cow::Borrowed(raw.json)),
     }
 }
 
 /// The same, where `""` stands for none.
 #[inline(always)]
-fn filled(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
-    text(raw).and_then(|text| if text.is_empty() { Err(Absent::Missing) } else { Ok(text) })
+fn filled(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+    text(raw).and_then(|text| if text.is_empty() { Err(PushError::Missing) } else { Ok(text) })
 }
 
 #[inline(always)]
-pub fn whole(raw: Raw<'_>) -> Result<i64, Absent> {
+pub fn whole(raw: Raw<'_>) -> Result<i64, PushError> {
     fitting(integer(&filled(raw)?))
 }
 
 #[inline(always)]
-pub fn number(raw: Raw<'_>) -> Result<f64, Absent> {
+pub fn number(raw: Raw<'_>) -> Result<f64, PushError> {
     fitting(float(&filled(raw)?))
 }
 
 #[inline(always)]
-pub fn flag(raw: Raw<'_>) -> Result<bool, Absent> {
+pub fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
     match raw.json {
         "true" => Ok(true),
         "false" => Ok(false),
-        "\"\"" => Err(Absent::Missing),
-        _ => Err(Absent::Invalid),
+        "\"\"" => Err(PushError::Missing),
+        _ => Err(PushError::Invalid),
     }
 }
 
 /// The text of a decimal number, which a float could hold too, if with fewer digits.
 #[inline(always)]
-pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, Absent> {
+pub fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     let text = filled(raw)?;
     if float(&text).is_some() && has_short_exponent(&text) {
         Ok(text)
     } else {
-        Err(Absent::Invalid)
+        Err(PushError::Invalid)
     }
 }
 
 /// The same as a float.
 #[inline(always)]
-pub fn decimal_float(raw: Raw<'_>) -> Result<f64, Absent> {
+pub fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
     let text = filled(raw)?;
     fitting(float(&text).filter(|_| has_short_exponent(&text)))
 }
@@ -135,30 +135,30 @@ fn has_short_exponent(text: &str) -> bool {
 
 /// A count of a unit since 1970, within the years that can be shown; 0 is none.
 #[inline(always)]
-pub fn count(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, Absent> {
+pub fn count(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
     let per_second = unit.per_second();
     match fitting(integer(&filled(raw)?))? {
-        0 => Err(Absent::Missing),
+        0 => Err(PushError::Missing),
         count if (YEAR_1 * per_second..YEAR_10000 * per_second).contains(&count) => Ok(count),
-        _ => Err(Absent::Invalid),
+        _ => Err(PushError::Invalid),
     }
 }
 
 /// A calendar day, as it is written; `--` is none.
 #[inline(always)]
-pub fn day(raw: Raw<'_>) -> Result<Date, Absent> {
+pub fn day(raw: Raw<'_>) -> Result<Date, PushError> {
     if !raw.starts_with(b'"') {
-        return Err(Absent::Invalid);
+        return Err(PushError::Invalid);
     }
     match filled(raw)?.as_ref() {
-        "--" => Err(Absent::Missing),
+        "--" => Err(PushError::Missing),
         text => fitting(calendar_date(text)),
     }
 }
 
 #[inline(always)]
-pub fn fitting<T>(value: Option<T>) -> Result<T, Absent> {
-    value.ok_or(Absent::Invalid)
+pub fn fitting<T>(value: Option<T>) -> Result<T, PushError> {
+    value.ok_or(PushError::Invalid)
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::api::Wire;
 
-    fn read(kind: Kind, json: &str) -> Result<Typed<'_>, Absent> {
+    fn read(kind: Kind, json: &str) -> Result<Typed<'_>, PushError> {
         typed(kind, Raw::new(json))
     }
 
@@ -199,16 +199,16 @@ mod tests {
             "\".\"",
         ] {
             for kind in numbers {
-                assert_eq!(read(kind, json), Err(Absent::Invalid), "{json} as {}", kind.name());
+                assert_eq!(read(kind, json), Err(PushError::Invalid), "{json} as {}", kind.name());
             }
         }
         for json in ["1.0", "1e3", "9223372036854775808", "\"1.0\""] {
-            assert_eq!(read(Kind::Integer, json), Err(Absent::Invalid), "{json}");
+            assert_eq!(read(Kind::Integer, json), Err(PushError::Invalid), "{json}");
         }
-        assert_eq!(read(Kind::Decimal, "1e-12345"), Err(Absent::Invalid));
-        assert_eq!(read(Kind::Flag, "1"), Err(Absent::Invalid));
-        assert_eq!(read(Kind::Date, "20240517"), Err(Absent::Invalid));
-        assert_eq!(read(Kind::Object(&[]), "[]"), Err(Absent::Invalid));
+        assert_eq!(read(Kind::Decimal, "1e-12345"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Flag, "1"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Date, "20240517"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Object(&[]), "[]"), Err(PushError::Invalid));
     }
 
     #[test]
@@ -220,8 +220,8 @@ mod tests {
                 assert_eq!(read(kind, &good.to_string()), Ok(Typed::Timestamp(good)));
             }
             for far in [first - 1, end, i64::MAX, i64::MIN] {
-                assert_eq!(read(kind, &far.to_string()), Err(Absent::Invalid));
-                assert_eq!(read(kind, &format!("\"{far}\"")), Err(Absent::Invalid));
+                assert_eq!(read(kind, &far.to_string()), Err(PushError::Invalid));
+                assert_eq!(read(kind, &format!("\"{far}\"")), Err(PushError::Invalid));
             }
         }
     }
@@ -239,11 +239,11 @@ mod tests {
             Kind::Object(&[]),
         ];
         for kind in kinds {
-            assert_eq!(read(kind, "null"), Err(Absent::Missing), "{}", kind.name());
+            assert_eq!(read(kind, "null"), Err(PushError::Missing), "{}", kind.name());
             let empty = match kind {
                 Kind::Text => Ok(Typed::Text("".into())),
-                Kind::Object(_) => Err(Absent::Invalid),
-                _ => Err(Absent::Missing),
+                Kind::Object(_) => Err(PushError::Invalid),
+                _ => Err(PushError::Missing),
             };
             assert_eq!(read(kind, "\"\""), empty, "{}", kind.name());
         }

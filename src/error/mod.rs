@@ -53,7 +53,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Pagination(String),
     #[error("{0}")]
-    Api(Refusal),
+    Api(ApiFailure),
     /// Of the authorization server, or of the user on its page; the words are the service's own.
     #[error("{}: {}", excerpt(error), excerpt(description))]
     OAuth { error: String, description: String },
@@ -65,12 +65,12 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// What it is, without a word of what the service said: for logs.
-    pub fn in_short(&self) -> String {
+    pub fn summary(&self) -> String {
         let what = match self {
-            ErrorKind::Api(Refusal { code: Some(code), http_status, .. }) => {
+            ErrorKind::Api(ApiFailure { code: Some(code), http_status, .. }) => {
                 return format!("refused by the service (code {code}, HTTP {http_status})");
             }
-            ErrorKind::Api(Refusal { http_status, .. }) => {
+            ErrorKind::Api(ApiFailure { http_status, .. }) => {
                 return format!("refused by the service (HTTP {http_status})");
             }
             ErrorKind::Config(_) => "refused before it was sent",
@@ -88,7 +88,7 @@ impl ErrorKind {
 
 /// The service said no.
 #[derive(Debug, Clone)]
-pub struct Refusal {
+pub struct ApiFailure {
     pub class: FailureClass,
     pub http_status: u16,
     pub code: Option<i64>,
@@ -119,11 +119,11 @@ impl Error {
 
     /// An answer that has no documented form, with the first of its body.
     pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
-        ErrorKind::Protocol { message: message.into(), body: first_of(body) }.into()
+        ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
     /// A task that ended without an outcome: the runtime is going away.
-    pub fn given_up(error: &dyn fmt::Display) -> Self {
+    pub fn aborted(error: &dyn fmt::Display) -> Self {
         let message = format!("the request was given up: {error}");
         ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
     }
@@ -134,14 +134,14 @@ impl Error {
 
     /// The same error, telling where it happened.
     #[must_use]
-    pub fn at(mut self, endpoint: &str) -> Self {
+    pub fn with_endpoint(mut self, endpoint: &str) -> Self {
         self.endpoint.get_or_insert_with(|| endpoint.to_owned());
         self
     }
 
     /// The same error, telling for which of many keys it happened.
     #[must_use]
-    pub fn of_key(mut self, key: &str) -> Self {
+    pub fn for_key(mut self, key: &str) -> Self {
         self.key = Some(key.chars().take(64).collect());
         self
     }
@@ -165,11 +165,11 @@ impl Error {
             }
         };
         match self.kind.as_mut() {
-            ErrorKind::Api(refusal) => {
-                redact(&mut refusal.message);
-                redact_kept(&mut refusal.body);
-                refusal.error_code.iter_mut().for_each(redact);
-                refusal.headers.iter_mut().for_each(|(_, value)| redact(value));
+            ErrorKind::Api(api_failure) => {
+                redact(&mut api_failure.message);
+                redact_kept(&mut api_failure.body);
+                api_failure.error_code.iter_mut().for_each(redact);
+                api_failure.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
             ErrorKind::Protocol { message, body } => {
                 redact(message);
@@ -189,9 +189,9 @@ impl Error {
         self
     }
 
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn api_failure(&self) -> Option<&ApiFailure> {
         match self.kind.as_ref() {
-            ErrorKind::Api(refusal) => Some(refusal),
+            ErrorKind::Api(api_failure) => Some(api_failure),
             _ => None,
         }
     }
@@ -199,13 +199,15 @@ impl Error {
     /// Whether the credentials, or the clock they were signed by, were rejected.
     pub fn rejects_credentials(&self) -> bool {
         self.rejects_token()
-            || self.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
+            || self
+                .api_failure()
+                .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
     }
 
     /// Whether a token was rejected: by HTTP 401, or by what the response says.
     pub fn rejects_token(&self) -> bool {
-        self.refusal().is_some_and(|refusal| {
-            refusal.class == FailureClass::Authentication || refusal.http_status == 401
+        self.api_failure().is_some_and(|api_failure| {
+            api_failure.class == FailureClass::Authentication || api_failure.http_status == 401
         })
     }
 
@@ -213,7 +215,7 @@ impl Error {
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
-            ErrorKind::Api(refusal) => refusal.class.retryable(),
+            ErrorKind::Api(api_failure) => api_failure.class.retryable(),
             ErrorKind::Config(_)
             | ErrorKind::Protocol { .. }
             | ErrorKind::Pagination(_)
@@ -239,7 +241,7 @@ impl Error {
             ErrorKind::Pagination(_) => {
                 "The service repeated itself; go on from `.checkpoint` later, or report it.".into()
             }
-            ErrorKind::Api(refusal) => refusal.hint(),
+            ErrorKind::Api(api_failure) => api_failure.hint(),
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
                 "Give the address that the browser was sent to, whole; or start the login again."
                     .into()
@@ -280,7 +282,7 @@ impl From<ErrorKind> for Error {
     }
 }
 
-impl Refusal {
+impl ApiFailure {
     fn hint(&self) -> String {
         match self.class {
             FailureClass::InvalidParameter => "Correct the argument that the message names.".into(),
@@ -309,7 +311,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ApiFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = if self.message.is_empty() { "no message" } else { &self.message };
         write!(out, "{message} (")?;
@@ -336,7 +338,7 @@ pub fn is_temporary(error: &str) -> bool {
 }
 
 /// The first of a body as text that is safe to show.
-pub fn first_of(body: &[u8]) -> String {
+pub fn body_preview(body: &[u8]) -> String {
     let cut = body.get(..BODY_KEPT_BYTES).unwrap_or(body);
     String::from_utf8_lossy(cut).into_owned()
 }

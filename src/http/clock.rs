@@ -14,7 +14,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::{sync::Mutex, time::timeout};
 
-use super::{Draft, Received, Sender, What, tape::Tape};
+use super::{Draft, EventKind, HttpResponse, Sender, cassette::Cassette};
 use crate::{api::SERVER_TIME, error::Result, process::PerProcess};
 
 /// A reading that is older is not used any more.
@@ -136,8 +136,8 @@ impl Sender {
     /// reading is known, by one of all concurrent callers; a failure reaches them all. `call`
     /// identifies the call on a tape: a replay uses the recorded time and asks nobody.
     pub async fn service_now(&self, call: impl FnOnce() -> String) -> Result<i64> {
-        let tape = self.options().tape.as_deref();
-        let now_ms = if matches!(tape, Some(Tape::Replay(_))) {
+        let cassette = self.options().cassette.as_deref();
+        let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
             // Not used, unless the tape lacks the call, whose requests it then lacks as well.
             local_ms()
         } else {
@@ -153,8 +153,8 @@ impl Sender {
             };
             reading.map_or_else(|| clock.now_ms(), |reading| reading.latest_ms(Moment::now()))
         };
-        Ok(match tape {
-            Some(tape) => tape.now_ms(self.base().as_str(), &call(), now_ms),
+        Ok(match cassette {
+            Some(cassette) => cassette.now_ms(self.base().as_str(), &call(), now_ms),
             None => now_ms,
         })
     }
@@ -165,9 +165,9 @@ impl Sender {
         self.read_clock(asked).await?;
         let url = self.base().join(SERVER_TIME.path)?;
         if self.clock().correct()
-            && let Some(watched) = self.watched_path(SERVER_TIME.method.as_str(), url.path())
+            && let Some(span) = self.path_span(SERVER_TIME.method.as_str(), url.path())
         {
-            watched.tell(What::ClockCorrected { offset_ms: self.clock().offset_ms() }).await;
+            span.tell(EventKind::ClockCorrected { offset_ms: self.clock().offset_ms() }).await;
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl Sender {
     }
 
     /// Takes a reading from a response of the server-time endpoint, whoever asked for it.
-    pub(super) fn learn_time(&self, response: &Received, sent: Moment) {
+    pub(super) fn learn_time(&self, response: &HttpResponse, sent: Moment) {
         if let Ok(service_ms) = (self.readers().clock)(response) {
             self.clock().learn(Reading { service_ms, sent, received: Moment::now() });
         }

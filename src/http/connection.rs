@@ -5,7 +5,7 @@ use std::error::Error as _;
 use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 
-use super::{BaseUrl, Received, SenderOptions};
+use super::{BaseUrl, HttpResponse, SenderOptions};
 use crate::error::{Delivery, Error, ErrorKind, Result};
 
 /// Room made for a body before any of it has come; a larger one is gathered in pieces, as growing
@@ -56,7 +56,7 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
 }
 
 /// Reads the body, decoded, up to the limit.
-pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Received> {
+pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<HttpResponse> {
     let too_large = |read: &[u8]| {
         Error::protocol(format!("the answer is larger than max_body_bytes ({limit})"), read)
     };
@@ -84,7 +84,7 @@ pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<Receive
         full.push(body);
         Bytes::from(full.concat())
     };
-    let mut received = Received::new(whole);
+    let mut received = HttpResponse::new(whole);
     *received.status_mut() = answer.status();
     std::mem::swap(received.headers_mut(), answer.headers_mut());
     Ok(received)

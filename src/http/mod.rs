@@ -1,29 +1,29 @@
 //! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
 
+mod adaptive_throttle;
+mod blocking_pool;
+mod cassette;
 mod clock;
 mod connection;
-mod lanes;
-mod limit;
 mod names;
-mod observe;
+mod observer;
 mod options;
-mod pace;
-mod quota;
+mod rate_limit;
 mod refresh;
 mod request;
 mod retry;
+mod retry_budget;
 mod send;
-mod tape;
 mod waits;
 
+pub use blocking_pool::PoolSlot;
+pub use cassette::{Cassette, Recorder, Replay};
 pub use clock::Clock;
-pub use lanes::Lane;
 pub use names::is_public_header;
-pub use observe::{Event, Observed, Observer, What};
+pub use observer::{Event, EventKind, Observed, Observer};
 pub use options::SenderOptions;
 pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
-pub use send::{Readers, Sender};
-pub use tape::{Recorder, Replay, Tape};
+pub use send::{ResponseParsers, Sender};
 
 /// An answer as it came, its body read whole.
-pub type Received = ::http::Response<bytes::Bytes>;
+pub type HttpResponse = ::http::Response<bytes::Bytes>;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ::http::HeaderMap;
 
-use super::{observe::Observer, tape::Tape};
+use super::{cassette::Cassette, observer::Observer};
 
 /// How requests travel; the defaults of a client.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct SenderOptions {
     /// Who is told of each request.
     pub observer: Option<Arc<dyn Observer>>,
     /// What is written down, or played back in place of the network.
-    pub tape: Option<Arc<Tape>>,
+    pub cassette: Option<Arc<Cassette>>,
 }
 
 impl Default for SenderOptions {
@@ -40,7 +40,7 @@ impl Default for SenderOptions {
             extra_certificates: None,
             headers: HeaderMap::new(),
             observer: None,
-            tape: None,
+            cassette: None,
         }
     }
 }
@@ -48,6 +48,6 @@ impl Default for SenderOptions {
 impl SenderOptions {
     /// Whether a tape answers in place of the service.
     pub fn is_replayed(&self) -> bool {
-        matches!(self.tape.as_deref(), Some(Tape::Replay(_)))
+        matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))
     }
 }

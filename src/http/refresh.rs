@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Draft, Sender, What};
+use super::{Draft, EventKind, Sender};
 use crate::{
     api::{Argument, TOKEN},
-    auth::{Answered, RefreshGrant, TokenEndpoint},
+    auth::{RefreshFuture, RefreshGrant, TokenEndpoint},
     error::Result,
 };
 
@@ -17,18 +17,17 @@ impl Sender {
 }
 
 impl TokenEndpoint for Sender {
-    fn refresh(&self, grant: RefreshGrant) -> Answered<'_> {
+    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
             let draft = draft(&grant)?;
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
             let outcome = self.send(&prepared, self.readers().token).await;
-            if let Some(watched) = self.watched_path(prepared.method.as_str(), prepared.url.path())
-            {
+            if let Some(span) = self.path_span(prepared.method.as_str(), prepared.url.path()) {
                 let what = match &outcome {
-                    Ok(_) => What::TokenRefreshed,
-                    Err(error) => What::TokenNotRefreshed { reason: error.kind.in_short() },
+                    Ok(_) => EventKind::TokenRefreshed,
+                    Err(error) => EventKind::TokenNotRefreshed { reason: error.kind.summary() },
                 };
-                watched.tell(what).await;
+                span.tell(what).await;
             }
             outcome
         })
@@ -47,6 +46,6 @@ fn draft(grant: &RefreshGrant) -> Result<Draft> {
     }
     let mut draft = Draft::of(&TOKEN, &arguments)?;
     // The refresh token is not used up, so asking twice does the same as asking once.
-    draft.repeatable = true;
+    draft.idempotent = true;
     Ok(draft)
 }

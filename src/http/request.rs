@@ -7,7 +7,7 @@ use url::{Host, Url, form_urlencoded};
 use zeroize::Zeroizing;
 
 use crate::{
-    api::{Argument, Endpoint, Parameter, Place, Sent},
+    api::{Argument, EncodedValue, Endpoint, Parameter, ParameterLocation},
     auth,
     error::{Error, Result},
 };
@@ -24,7 +24,7 @@ pub struct Draft {
     pub body: Body,
     pub headers: HeaderMap,
     /// Whether sending it twice does the same as sending it once.
-    pub repeatable: bool,
+    pub idempotent: bool,
     /// The endpoint's parameters, in whose order the query goes out; empty for the caller's own.
     pub order: &'static [Parameter],
 }
@@ -58,7 +58,7 @@ pub struct Prepared {
     pub url: Url,
     pub headers: HeaderMap,
     pub body: Bytes,
-    pub repeatable: bool,
+    pub idempotent: bool,
     /// Whether a tape must not hold it, such as a body with secrets, which a response may repeat.
     pub unrecorded: bool,
 }
@@ -66,7 +66,7 @@ pub struct Prepared {
 impl Draft {
     /// Checks the arguments against the endpoint's row and puts each in its place.
     pub fn of(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Draft> {
-        Draft::checked(endpoint, arguments).map_err(|error| error.at(endpoint.name))
+        Draft::checked(endpoint, arguments).map_err(|error| error.with_endpoint(endpoint.name))
     }
 
     fn checked(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Draft> {
@@ -85,7 +85,7 @@ impl Draft {
             query: Vec::new(),
             body: Body::None,
             headers: HeaderMap::new(),
-            repeatable: endpoint.repeatable,
+            idempotent: endpoint.idempotent,
             order: endpoint.parameters,
         };
         for parameter in endpoint.arguments() {
@@ -101,16 +101,16 @@ impl Draft {
         Ok(draft)
     }
 
-    fn put(&mut self, parameter: &Parameter, sent: Sent) -> Result<()> {
+    fn put(&mut self, parameter: &Parameter, sent: EncodedValue) -> Result<()> {
         match (parameter.place, sent) {
-            (Place::Path, sent) => {
+            (ParameterLocation::Path, sent) => {
                 let hole = format!("{{{}}}", parameter.name);
                 self.path = self.path.replace(&hole, &sent.into_text());
             }
-            (Place::Body, Sent::Integer(number)) => {
+            (ParameterLocation::Body, EncodedValue::Integer(number)) => {
                 self.set_member(parameter.name, &number.to_string())?;
             }
-            (Place::Body, Sent::Texts(texts)) => {
+            (ParameterLocation::Body, EncodedValue::Texts(texts)) => {
                 let json = serde_json::to_string(&texts).map_err(|error| unwritable(&error))?;
                 self.set_member(parameter.name, &json)?;
             }
@@ -137,12 +137,12 @@ impl Draft {
     }
 
     /// A parameter in the query or the JSON body, as text.
-    pub fn get(&self, place: Place, name: &str) -> Option<String> {
+    pub fn get(&self, place: ParameterLocation, name: &str) -> Option<String> {
         match (place, &self.body) {
-            (Place::Query, _) => {
+            (ParameterLocation::Query, _) => {
                 self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
             }
-            (Place::Body, Body::Json(members)) => {
+            (ParameterLocation::Body, Body::Json(members)) => {
                 let (_, raw) = members.iter().find(|(known, _)| known == name)?;
                 let text = serde_json::from_str::<String>(raw.get());
                 Some(text.unwrap_or_else(|_| raw.get().to_owned()))
@@ -152,20 +152,20 @@ impl Draft {
     }
 
     /// Sets a text parameter, in the place of an earlier value where there was one.
-    pub fn set(&mut self, place: Place, name: &str, value: &str) -> Result<()> {
+    pub fn set(&mut self, place: ParameterLocation, name: &str, value: &str) -> Result<()> {
         match place {
-            Place::Query => {
+            ParameterLocation::Query => {
                 match self.query.iter_mut().find(|(n, _)| n == name) {
                     Some(pair) => value.clone_into(&mut pair.1),
                     None => self.query.push((name.to_owned(), value.to_owned())),
                 }
                 Ok(())
             }
-            Place::Body => {
+            ParameterLocation::Body => {
                 let quoted = serde_json::to_string(value).map_err(|e| unwritable(&e))?;
                 self.set_member(name, &quoted)
             }
-            Place::Form => {
+            ParameterLocation::Form => {
                 if matches!(self.body, Body::None) {
                     self.body = Body::Form(Form::default());
                 }
@@ -177,7 +177,9 @@ impl Draft {
                 form.0.push((name.to_owned(), Zeroizing::new(value.to_owned())));
                 Ok(())
             }
-            Place::Path => Err(Error::config(format!("{name} has no place in this request"))),
+            ParameterLocation::Path => {
+                Err(Error::config(format!("{name} has no place in this request")))
+            }
         }
     }
 
@@ -234,7 +236,7 @@ impl Draft {
             url,
             headers,
             body,
-            repeatable: self.repeatable,
+            idempotent: self.idempotent,
             unrecorded: matches!(self.body, Body::Form(_)),
         })
     }

@@ -24,13 +24,13 @@ pub fn may_resend(error: &Error, resends: u32) -> bool {
 pub fn may_repeat(prepared: &Prepared, error: &Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Transport { sent: Delivery::NotSent | Delivery::Unprocessed, .. } => true,
-        _ => error.retryable() && prepared.repeatable,
+        _ => error.retryable() && prepared.idempotent,
     }
 }
 
 /// How long to wait before the next attempt; `None` where the service asks for too much.
 pub fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
-    match error.refusal().and_then(|refusal| refusal.retry_after) {
+    match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
         Some(asked) => (asked <= RETRY_AFTER_MAX).then_some(asked),
         None => Some(full_jitter(retries)),
     }

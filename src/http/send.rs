@@ -16,15 +16,15 @@ use tokio::{
 };
 
 use super::{
-    BaseUrl, Prepared, Received, SenderOptions,
+    BaseUrl, HttpResponse, Prepared, SenderOptions,
+    adaptive_throttle::AdaptiveThrottle,
+    blocking_pool::{BlockingPool, PoolSlot, own_client},
     clock::{Clock, Moment},
     connection::{build_client, read, transport},
-    lanes::{Lane, Lanes, own_client},
-    limit::RateLimit,
-    observe::{Watched, What},
-    pace::Paces,
-    quota::RetryQuota,
+    observer::{EventKind, RequestSpan},
+    rate_limit::RateLimit,
     retry::{RETRY_AFTER_MAX, may_repeat, may_resend, wait_before_retry},
+    retry_budget::RetryBudget,
     waits::{Wait, Waits},
 };
 use crate::{
@@ -36,10 +36,10 @@ use crate::{
 
 /// How the answers are read that the sender itself asks for.
 #[derive(Debug, Clone, Copy)]
-pub struct Readers {
+pub struct ResponseParsers {
     /// The service's time, in milliseconds.
-    pub clock: fn(&Received) -> Result<i64>,
-    pub token: fn(&Received) -> Result<TokenAnswer>,
+    pub clock: fn(&HttpResponse) -> Result<i64>,
+    pub token: fn(&HttpResponse) -> Result<TokenAnswer>,
 }
 
 /// Sends the requests of one client.
@@ -49,21 +49,21 @@ pub struct Sender {
     credentials: Option<Credentials>,
     options: Arc<SenderOptions>,
     clock: Arc<Clock>,
-    readers: Readers,
-    wire: Arc<PerProcess<Wire>>,
+    readers: ResponseParsers,
+    state: Arc<PerProcess<ProcessState>>,
     closed: Arc<AtomicBool>,
 }
 
 /// What cannot be shared with a forked child: connections, and locks that may be held.
 #[derive(Debug)]
-struct Wire {
+struct ProcessState {
     /// Its connections live on the shared runtime.
     client: ArcSwap<reqwest::Client>,
-    lanes: Arc<Lanes>,
+    blocking_pool: Arc<BlockingPool>,
     permits: Semaphore,
     limit: RateLimit,
-    paces: Paces,
-    quota: RetryQuota,
+    throttle: AdaptiveThrottle,
+    retry_budget: RetryBudget,
 }
 
 impl Sender {
@@ -71,7 +71,7 @@ impl Sender {
         base: BaseUrl,
         credentials: Option<Credentials>,
         options: SenderOptions,
-        readers: Readers,
+        readers: ResponseParsers,
     ) -> Result<Self> {
         // Nobody asks a tape who it is.
         let credentials = credentials.filter(|_| !options.is_replayed());
@@ -84,11 +84,11 @@ impl Sender {
             options: Arc::new(options),
             clock: Arc::default(),
             readers,
-            wire: Arc::new(PerProcess::new()),
+            state: Arc::new(PerProcess::new()),
             closed: Arc::default(),
         };
         // A proxy or certificate that cannot be used shall fail here, not at the first call.
-        sender.wire()?;
+        sender.state()?;
         Ok(sender)
     }
 
@@ -100,12 +100,12 @@ impl Sender {
             options: self.options.clone(),
             clock: self.clock.clone(),
             readers: self.readers,
-            wire: self.wire.clone(),
+            state: self.state.clone(),
             closed: self.closed.clone(),
         }
     }
 
-    pub(super) fn readers(&self) -> &Readers {
+    pub(super) fn readers(&self) -> &ResponseParsers {
         &self.readers
     }
 
@@ -113,7 +113,7 @@ impl Sender {
     /// become idle. Waits for nobody.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
-        self.wire.forget();
+        self.state.forget();
     }
 
     /// Refuses to go on after `close`.
@@ -137,41 +137,42 @@ impl Sender {
     }
 
     /// Where a call that blocks waits best.
-    pub fn lane(&self) -> Result<Lane> {
-        self.wire()?.lanes.borrow(|| build_client(&self.base, &self.options))
+    pub fn slot(&self) -> Result<PoolSlot> {
+        self.state()?.blocking_pool.borrow(|| build_client(&self.base, &self.options))
     }
 
-    /// Sends until `judge` accepts the answer, the error is final, or patience runs out.
+    /// Sends until `parse` accepts the answer, the error is final, or patience runs out.
     pub async fn send<T>(
         &self,
         prepared: &Prepared,
-        judge: impl Fn(&Received) -> Result<T>,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        let (patience, waits) = (self.patience(), Waits::default());
-        let outcome = timeout(patience, self.send_patiently(prepared, judge, &waits)).await;
+        let (total_deadline, waits) = (self.total_deadline(), Waits::default());
+        let outcome =
+            timeout(total_deadline, self.send_with_retries(prepared, parse, &waits)).await;
         outcome.unwrap_or_else(|_| {
-            let error = ErrorKind::Timeout(waits.blame(patience));
-            Err(Error::from(error).at(&prepared.label))
+            let error = ErrorKind::Timeout(waits.blame(total_deadline));
+            Err(Error::from(error).with_endpoint(&prepared.label))
         })
     }
 
     /// The longest that a call takes: all its attempts, the waits between them, and as much again
     /// for waiting its turn.
-    fn patience(&self) -> Duration {
+    fn total_deadline(&self) -> Duration {
         let attempts = self.options.timeout.saturating_mul(self.options.max_retries + 1);
         let waits = if self.options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
         attempts.saturating_mul(2) + waits
     }
 
-    async fn send_patiently<T>(
+    async fn send_with_retries<T>(
         &self,
         prepared: &Prepared,
-        judge: impl Fn(&Received) -> Result<T>,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
         waits: &Waits,
     ) -> Result<T> {
         let started = Instant::now();
-        let patience = self.patience();
-        let wire = self.wire()?;
+        let total_deadline = self.total_deadline();
+        let state = self.state()?;
         let (mut attempts, mut retries, mut resends) = (0, 0, 0);
         let mut clock_corrected = false;
         let mut rejected: Option<Arc<TokenSet>> = None;
@@ -179,34 +180,35 @@ impl Sender {
             let asked = self.clock.asked();
             // A refresh has retries of its own, so its failure is final here.
             let token = waits.during(Wait::Token, self.token(rejected.as_deref())).await;
-            let token = token.map_err(|error| error.at(&prepared.label))?;
+            let token = token.map_err(|error| error.with_endpoint(&prepared.label))?;
             attempts += 1;
-            waits.during(Wait::Throttle, self.turn(&wire, prepared)).await;
+            waits.during(Wait::Throttle, self.wait_for_throttle(&state, prepared)).await;
             let departed = Instant::now();
-            let received = self.attempt(&wire, prepared, token.as_deref(), attempts, waits).await;
-            let outcome = received.as_ref().map_err(Clone::clone).and_then(&judge);
+            let received = self.attempt(&state, prepared, token.as_deref(), attempts, waits).await;
+            let outcome = received.as_ref().map_err(Clone::clone).and_then(&parse);
             let error = match outcome {
                 Ok(value) => {
-                    self.keep(prepared, &received, token.iter().chain(&rejected))?;
-                    wire.paces.accepted(&prepared.label);
-                    wire.quota.succeeded(retries > 0);
+                    self.record(prepared, &received, token.iter().chain(&rejected))?;
+                    state.throttle.accepted(&prepared.label);
+                    state.retry_budget.succeeded(retries > 0);
                     return Ok(value);
                 }
                 Err(error) => error
                     .redacted(&self.redactor(token.iter().chain(&rejected)))
-                    .at(&prepared.label),
+                    .with_endpoint(&prepared.label),
             };
-            let watched = self.watched(prepared, attempts);
-            let tell = |what| tell(watched.as_ref(), waits, what);
+            let span = self.span(prepared, attempts);
+            let tell = |what| tell(span.as_ref(), waits, what);
             if is_throttled(&error)
                 && let Some(per_second) =
-                    wire.paces.refused(&prepared.label, departed, Instant::now())
+                    state.throttle.refused(&prepared.label, departed, Instant::now())
             {
-                tell(What::Slowed { per_second }).await;
+                tell(EventKind::Slowed { per_second }).await;
             }
             if may_resend(&error, resends) {
                 resends += 1;
-                tell(What::Retrying { wait: Duration::ZERO, reason: error.kind.in_short() }).await;
+                tell(EventKind::Retrying { wait: Duration::ZERO, reason: error.kind.summary() })
+                    .await;
                 continue;
             }
             if token.is_some() && rejected.is_none() && error.rejects_token() {
@@ -224,20 +226,20 @@ impl Sender {
                     Err(_) => return Err(error),
                 }
             }
-            self.keep(prepared, &received, token.iter().chain(&rejected))?;
+            self.record(prepared, &received, token.iter().chain(&rejected))?;
             if retries >= self.options.max_retries || !may_repeat(prepared, &error) {
                 return Err(error);
             }
             let Some(wait) = wait_before_retry(&error, retries) else { return Err(error) };
-            if started.elapsed() + wait > patience {
+            if started.elapsed() + wait > total_deadline {
                 return Err(error);
             }
-            let told = if wire.quota.pay() {
-                What::Retrying { wait, reason: error.kind.in_short() }
+            let told = if state.retry_budget.pay() {
+                EventKind::Retrying { wait, reason: error.kind.summary() }
             } else {
-                What::QuotaUsedUp { reason: error.kind.in_short() }
+                EventKind::RetryBudgetExhausted { reason: error.kind.summary() }
             };
-            let paid = matches!(told, What::Retrying { .. });
+            let paid = matches!(told, EventKind::Retrying { .. });
             tell(told).await;
             if !paid {
                 return Err(error);
@@ -250,7 +252,7 @@ impl Sender {
     /// The token to send, where the credentials are those of a login.
     async fn token(&self, rejected: Option<&TokenSet>) -> Result<Option<Arc<TokenSet>>> {
         match &self.credentials {
-            Some(Credentials::OAuth(oauth)) => match oauth.ready(rejected)? {
+            Some(Credentials::OAuth(oauth)) => match oauth.cached_token(rejected)? {
                 Some(token) => Ok(Some(token)),
                 None => oauth.token(&self.token_endpoint(), rejected).await.map(Some),
             },
@@ -286,9 +288,9 @@ impl Sender {
 
     /// Waits for the pace that the service has asked for on this path, if it has. That takes no
     /// place from the requests of other paths.
-    async fn turn(&self, wire: &Wire, prepared: &Prepared) {
+    async fn wait_for_throttle(&self, state: &ProcessState, prepared: &Prepared) {
         let now = Instant::now();
-        let departure = wire.paces.departure(&prepared.label, now);
+        let departure = state.throttle.departure(&prepared.label, now);
         self.pause(departure.saturating_duration_since(now)).await;
     }
 
@@ -299,38 +301,40 @@ impl Sender {
         }
     }
 
-    fn watched<'a>(&'a self, prepared: &'a Prepared, attempt: u32) -> Option<Watched<'a>> {
+    fn span<'a>(&'a self, prepared: &'a Prepared, attempt: u32) -> Option<RequestSpan<'a>> {
         let observer = self.options.observer.as_deref();
-        Watched::new(observer, prepared.method.as_str(), prepared.url.path(), attempt)
+        RequestSpan::new(observer, prepared.method.as_str(), prepared.url.path(), attempt)
     }
 
     /// Whoever is told of this sender's work, if anybody listens just now.
-    pub(super) fn watched_path<'a>(
+    pub(super) fn path_span<'a>(
         &'a self,
         method: &'a str,
         path: &'a str,
-    ) -> Option<Watched<'a>> {
-        Watched::new(self.options.observer.as_deref(), method, path, 1)
+    ) -> Option<RequestSpan<'a>> {
+        RequestSpan::new(self.options.observer.as_deref(), method, path, 1)
     }
 
     async fn attempt(
         &self,
-        wire: &Wire,
+        state: &ProcessState,
         prepared: &Prepared,
         token: Option<&TokenSet>,
         attempt: u32,
         waits: &Waits,
-    ) -> Result<Received> {
+    ) -> Result<HttpResponse> {
         self.check_open()?;
-        if let Some(answer) = self.options.tape.as_ref().and_then(|tape| tape.answer(prepared)) {
+        if let Some(answer) =
+            self.options.cassette.as_ref().and_then(|cassette| cassette.answer(prepared))
+        {
             return answer;
         }
-        let watched = self.watched(prepared, attempt);
+        let span = self.span(prepared, attempt);
         // Told outside the permit: a hook may call the client itself.
-        tell(watched.as_ref(), waits, What::Sending).await;
-        let (duration, outcome) = self.exchange(wire, prepared, token, waits).await?;
-        if let Some(watched) = &watched {
-            waits.during(Wait::Hooks, watched.tell_end(&outcome, duration)).await;
+        tell(span.as_ref(), waits, EventKind::Sending).await;
+        let (duration, outcome) = self.exchange(state, prepared, token, waits).await?;
+        if let Some(span) = &span {
+            waits.during(Wait::Hooks, span.tell_end(&outcome, duration)).await;
         }
         outcome
     }
@@ -338,14 +342,14 @@ impl Sender {
     /// One request and what came of it, with the time from its first byte sent on.
     async fn exchange(
         &self,
-        wire: &Wire,
+        state: &ProcessState,
         prepared: &Prepared,
         token: Option<&TokenSet>,
         waits: &Waits,
-    ) -> Result<(Duration, Result<Received>)> {
-        let permit = waits.during(Wait::Connection, wire.permits.acquire()).await;
+    ) -> Result<(Duration, Result<HttpResponse>)> {
+        let permit = waits.during(Wait::Connection, state.permits.acquire()).await;
         let _permit = permit.map_err(|_| Error::config("the client is closed"))?;
-        waits.during(Wait::RateLimit, wire.limit.turn().come()).await;
+        waits.during(Wait::RateLimit, state.limit.reserve().come()).await;
         let mut request = reqwest::Request::new(prepared.method.clone(), prepared.url.clone());
         *request.headers_mut() = prepared.headers.clone();
         for (name, value) in self.authorize(prepared, token)? {
@@ -358,12 +362,16 @@ impl Sender {
             *request.body_mut() = Some(prepared.body.clone().into());
         }
         let started = Instant::now();
-        let outcome = self.exchange_unseen(wire, request).await;
+        let outcome = self.execute(state, request).await;
         Ok((started.elapsed(), outcome))
     }
 
-    async fn exchange_unseen(&self, wire: &Wire, request: reqwest::Request) -> Result<Received> {
-        let (own, shared) = (own_client(), wire.client.load_full());
+    async fn execute(
+        &self,
+        state: &ProcessState,
+        request: reqwest::Request,
+    ) -> Result<HttpResponse> {
+        let (own, shared) = (own_client(), state.client.load_full());
         let tells_time = self.base.is_path(request.url().path(), SERVER_TIME.path);
         let sent = Moment::now();
         let whole = async {
@@ -380,7 +388,7 @@ impl Sender {
             }
             Err(_) => {
                 if own.is_none() {
-                    self.connect_anew(wire, &shared);
+                    self.reset_pool(state, &shared);
                 }
                 let seconds = self.options.timeout.as_secs_f64();
                 Err(ErrorKind::Timeout(format!("no whole answer within {seconds} s")).into())
@@ -391,23 +399,24 @@ impl Sender {
     /// Uses none of the connections any more that are idle now: after a sleep, or where the network
     /// forgot them, nobody answers on any of them, and each retry would wait for another one. A lane
     /// has only the one, which was given up.
-    fn connect_anew(&self, wire: &Wire, used: &Arc<reqwest::Client>) {
+    fn reset_pool(&self, state: &ProcessState, used: &Arc<reqwest::Client>) {
         if let Ok(client) = build_client(&self.base, &self.options) {
-            wire.client.compare_and_swap(used, Arc::new(client));
+            state.client.compare_and_swap(used, Arc::new(client));
         }
     }
 
     /// Puts an exchange on the tape, if there is one. Not those that a fresh token or signature
     /// made good: played back there is neither.
-    fn keep<'a>(
+    fn record<'a>(
         &self,
         prepared: &Prepared,
-        received: &Result<Received>,
+        received: &Result<HttpResponse>,
         used: impl Iterator<Item = &'a Arc<TokenSet>>,
     ) -> Result<()> {
-        let Some(tape) = &self.options.tape else { return Ok(()) };
-        tape.keep(self.base.as_str(), prepared, received, &self.redactor(used))
-            .map_err(|error| error.at(&prepared.label))
+        let Some(cassette) = &self.options.cassette else { return Ok(()) };
+        cassette
+            .record(self.base.as_str(), prepared, received, &self.redactor(used))
+            .map_err(|error| error.with_endpoint(&prepared.label))
     }
 
     /// Finds what the service may repeat of the secrets that a call has used.
@@ -418,30 +427,32 @@ impl Sender {
 
     fn is_clock_refusal(&self, error: &Error) -> bool {
         matches!(self.credentials, Some(Credentials::ApiKey { .. }))
-            && error.refusal().is_some_and(|refusal| refusal.class == FailureClass::ClockSkew)
+            && error
+                .api_failure()
+                .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
     }
 
-    fn wire(&self) -> Result<Arc<Wire>> {
+    fn state(&self) -> Result<Arc<ProcessState>> {
         self.check_open()?;
-        self.wire.get_or_make(|| {
-            Ok(Wire {
+        self.state.get_or_make(|| {
+            Ok(ProcessState {
                 client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),
-                lanes: Lanes::new(),
+                blocking_pool: BlockingPool::new(),
                 permits: Semaphore::new(self.options.max_connections),
                 limit: RateLimit::new(self.options.rate_limit),
-                paces: Paces::default(),
-                quota: RetryQuota::new(),
+                throttle: AdaptiveThrottle::default(),
+                retry_budget: RetryBudget::new(),
             })
         })
     }
 }
 
-async fn tell(watched: Option<&Watched<'_>>, waits: &Waits, what: What) {
-    if let Some(watched) = watched {
-        waits.during(Wait::Hooks, watched.tell(what)).await;
+async fn tell(span: Option<&RequestSpan<'_>>, waits: &Waits, what: EventKind) {
+    if let Some(span) = span {
+        waits.during(Wait::Hooks, span.tell(what)).await;
     }
 }
 
 fn is_throttled(error: &Error) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.class == FailureClass::RateLimited)
+    error.api_failure().is_some_and(|api_failure| api_failure.class == FailureClass::RateLimited)
 }

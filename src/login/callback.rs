@@ -24,7 +24,7 @@ pub enum Verdict {
         description: String,
     },
     /// Not of this login: it goes on as if nothing had come.
-    Foreign(&'static str),
+    Unrelated(&'static str),
 }
 
 /// Its values are secrets.
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Verdict {
         out.write_str(match self {
             Verdict::Code(_) => "Code(..)",
             Verdict::Error { .. } => "Error(..)",
-            Verdict::Foreign(why) => why,
+            Verdict::Unrelated(why) => why,
         })
     }
 }
@@ -74,10 +74,10 @@ impl Callback {
     /// The state decides first; without it nothing else is looked at.
     pub fn judge(&self, attempt: &Attempt) -> Verdict {
         let Some(state) = self.only("state") else {
-            return Verdict::Foreign("the callback has no state, or two");
+            return Verdict::Unrelated("the callback has no state, or two");
         };
         if !attempt.has_state(state) {
-            return Verdict::Foreign("the state of the callback is not that of this login");
+            return Verdict::Unrelated("the state of the callback is not that of this login");
         }
         match (self.only("code"), self.only("error")) {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
@@ -88,7 +88,7 @@ impl Callback {
                 error: error.to_owned(),
                 description: self.only("error_description").unwrap_or_default().to_owned(),
             },
-            _ => Verdict::Foreign("the callback has no code, or two"),
+            _ => Verdict::Unrelated("the callback has no code, or two"),
         }
     }
 
@@ -120,7 +120,7 @@ mod tests {
         match Callback::of_query(query).judge(&attempt) {
             Verdict::Code(code) => format!("code {}", *code),
             Verdict::Error { error, description } => format!("error {error} {description}"),
-            Verdict::Foreign(_) => "foreign".into(),
+            Verdict::Unrelated(_) => "foreign".into(),
         }
     }
 

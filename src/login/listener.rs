@@ -20,7 +20,7 @@ const READ_PATIENCE: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A callback that came in, and where its page goes.
-pub struct Visit {
+pub struct CallbackRequest {
     pub callback: Callback,
     pub reply: oneshot::Sender<Page>,
 }
@@ -28,7 +28,7 @@ pub struct Visit {
 pub struct Listener {
     socket: TcpListener,
     host: String,
-    visits: (mpsc::Sender<Visit>, mpsc::Receiver<Visit>),
+    visits: (mpsc::Sender<CallbackRequest>, mpsc::Receiver<CallbackRequest>),
     connections: JoinSet<()>,
     /// Oldest first.
     open: VecDeque<AbortHandle>,
@@ -42,10 +42,10 @@ impl Listener {
     }
 
     /// The next callback; everything else is answered here.
-    pub async fn next(&mut self) -> Visit {
+    pub async fn next(&mut self) -> CallbackRequest {
         loop {
             tokio::select! {
-                Some(visit) = self.visits.1.recv() => return visit,
+                Some(request) = self.visits.1.recv() => return request,
                 Some(_) = self.connections.join_next() => self.open.retain(|one| !one.is_finished()),
                 accepted = self.socket.accept() => match accepted {
                     Ok((stream, _)) => self.admit(stream),
@@ -69,14 +69,14 @@ impl Listener {
     }
 
     /// Lets the last page out.
-    pub async fn farewell(mut self) {
+    pub async fn drain(mut self) {
         let all = async { while self.connections.join_next().await.is_some() {} };
         drop(self.socket);
         let _ = timeout(FAREWELL, all).await;
     }
 }
 
-async fn serve(mut stream: TcpStream, host: String, visits: mpsc::Sender<Visit>) {
+async fn serve(mut stream: TcpStream, host: String, visits: mpsc::Sender<CallbackRequest>) {
     let Ok(Ok(request)) = timeout(READ_PATIENCE, read(&mut stream)).await else { return };
     let page = match request {
         None => Page::TooLarge,
@@ -84,8 +84,8 @@ async fn serve(mut stream: TcpStream, host: String, visits: mpsc::Sender<Visit>)
             Err(page) => page,
             Ok(callback) => {
                 let (reply, page) = oneshot::channel();
-                let visit = Visit { callback, reply };
-                match visits.send(visit).await {
+                let request = CallbackRequest { callback, reply };
+                match visits.send(request).await {
                     Ok(()) => page.await.unwrap_or(Page::Refused),
                     Err(_) => Page::Refused,
                 }

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 pub use browser::open_browser;
 pub use callback::{Callback, Verdict};
 
-use self::{listener::Visit, page::Page};
+use self::{listener::CallbackRequest, page::Page};
 use crate::{
     api::{AUTHORIZE, Argument, Endpoint, REGISTER, TOKEN},
     auth::{
@@ -32,7 +32,7 @@ use crate::{
     },
     decode::{client_registered, server_time, token_answer},
     error::{Error, ErrorKind, Redactor, Result},
-    http::{BaseUrl, Draft, Readers, Sender, SenderOptions},
+    http::{BaseUrl, Draft, ResponseParsers, Sender, SenderOptions},
     process::runtime,
 };
 
@@ -82,7 +82,7 @@ impl Flow {
             timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
             ..options.sender.clone()
         };
-        let readers = Readers { clock: server_time, token: token_answer };
+        let readers = ResponseParsers { clock: server_time, token: token_answer };
         let sender = Sender::new(base, None, sender_options, readers)?;
         let (socket, client) = client(&sender, &options).await?;
         let attempt = Attempt::new()?;
@@ -170,20 +170,20 @@ impl Login {
         let mut listener = listener::Listener::new(socket, self.client.redirect_port);
         loop {
             tokio::select! {
-                Visit { callback, reply } = listener.next() => {
+                CallbackRequest { callback, reply } = listener.next() => {
                     match callback.judge(&self.attempt) {
-                        Verdict::Foreign(_) => { let _ = reply.send(Page::Refused); }
+                        Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
                         verdict => {
                             let ended = self.end(verdict).await;
                             let page = if ended.is_ok() { Page::Done } else { Page::Failed };
                             let _ = reply.send(page);
-                            listener.farewell().await;
+                            listener.drain().await;
                             return ended;
                         }
                     }
                 }
                 Some((callback, refuse)) = inbox.recv() => match callback.judge(&self.attempt) {
-                    Verdict::Foreign(why) => { let _ = refuse.send(callback::invalid(why)); }
+                    Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
                     verdict => {
                         // Nothing to refuse: whoever pasted it waits for the outcome.
                         drop(refuse);
@@ -200,7 +200,7 @@ impl Login {
             Verdict::Error { error, description } => {
                 Err(ErrorKind::OAuth { error, description }.into())
             }
-            Verdict::Foreign(why) => Err(callback::invalid(why)),
+            Verdict::Unrelated(why) => Err(callback::invalid(why)),
         }
     }
 
@@ -228,7 +228,7 @@ impl Login {
         let client_id = self.client.client_id.clone();
         let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));
         oauth.bind(self.sender.base().as_str())?;
-        oauth.keep(set, self.client.clone()).await?;
+        oauth.save_login(set, self.client.clone()).await?;
         Ok(oauth)
     }
 
@@ -332,7 +332,7 @@ async fn send<T>(
     sender: &Sender,
     endpoint: &'static Endpoint,
     arguments: &[(&str, Argument)],
-    read: fn(&crate::http::Received) -> Result<T>,
+    read: fn(&crate::http::HttpResponse) -> Result<T>,
 ) -> Result<T> {
     let draft = Draft::of(endpoint, arguments)?;
     let prepared = draft.prepare(sender.base(), &sender.options().headers)?;

@@ -6,25 +6,25 @@ use futures_util::future::try_join_all;
 
 use super::Pages;
 use crate::{
-    decode::{Columns, Parts, Piece},
+    decode::{BatchBuilder, Columns, PageSlice},
     error::{Error, Result},
 };
 
 /// Takes up records as they come.
 pub trait Sink {
-    fn push(&mut self, piece: Piece) -> Result<()>;
+    fn push(&mut self, slice: PageSlice) -> Result<()>;
 }
 
-impl Sink for Vec<Piece> {
-    fn push(&mut self, piece: Piece) -> Result<()> {
-        Vec::push(self, piece);
+impl Sink for Vec<PageSlice> {
+    fn push(&mut self, slice: PageSlice) -> Result<()> {
+        Vec::push(self, slice);
         Ok(())
     }
 }
 
-impl<Make: Fn() -> Columns> Sink for Parts<Make> {
-    fn push(&mut self, piece: Piece) -> Result<()> {
-        self.push_piece(&piece)
+impl<Make: Fn() -> Columns> Sink for BatchBuilder<Make> {
+    fn push(&mut self, slice: PageSlice) -> Result<()> {
+        self.push_slice(&slice)
     }
 }
 
@@ -83,19 +83,22 @@ impl Pages {
         if !self.has_page() {
             self.advance(true).await?;
         }
-        let mut sinks: Vec<S> = self.walks.iter().map(|_| sink()).collect();
-        if let Some(piece) = self.take_piece(usize::MAX)
+        let mut sinks: Vec<S> = self.streams.iter().map(|_| sink()).collect();
+        if let Some(slice) = self.take_slice(usize::MAX)
             && let Some(first) = sinks.first_mut()
         {
-            progress.fetch_add(piece.range.len() as u64, Ordering::Relaxed);
-            first.push(piece)?;
+            progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
+            first.push(slice)?;
         }
-        let drains =
-            self.walks.iter_mut().zip(&mut sinks).map(|(walk, sink)| walk.drain(sink, progress));
+        let drains = self
+            .streams
+            .iter_mut()
+            .zip(&mut sinks)
+            .map(|(stream, sink)| stream.drain(sink, progress));
         try_join_all(drains).await?;
         // All were read to their ends: the iteration stands at that of the last.
-        let before = self.walks.len().saturating_sub(1);
-        self.walks.drain(..before);
+        let before = self.streams.len().saturating_sub(1);
+        self.streams.drain(..before);
         self.window += before;
         self.current = None;
         Ok(sinks)
@@ -112,11 +115,11 @@ impl Pages {
             if !self.has_page() && !self.advance(false).await? {
                 break;
             }
-            if let Some(piece) = self.take_piece(items) {
-                items -= piece.range.len();
+            if let Some(slice) = self.take_slice(items) {
+                items -= slice.range.len();
                 pages -= 1;
-                progress.fetch_add(piece.range.len() as u64, Ordering::Relaxed);
-                sink.push(piece)?;
+                progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
+                sink.push(slice)?;
             }
         }
         Ok(sink)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{DateRange, PreviousRows};
 use crate::{
-    api::{Contract, Field, FirstPage, Place},
+    api::{Contract, Field, FirstPage, ParameterLocation},
     auth::body_hash,
     decode::{Page, RowsAt, Value},
     error::{Error, Result},
@@ -18,32 +18,32 @@ pub struct Listing {
     pub contract: Contract,
     pub rows_at: RowsAt,
     pub fields: Arc<[&'static Field]>,
-    pub style: Style,
+    pub style: PagingStyle,
     /// The time range, where it is fixed by the client: left open by the caller, or in windows.
-    pub span: Option<Span>,
+    pub span: Option<TimeRange>,
 }
 
 /// A time range in microseconds; an end that is none was left open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeRange {
     pub start: Option<i64>,
     pub end: Option<i64>,
     /// How long it is, where the document says so.
     pub default_days: i64,
     /// The field of the records that it is about.
-    pub moment: &'static str,
+    pub time_field: &'static str,
     /// Into how many parts it is split, to be fetched side by side.
     pub windows: usize,
 }
 
-impl Span {
+impl TimeRange {
     /// Whether it depends on the clock.
     pub fn is_open(&self) -> bool {
         self.start.is_none() && self.end.is_none()
     }
 
     /// The range as the document says that the service would take it at this moment.
-    pub fn fix(&self, now_micros: i64) -> (i64, i64) {
+    pub fn resolve(&self, now_micros: i64) -> (i64, i64) {
         const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
         let length = self.default_days * MICROS_PER_DAY;
         match (self.start, self.end) {
@@ -57,10 +57,10 @@ impl Span {
 
 /// How a list goes on (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Style {
-    NextKey(Place),
-    PageFlag(Place, FirstPage),
-    DateRange(Place, DateRange),
+pub enum PagingStyle {
+    NextKey(ParameterLocation),
+    PageFlag(ParameterLocation, FirstPage),
+    DateRange(ParameterLocation, DateRange),
 }
 
 impl Listing {
@@ -68,22 +68,28 @@ impl Listing {
     pub fn page_at(&self, range: Option<(i64, i64)>, cursor: Option<&str>) -> Result<Draft> {
         let mut draft = self.draft.clone();
         if let Some((start, end)) = range {
-            draft.set(Place::Query, "start", &start.to_string())?;
-            draft.set(Place::Query, "end", &end.to_string())?;
+            draft.set(ParameterLocation::Query, "start", &start.to_string())?;
+            draft.set(ParameterLocation::Query, "end", &end.to_string())?;
         }
         match (&self.style, cursor) {
-            (Style::NextKey(place), Some(cursor)) => draft.set(*place, "next_key", cursor)?,
-            (Style::NextKey(place), None) if draft.get(*place, "next_key").is_none() => {
+            (PagingStyle::NextKey(place), Some(cursor)) => draft.set(*place, "next_key", cursor)?,
+            (PagingStyle::NextKey(place), None) if draft.get(*place, "next_key").is_none() => {
                 draft.set(*place, "next_key", "")?;
             }
-            (Style::PageFlag(place, _), Some(cursor)) => draft.set(*place, "page_flag", cursor)?,
-            (Style::PageFlag(place, FirstPage::Empty), None) => {
+            (PagingStyle::PageFlag(place, _), Some(cursor)) => {
+                draft.set(*place, "page_flag", cursor)?
+            }
+            (PagingStyle::PageFlag(place, FirstPage::Empty), None) => {
                 draft.set(*place, "page_flag", "")?
             }
-            (Style::DateRange(place, range), Some(end)) => draft.set(*place, &range.end, end)?,
+            (PagingStyle::DateRange(place, range), Some(end)) => {
+                draft.set(*place, &range.end, end)?
+            }
             // What the caller wrote stands.
             (
-                Style::NextKey(_) | Style::PageFlag(_, FirstPage::Omitted) | Style::DateRange(..),
+                PagingStyle::NextKey(_)
+                | PagingStyle::PageFlag(_, FirstPage::Omitted)
+                | PagingStyle::DateRange(..),
                 None,
             ) => {}
         }
@@ -102,16 +108,18 @@ impl Listing {
     ) -> Result<(Option<String>, PreviousRows)> {
         if !self.has_more(page)? {
             return match &self.style {
-                Style::DateRange(_, range) => {
+                PagingStyle::DateRange(_, range) => {
                     range.drop_repeated(page, previous).map(|rows| (None, rows))
                 }
-                Style::NextKey(_) | Style::PageFlag(..) => Ok((None, PreviousRows::default())),
+                PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => {
+                    Ok((None, PreviousRows::default()))
+                }
             };
         }
         match &self.style {
-            Style::NextKey(_) => self.told(page, "next_key").map(Some),
-            Style::PageFlag(..) => self.told(page, "page_flag").map(Some),
-            Style::DateRange(place, range) => {
+            PagingStyle::NextKey(_) => self.told(page, "next_key").map(Some),
+            PagingStyle::PageFlag(..) => self.told(page, "page_flag").map(Some),
+            PagingStyle::DateRange(place, range) => {
                 let start = self.draft.get(*place, "start");
                 let end = cursor.map(str::to_owned).or_else(|| self.draft.get(*place, &range.end));
                 return range.advance(page, (start.as_deref(), end.as_deref()), previous);
@@ -122,8 +130,8 @@ impl Listing {
 
     fn has_more(&self, page: &Page) -> Result<bool> {
         let (name, ends) = match self.style {
-            Style::NextKey(_) | Style::DateRange(..) => ("has_more", false),
-            Style::PageFlag(..) => ("completed", true),
+            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => ("has_more", false),
+            PagingStyle::PageFlag(..) => ("completed", true),
         };
         let flag = self.beside(page, name).and_then(|value| value.as_bool());
         flag.map(|flag| flag != ends).ok_or_else(|| {
@@ -142,8 +150,8 @@ impl Listing {
 
     fn beside<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
         match self.style {
-            Style::PageFlag(..) => page.meta_member(name),
-            Style::NextKey(_) | Style::DateRange(..) => page.pagination(name),
+            PagingStyle::PageFlag(..) => page.meta_member(name),
+            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => page.pagination(name),
         }
     }
 

@@ -10,8 +10,8 @@ mod cursor_history;
 mod date_range;
 mod gather;
 mod listing;
+mod page_stream;
 mod position;
-mod walk;
 mod window;
 
 use std::{
@@ -21,14 +21,14 @@ use std::{
 
 pub use date_range::{DateRange, NextEnd, PreviousRows};
 pub use gather::{Sink, exhausted};
-pub use listing::{Listing, Span, Style};
+pub use listing::{Listing, PagingStyle, TimeRange};
+pub use page_stream::Source;
+use page_stream::{FetchedPage, PageStream};
 pub use position::{Position, Standing};
-pub use walk::Source;
-use walk::{Arrived, Walk};
 use window::Window;
 
 use crate::{
-    decode::{Page, Piece},
+    decode::{Page, PageSlice},
     error::{Error, Result},
 };
 
@@ -46,7 +46,7 @@ pub struct Pages {
     /// The time range that the requests ask for.
     range: Option<(i64, i64)>,
     /// What is yet to be read: the current window first, then the earlier ones.
-    walks: VecDeque<Walk>,
+    streams: VecDeque<PageStream>,
     /// The number of the first of them.
     window: usize,
     current: Option<Current>,
@@ -55,7 +55,7 @@ pub struct Pages {
 
 #[derive(Debug)]
 struct Current {
-    arrived: Arrived,
+    arrived: FetchedPage,
     /// Whether nothing of it was received yet, not even that it is empty.
     fresh: bool,
 }
@@ -66,14 +66,14 @@ impl Pages {
         let position = resume
             .map(|text| checkpoint::read(text, &listing, source.origin()))
             .transpose()
-            .map_err(|error| error.at(&listing.draft.label))?;
+            .map_err(|error| error.with_endpoint(&listing.draft.label))?;
         Ok(Pages {
             source,
             listing: Arc::new(listing),
             standing: Arc::new(Standing::at(position.unwrap_or_default())),
             under_way: false,
             range: None,
-            walks: VecDeque::new(),
+            streams: VecDeque::new(),
             window: 0,
             current: None,
             requests: Arc::default(),
@@ -128,7 +128,7 @@ impl Pages {
 
     /// The next record, if it is in memory.
     pub fn next_row(&self) -> Option<(Arc<Page>, usize)> {
-        let Arrived { page, read, .. } = &self.in_memory()?.arrived;
+        let FetchedPage { page, read, .. } = &self.in_memory()?.arrived;
         (*read < page.len()).then(|| (page.clone(), *read))
     }
 
@@ -138,9 +138,13 @@ impl Pages {
     }
 
     /// What is left of the page in memory.
-    pub fn next_page(&self) -> Option<Piece> {
-        let Arrived { page, read, .. } = &self.in_memory()?.arrived;
-        self.has_page().then(|| Piece { page: page.clone(), range: *read..page.len(), key: None })
+    pub fn next_page(&self) -> Option<PageSlice> {
+        let FetchedPage { page, read, .. } = &self.in_memory()?.arrived;
+        self.has_page().then(|| PageSlice {
+            page: page.clone(),
+            range: *read..page.len(),
+            key: None,
+        })
     }
 
     /// The caller has received what was left of the page in memory.
@@ -160,7 +164,7 @@ impl Pages {
     }
 
     fn receive(&mut self, most: usize) {
-        if self.under_way && self.take_piece(most).is_some() {
+        if self.under_way && self.take_slice(most).is_some() {
             match self.current.as_ref().filter(|_| self.unread() > 0) {
                 Some(Current { arrived, .. }) if arrived.published => {
                     self.standing.move_to_row(arrived.read);
@@ -174,10 +178,10 @@ impl Pages {
     fn publish(&mut self) {
         let mut position =
             Position { range: self.range, window: self.window, ..Position::default() };
-        let Some(walk) = self.walks.front() else { return };
+        let Some(stream) = self.streams.front() else { return };
         let unread = self.unread() > 0;
         let current = self.current.as_mut().filter(|_| unread);
-        match (current, walk.upcoming()) {
+        match (current, stream.upcoming()) {
             (Some(Current { arrived, .. }), _) => {
                 arrived.published = true;
                 position.cursor.clone_from(&arrived.cursor);
@@ -186,17 +190,17 @@ impl Pages {
             }
             (None, Some((cursor, row))) => {
                 position.cursor = cursor.map(str::to_owned);
-                position.previous_rows = walk.previous_rows().clone();
+                position.previous_rows = stream.previous_rows().clone();
                 position.row = row;
             }
             // The first page of the next window.
-            (None, None) if self.walks.len() > 1 => {
+            (None, None) if self.streams.len() > 1 => {
                 position.window += 1;
                 return self.standing.move_to(position, &[]);
             }
             (None, None) => position.done = true,
         }
-        self.standing.move_to(position, walk.used_cursors());
+        self.standing.move_to(position, stream.used_cursors());
     }
 
     fn unread(&self) -> usize {
@@ -208,38 +212,38 @@ impl Pages {
         self.unread() > 0 || self.current.as_ref().is_some_and(|current| current.fresh)
     }
 
-    fn take_piece(&mut self, most: usize) -> Option<Piece> {
+    fn take_slice(&mut self, most: usize) -> Option<PageSlice> {
         let unread = self.unread();
         let current = self.current.as_mut()?;
-        let Arrived { page, read, .. } = &mut current.arrived;
+        let FetchedPage { page, read, .. } = &mut current.arrived;
         let end = *read + unread.min(most);
         let range = std::mem::replace(read, end)..end;
         current.fresh = false;
-        Some(Piece { page: page.clone(), range, key: None })
+        Some(PageSlice { page: page.clone(), range, key: None })
     }
 
     /// Puts the next page into memory; false at the end of the list.
     async fn advance(&mut self, read_ahead: bool) -> Result<bool> {
         loop {
             if read_ahead {
-                self.walks.iter_mut().for_each(Walk::request_ahead);
+                self.streams.iter_mut().for_each(PageStream::request_ahead);
             }
-            let Some(walk) = self.walks.front_mut() else { return Ok(false) };
-            let Some(outcome) = walk.arrive().await else {
-                if self.walks.len() <= 1 {
+            let Some(stream) = self.streams.front_mut() else { return Ok(false) };
+            let Some(outcome) = stream.arrive().await else {
+                if self.streams.len() <= 1 {
                     return Ok(false);
                 }
-                self.walks.pop_front();
+                self.streams.pop_front();
                 self.window += 1;
                 self.current = None;
                 continue;
             };
             let page = outcome?;
             self.standing.set_total(page.pagination("total").and_then(|v| v.as_integer()));
-            let Some(walk) = self.walks.front_mut() else { return Ok(false) };
-            let arrived = walk.accept(page)?;
+            let Some(stream) = self.streams.front_mut() else { return Ok(false) };
+            let arrived = stream.accept(page)?;
             if read_ahead {
-                walk.request_ahead();
+                stream.request_ahead();
             }
             self.current = Some(Current { fresh: arrived.read == 0, arrived });
             return Ok(true);
@@ -259,24 +263,24 @@ impl Pages {
             // caller has received nothing.
             (None, Some(span)) if span.is_open() => {
                 let now_ms = self.source.now_ms(&self.listing).await?;
-                Some(span.fix(now_ms.saturating_mul(1_000)))
+                Some(span.resolve(now_ms.saturating_mul(1_000)))
             }
-            (None, Some(span)) => Some(span.fix(0)),
+            (None, Some(span)) => Some(span.resolve(0)),
         };
         let windows = match (self.range, &self.listing.span) {
             (Some(range), Some(span)) if span.windows > 1 => window::split(range, span.windows),
             _ => Vec::new(),
         };
-        let walk = |window: Option<Window>| {
+        let stream = |window: Option<Window>| {
             let (source, listing) = (self.source.clone(), self.listing.clone());
-            Walk::new(source, listing, self.range, window, self.requests.clone())
+            PageStream::new(source, listing, self.range, window, self.requests.clone())
         };
         self.window = position.window.min(windows.len().saturating_sub(1));
-        self.walks = windows.into_iter().skip(self.window).map(|w| walk(Some(w))).collect();
-        if self.walks.is_empty() {
-            self.walks.push_back(walk(None));
+        self.streams = windows.into_iter().skip(self.window).map(|w| stream(Some(w))).collect();
+        if self.streams.is_empty() {
+            self.streams.push_back(stream(None));
         }
-        if let Some(first) = self.walks.front_mut() {
+        if let Some(first) = self.streams.front_mut() {
             first.go_to(position);
         }
         self.current = None;
@@ -286,6 +290,6 @@ impl Pages {
 
     /// The error with the call and the place to resume from.
     fn located(&self, error: Error) -> Error {
-        error.at(&self.listing.draft.label).with_checkpoint(self.checkpoint())
+        error.with_endpoint(&self.listing.draft.label).with_checkpoint(self.checkpoint())
     }
 }

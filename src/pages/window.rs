@@ -4,7 +4,7 @@
 //! microsecond more than its own at either seam, and hands out just the records that are its own by
 //! their moment: every record once, however the service reads a range, and without comparing ids.
 
-use super::Span;
+use super::TimeRange;
 use crate::{
     decode::Page,
     error::{Error, Result},
@@ -24,8 +24,8 @@ pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
     let length = i128::from(end) - i128::from(start);
     let count = i128::try_from(count).unwrap_or(1).min(length).max(1);
     let seam = |part: i128| {
-        let moment = i128::from(start) + length * part / count;
-        i64::try_from(moment).unwrap_or(end)
+        let time_field = i128::from(start) + length * part / count;
+        i64::try_from(time_field).unwrap_or(end)
     };
     (0..count)
         .rev()
@@ -40,21 +40,21 @@ pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
 
 impl Window {
     /// Leaves a page with this window's own records.
-    pub fn keep_own(&self, page: &mut Page, span: &Span) -> Result<()> {
+    pub fn keep_own(&self, page: &mut Page, span: &TimeRange) -> Result<()> {
         let mut own = Vec::with_capacity(page.len());
         for index in 0..page.len() {
-            let moment = page
-                .integer(index, span.moment)?
-                .filter(|moment| (self.start..=self.end).contains(moment))
+            let time_field = page
+                .integer(index, span.time_field)?
+                .filter(|time_field| (self.start..=self.end).contains(time_field))
                 .ok_or_else(|| {
                     let text = format!(
                         "{} of record {index} is not within the range that was asked for, so that \
                          windows cannot tell whose it is; ask without windows",
-                        span.moment
+                        span.time_field
                     );
                     Error::protocol(text, page.body())
                 })?;
-            own.push((self.first..=self.last).contains(&moment));
+            own.push((self.first..=self.last).contains(&time_field));
         }
         page.retain(&own);
         Ok(())
@@ -77,14 +77,14 @@ mod tests {
             let end = start + length;
             let windows = split((start, end), count);
             prop_assert!(windows.len() <= count);
-            for moment in start..=end {
+            for time_field in start..=end {
                 let own: Vec<_> =
-                    windows.iter().filter(|w| w.first <= moment && moment <= w.last).collect();
+                    windows.iter().filter(|w| w.first <= time_field && time_field <= w.last).collect();
                 prop_assert_eq!(own.len(), 1);
                 // Within, not at an end that the caller did not write.
                 let window = own[0];
-                prop_assert!(window.start < moment || window.start == start);
-                prop_assert!(moment < window.end || window.end == end);
+                prop_assert!(window.start < time_field || window.start == start);
+                prop_assert!(time_field < window.end || window.end == end);
             }
             prop_assert!(windows.is_sorted_by(|later, earlier| earlier.last < later.first));
             prop_assert!(windows.iter().all(|window| window.start < window.end));

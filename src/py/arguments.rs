@@ -9,7 +9,7 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
-use super::{errors::raise, once::Once};
+use super::{errors::raise, fork_safe_cell::ForkSafeOnce};
 use crate::{
     api::Argument,
     error::Error,
@@ -94,7 +94,7 @@ pub struct DateClasses {
 
 impl DateClasses {
     pub fn get(py: Python<'_>) -> PyResult<&Self> {
-        static CLASSES: Once<DateClasses> = Once::new();
+        static CLASSES: ForkSafeOnce<DateClasses> = ForkSafeOnce::new();
         CLASSES.get_or_try_init(py, || {
             let module = py.import("datetime")?;
             let datetime = module.getattr("datetime")?;

@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
-use super::{bridge::block, door::detach, errors::raise, once::intern};
+use super::{bridge::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
@@ -33,7 +33,7 @@ impl ArrowStream {
             let columns = move || Self::of(rows.columns(options, || asked.strong_count() > 0)?);
             let made = tokio::task::spawn_blocking(columns).await;
             drop(wanted);
-            made.map_err(|error| Error::given_up(&error))?
+            made.map_err(|error| Error::aborted(&error))?
         };
         block(py, made, |_| Ok(()))
     }

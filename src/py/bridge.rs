@@ -13,15 +13,14 @@ use pyo3::prelude::*;
 use tokio::time::timeout;
 
 use super::{
-    door,
     errors::raise,
-    notifier,
+    notifier, observer,
     operation::{Operation, Slot, Start, Unreceived, Work, delivered},
-    watcher,
+    shutdown_gate,
 };
 use crate::{
     error::{ErrorKind, Result},
-    http::{Lane, Sender},
+    http::{PoolSlot, Sender},
 };
 
 /// How often a blocking call looks for Ctrl-C.
@@ -29,7 +28,7 @@ pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// How a client or pager hands out what its futures give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Face {
+pub enum CallMode {
     Sync,
     Async,
 }
@@ -37,14 +36,14 @@ pub enum Face {
 /// Makes the Python object of a finished operation.
 pub type Finish<T> = Box<dyn FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send>;
 
-impl Face {
+impl CallMode {
     /// The one way to run an operation: the result itself, or an awaitable for it.
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run_in(py, Lane::shared, call)
+        self.run_in(py, PoolSlot::shared, call)
     }
 
     /// The same for a single call of a client, which starts nothing beside itself.
@@ -54,23 +53,23 @@ impl Face {
         sender: &Sender,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run_in(py, || sender.lane(), call)
+        self.run_in(py, || sender.slot(), call)
     }
 
     fn run_in<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
-        lane: impl FnOnce() -> Result<Lane>,
+        slot: impl FnOnce() -> Result<PoolSlot>,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match self {
-            Face::Sync => {
-                let _inside = door::stay(py);
-                let lane = lane().map_err(|error| raise(py, error))?;
-                let value = block_in(py, lane, call.future, |_| Ok(()))?;
+            CallMode::Sync => {
+                let _inside = shutdown_gate::enter(py);
+                let slot = slot().map_err(|error| raise(py, error))?;
+                let value = block_in(py, slot, call.future, |_| Ok(()))?;
                 (call.finish)(py, value).map(|object| object.into_bound(py))
             }
-            Face::Async => Operation::awaitable(py, Box::new(call)),
+            CallMode::Async => Operation::awaitable(py, Box::new(call)),
         }
     }
 }
@@ -129,20 +128,20 @@ pub fn block<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    let lane = Lane::shared().map_err(|error| raise(py, error))?;
-    block_in(py, lane, future, tick)
+    let slot = PoolSlot::shared().map_err(|error| raise(py, error))?;
+    block_in(py, slot, future, tick)
 }
 
 fn block_in<T: Send>(
     py: Python<'_>,
-    lane: Lane,
+    slot: PoolSlot,
     future: impl Future<Output = Result<T>> + Send,
     tick: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    watcher::look_at_logging(py);
-    let outcome = door::detach(py, || {
-        let outcome = waited(&lane, future, tick);
-        lane.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
+    observer::look_at_logging(py);
+    let outcome = shutdown_gate::detach(py, || {
+        let outcome = waited(&slot, future, tick);
+        slot.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
         outcome
     });
     let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;
@@ -152,16 +151,18 @@ fn block_in<T: Send>(
 }
 
 fn waited<T>(
-    lane: &Lane,
+    slot: &PoolSlot,
     future: impl Future<Output = Result<T>>,
     tick: impl Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<Result<T>> {
     let mut future = pin!(future);
     loop {
         // A signal's handler may make a call of its own, so it runs outside the runtime.
-        match lane.block_on(async { timeout(SIGNAL_POLL, &mut future).await }) {
+        match slot.block_on(async { timeout(SIGNAL_POLL, &mut future).await }) {
             Ok(outcome) => return Ok(outcome),
-            Err(_) => door::come_in(|py| py.check_signals().and_then(|()| tick(py)))?,
+            Err(_) => {
+                shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| tick(py)))?
+            }
         }
     }
 }
@@ -174,10 +175,10 @@ fn is_settled<T>(outcome: &Result<T>) -> bool {
     }
 }
 
-/// Closes the door and joins the notifier; registered with `atexit`.
+/// Closes the gate and joins the notifier; registered with `atexit`.
 #[pyfunction]
 #[pyo3(name = "_shut_down")]
 pub fn shut_down(py: Python<'_>) {
-    door::close(py);
+    shutdown_gate::close(py);
     notifier::close(py);
 }

@@ -11,7 +11,7 @@ use pyo3::{
 
 use super::{
     arguments::{self, DateClasses, argument},
-    bridge::{Call, Face},
+    bridge::{Call, CallMode},
     errors::{exception, raise},
     event_loop::load_asyncio,
     options::{self, open},
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{
     api::{Argument, ENDPOINTS, Endpoint, Envelope, endpoint},
-    client::{Client as Core, Many},
+    client::{BatchOutcome, Client as Core},
     decode::RowsAt,
     error::Error,
-    http::{Body, Draft, Received, method},
+    http::{Body, Draft, HttpResponse, method},
     pages::Listing,
 };
 
@@ -35,7 +35,7 @@ use crate::{
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct ClientBase {
     core: Core,
-    face: Face,
+    mode: CallMode,
     /// The arguments as they were given, for pickling.
     given: Py<PyDict>,
     /// What the core refers to weakly: hooks, and the credentials with their store.
@@ -69,14 +69,14 @@ impl ClientBase {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
-        let face = match class.getattr("_face")?.extract::<&str>()? {
-            "async" => Face::Async,
-            _ => Face::Sync,
+        let mode = match class.getattr("_face")?.extract::<&str>()? {
+            "async" => CallMode::Async,
+            _ => CallMode::Sync,
         };
         // What calls need of Python's is loaded now: a child forked while another thread imports a
         // module waits for that thread, which it does not have.
         DateClasses::get(py)?;
-        if face == Face::Async {
+        if mode == CallMode::Async {
             load_asyncio(py)?;
         }
         let given = match options {
@@ -87,7 +87,7 @@ impl ClientBase {
         let (core, needed) = open(py, base_url, options)?;
         Ok(ClientBase {
             core,
-            face,
+            mode,
             given: given.unbind(),
             needed,
             shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
@@ -137,7 +137,7 @@ impl ClientBase {
             })
         };
         let future = async move { core.server_time().await };
-        base.face.call(
+        base.mode.call(
             py,
             base.core.sender(),
             Call::new("server_time", future, Box::new(finish)).of(this),
@@ -159,7 +159,7 @@ impl ClientBase {
             core.call(endpoint, &arguments).await
         };
         let records = base.shapes_of(endpoint).records();
-        base.face.call(py, base.core.sender(), Call::new(name, future, records).of(this))
+        base.mode.call(py, base.core.sender(), Call::new(name, future, records).of(this))
     }
 
     /// The pages of an endpoint of the table.
@@ -177,7 +177,7 @@ impl ClientBase {
             arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let pages =
             core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
-        PagerBase::open(py, base.face, pages, Some(this.as_any()))
+        PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
 
     fn _request<'py>(
@@ -192,10 +192,11 @@ impl ClientBase {
         let core = base.core(py)?;
         let mut draft = draft(py, method, path, query, arguments::body(body)?)?;
         draft.headers = arguments::headers(headers)?;
-        let finish =
-            |py: Python<'_>, received: Received| Ok(Py::new(py, Response(received))?.into_any());
+        let finish = |py: Python<'_>, received: HttpResponse| {
+            Ok(Py::new(py, Response(received))?.into_any())
+        };
         let future = async move { core.request(&draft).await };
-        base.face.call(
+        base.mode.call(
             py,
             base.core.sender(),
             Call::new("request", future, Box::new(finish)).of(this),
@@ -220,18 +221,18 @@ impl ClientBase {
             let shown = draft.method.to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
         }
-        draft.repeatable = true;
+        draft.idempotent = true;
         let style = style(paging, &draft.method)?;
         let listing = Listing {
             draft,
-            contract: Envelope::NotShown.into(),
+            contract: Envelope::Undocumented.into(),
             rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
             fields: Arc::default(),
             style,
             span: None,
         };
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
-        PagerBase::open(py, base.face, pages, Some(this.as_any()))
+        PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
 
     fn _explain(
@@ -289,14 +290,14 @@ impl ClientBase {
         };
         let future =
             async move { core.fetch_many(endpoint, keys, concurrency, collect, count).await };
-        let finish = |py: Python<'_>, many: Many| {
+        let finish = |py: Python<'_>, many: BatchOutcome| {
             let errors = PyDict::new(py);
             for (key, error) in &many.errors {
                 errors.set_item(key, exception(py, error)?)?;
             }
             Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
         };
-        progress.run(py, base.face, Call::new("fetch_many", future, Box::new(finish)).of(this))
+        progress.run(py, base.mode, Call::new("fetch_many", future, Box::new(finish)).of(this))
     }
 
     fn _ipo_calendar<'py>(
@@ -304,9 +305,9 @@ impl ClientBase {
         markets: &Bound<'py, PyAny>,
         on_error: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let name = match this.get().face {
-            Face::Sync => "ipo_calendar",
-            Face::Async => "ipo_calendar_async",
+        let name = match this.get().mode {
+            CallMode::Sync => "ipo_calendar",
+            CallMode::Async => "ipo_calendar_async",
         };
         let named = PyDict::new(this.py());
         named.set_item("on_error", on_error)?;
@@ -362,7 +363,7 @@ fn draft(
     let verb = method(verb).map_err(|error| raise(py, error))?;
     Ok(Draft {
         label: format!("{verb} {path}"),
-        repeatable: verb.is_safe(),
+        idempotent: verb.is_safe(),
         method: verb,
         path: path.to_owned(),
         query: arguments::query(query)?,

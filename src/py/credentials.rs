@@ -9,7 +9,7 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{door::detach, errors::raise, oauth::OAuth};
+use super::{errors::raise, oauth::OAuth, shutdown_gate::detach};
 use crate::{
     auth::{Algorithm, Credentials, KeyPair, generate, payload},
     error::{Error, Result},

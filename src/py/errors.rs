@@ -2,8 +2,8 @@
 
 use pyo3::{prelude::*, types::PyDict};
 
-use super::once::Once;
-use crate::error::{BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, Refusal, excerpt};
+use super::fork_safe_cell::ForkSafeOnce;
+use crate::error::{ApiFailure, BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, excerpt};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
@@ -15,7 +15,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    static ERRORS: Once<Py<PyModule>> = Once::new();
+    static ERRORS: ForkSafeOnce<Py<PyModule>> = ForkSafeOnce::new();
     let errors =
         ERRORS.get_or_try_init(py, || py.import("boardlot.errors").map(Bound::unbind))?.bind(py);
     let attributes = PyDict::new(py);
@@ -29,9 +29,9 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
         ErrorKind::Timeout(_) => "RequestTimeout",
         ErrorKind::Protocol { .. } => "ProtocolError",
         ErrorKind::Pagination(_) => "PaginationError",
-        ErrorKind::Api(refusal) => {
-            describe(&attributes, refusal)?;
-            class_of(refusal.class)
+        ErrorKind::Api(api_failure) => {
+            describe(&attributes, api_failure)?;
+            class_of(api_failure.class)
         }
         ErrorKind::OAuth { error, description } => {
             attributes.set_item("error", excerpt(error))?;
@@ -48,19 +48,20 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     errors.getattr(class)?.call((error.to_string(),), Some(&attributes))
 }
 
-fn describe(attributes: &Bound<'_, PyDict>, refusal: &Refusal) -> PyResult<()> {
+fn describe(attributes: &Bound<'_, PyDict>, api_failure: &ApiFailure) -> PyResult<()> {
     let headers = PyDict::new(attributes.py());
-    for (name, value) in &refusal.headers {
+    for (name, value) in &api_failure.headers {
         headers.set_item(name, value)?;
     }
-    attributes.set_item("http_status", refusal.http_status)?;
-    attributes.set_item("code", refusal.code)?;
-    attributes.set_item("error_code", &refusal.error_code)?;
-    attributes.set_item("message", &refusal.message)?;
+    attributes.set_item("http_status", api_failure.http_status)?;
+    attributes.set_item("code", api_failure.code)?;
+    attributes.set_item("error_code", &api_failure.error_code)?;
+    attributes.set_item("message", &api_failure.message)?;
     attributes.set_item("headers", headers)?;
-    attributes.set_item("body", shown(&refusal.body))?;
-    if refusal.class == FailureClass::RateLimited {
-        attributes.set_item("retry_after", refusal.retry_after.map(|wait| wait.as_secs_f64()))?;
+    attributes.set_item("body", shown(&api_failure.body))?;
+    if api_failure.class == FailureClass::RateLimited {
+        attributes
+            .set_item("retry_after", api_failure.retry_after.map(|wait| wait.as_secs_f64()))?;
     }
     Ok(())
 }

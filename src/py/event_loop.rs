@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 
 use super::{
-    door,
     errors::raise,
+    fork_safe_cell::{ForkSafeOnce, intern},
     notifier::{self, Notifier},
-    once::{Once, intern},
     operation::Operation,
+    shutdown_gate,
     weak::Holder,
 };
 use crate::{error::Error, process::PerProcess};
@@ -39,18 +39,18 @@ pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 
 /// `asyncio.get_running_loop`.
 pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static GET_RUNNING_LOOP: Once<Py<PyAny>> = Once::new();
+    static GET_RUNNING_LOOP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
 /// The futures of one event loop whose operations have finished.
 pub struct Queue {
     finished: Mutex<Vec<Py<PyAny>>>,
-    bell: Bell,
+    bell: Waker,
 }
 
 /// How the loop is told that its queue is no longer empty.
-enum Bell {
+enum Waker {
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixStream),
     Notifier(Arc<Notifier>, Py<PyAny>),
@@ -98,7 +98,7 @@ impl Queue {
             return Ok(queue);
         }
         let notifier = notifier::get().map_err(|error| raise(event_loop.py(), error))?;
-        let bell = Bell::Notifier(notifier, event_loop.clone().unbind());
+        let bell = Waker::Notifier(notifier, event_loop.clone().unbind());
         Ok(Arc::new(Queue { finished: Mutex::default(), bell }))
     }
 
@@ -110,7 +110,7 @@ impl Queue {
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;
         let descriptor = theirs.as_raw_fd();
-        let queue = Arc::new(Queue { finished: Mutex::default(), bell: Bell::Socket(ours) });
+        let queue = Arc::new(Queue { finished: Mutex::default(), bell: Waker::Socket(ours) });
         let drain = Drain { queue: queue.clone(), heard: Some(theirs) };
         let py = event_loop.py();
         event_loop.call_method1(intern!(py, "add_reader"), (descriptor, drain))?;
@@ -132,17 +132,17 @@ impl Queue {
     fn ring(self: &Arc<Self>) {
         match &self.bell {
             #[cfg(unix)]
-            Bell::Socket(socket) => {
+            Waker::Socket(socket) => {
                 // It only fails where nobody listens any more, or where it rings already.
                 let _ = std::io::Write::write(&mut &*socket, &[0]);
             }
-            Bell::Notifier(notifier, _) => notifier.ring(self.clone()),
+            Waker::Notifier(notifier, _) => notifier.ring(self.clone()),
         }
     }
 
     /// Wakes a loop that does not hear its bell; called by the notifier.
     pub fn wake(self: Arc<Self>, py: Python<'_>) {
-        if let Bell::Notifier(_, event_loop) = &self.bell {
+        if let Waker::Notifier(_, event_loop) = &self.bell {
             let event_loop = event_loop.clone_ref(py);
             let drain = Drain {
                 queue: self,
@@ -166,7 +166,7 @@ struct Drain {
 #[pymethods]
 impl Drain {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         #[cfg(unix)]
         if let Some(mut socket) = self.heard.as_ref() {
             // Before the queue is taken: who pushes after that rings again.

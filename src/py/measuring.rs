@@ -12,7 +12,7 @@ use bytes::Bytes;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
-    bridge::Face,
+    bridge::CallMode,
     client::{Arguments, checked},
     errors::raise,
     pager::PagerBase,
@@ -21,9 +21,9 @@ use super::{
 use crate::{
     api::Argument,
     client::{Plan, listing},
-    decode::{Page, Piece, Rows, open},
+    decode::{Page, PageSlice, Rows, parse_page},
     error::{Error, Result},
-    http::{Draft, Received},
+    http::{Draft, HttpResponse},
     pages::{Listing, Pages, Source},
 };
 
@@ -47,11 +47,11 @@ pub fn reader_of<'py>(py: Python<'py>, name: &str, arguments: Arguments<'py>) ->
 impl Reader {
     /// The records of an answer with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
-        let answer = Received::new(Bytes::from_owner(body));
-        let page = open(self.plan.contract, &self.plan.rows_at, &answer)
+        let answer = HttpResponse::new(Bytes::from_owner(body));
+        let page = parse_page(self.plan.contract, &self.plan.rows_at, &answer)
             .map_err(|error| raise(py, error))?;
-        let pieces = vec![Piece { range: 0..page.len(), page: Arc::new(page), key: None }];
-        self.shapes.records()(py, Rows::new(pieces, self.plan.fields.clone()))
+        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
+        self.shapes.records()(py, Rows::new(slices, self.plan.fields.clone()))
     }
 }
 
@@ -69,7 +69,7 @@ pub fn pager_of<'py>(
     let pages = listing(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
-    PagerBase::open(py, Face::Sync, pages, None)
+    PagerBase::open(py, CallMode::Sync, pages, None)
 }
 
 fn borrowed(given: &[(String, Argument)]) -> Vec<(&str, Argument)> {
@@ -93,7 +93,7 @@ impl Source for Bodies {
         let body = body.map(|body| Bytes::copy_from_slice(body));
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
-            open(listing.contract, &listing.rows_at, &Received::new(body))
+            parse_page(listing.contract, &listing.rows_at, &HttpResponse::new(body))
         })
     }
 

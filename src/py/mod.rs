@@ -7,16 +7,17 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod bridge;
+mod cassette;
 mod client;
 mod credentials;
-mod door;
 mod errors;
 mod event_loop;
+mod fork_safe_cell;
 mod measuring;
 mod notifier;
 mod oauth;
 mod objects;
-mod once;
+mod observer;
 mod operation;
 mod options;
 mod pager;
@@ -29,10 +30,9 @@ mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
+mod shutdown_gate;
 mod signals;
 mod stores;
-mod tape;
-mod watcher;
 mod weak;
 
 use pyo3::prelude::*;
@@ -46,10 +46,12 @@ mod _core {
     use super::{
         arrow::ArrowStream,
         bridge::shut_down,
+        cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
+        observer::{RequestEvent, ResponseEvent},
         options::{config_file, keep_login, profile_of},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
@@ -58,13 +60,11 @@ mod _core {
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
-        tape::{Recorder, Replay},
-        watcher::{RequestEvent, ResponseEvent},
     };
 
     #[cfg(feature = "sandbox")]
     #[pymodule_export]
-    use super::sandbox::{Faults, Received, Sandbox};
+    use super::sandbox::{Faults, RecordedRequest, Sandbox};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

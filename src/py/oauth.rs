@@ -14,13 +14,13 @@ use pyo3::{
 
 use super::{
     arguments::DateClasses,
-    bridge::{Call, Face, block},
+    bridge::{Call, CallMode, block},
     credentials::secret_text,
-    door::{self, detach},
     errors::raise,
+    observer::PyObserver,
     options::{read_certificates, seconds},
+    shutdown_gate::{self, detach},
     stores::{StoreObject, store_of},
-    watcher::Watcher,
 };
 use crate::{
     auth::{Credentials, OAuth as Core},
@@ -90,8 +90,8 @@ impl OAuth {
     #[getter]
     fn scopes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let core = self.core.clone();
-        let _inside = door::stay(py);
-        let set = block(py, async move { core.peek().await }, |_| Ok(()))?;
+        let _inside = shutdown_gate::enter(py);
+        let set = block(py, async move { core.stored_token().await }, |_| Ok(()))?;
         PyFrozenSet::new(py, &set.scopes)
     }
 
@@ -99,8 +99,8 @@ impl OAuth {
     #[getter]
     fn expires_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let core = self.core.clone();
-        let _inside = door::stay(py);
-        let set = block(py, async move { core.peek().await }, |_| Ok(()))?;
+        let _inside = shutdown_gate::enter(py);
+        let set = block(py, async move { core.stored_token().await }, |_| Ok(()))?;
         DateClasses::get(py)?.datetime_of(py, set.expires_at_ms.saturating_mul(1000))
     }
 
@@ -157,14 +157,14 @@ impl LoginFlow {
     /// goes on.
     fn finish<'py>(&self, py: Python<'py>, callback_url: &str) -> PyResult<Bound<'py, OAuth>> {
         let flow = self.flow.clone();
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         let core = block(py, async move { flow.finish(callback_url).await }, |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
     }
 
     /// Waits for the browser to come back; gives the `OAuth`. Ctrl-C gives the login up.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, OAuth>> {
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         let core = block(py, waiting(self.flow.clone()), |_| Ok(()))?;
         Bound::new(py, OAuth { core, store: self.store.clone_ref(py) })
     }
@@ -175,7 +175,7 @@ impl LoginFlow {
         let store = base.store.clone_ref(py);
         let finish = move |py: Python<'_>, core| Ok(Py::new(py, OAuth { core, store })?.into_any());
         let call = Call::new("the login", waiting(base.flow.clone()), Box::new(finish));
-        let waiter = Face::Async.run(py, call.of(this))?;
+        let waiter = CallMode::Async.run(py, call.of(this))?;
         waiter.call_method0("__await__")
     }
 
@@ -228,11 +228,11 @@ pub fn begin_login<'py>(
         sender: SenderOptions {
             proxy,
             extra_certificates,
-            observer: Some(Arc::new(Watcher::default())),
+            observer: Some(Arc::new(PyObserver::default())),
             ..SenderOptions::default()
         },
     };
-    let _inside = door::stay(py);
+    let _inside = shutdown_gate::enter(py);
     let flow = block(py, Flow::begin(base, options), |_| Ok(()))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })
 }

@@ -9,11 +9,12 @@ use pyo3::{
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::{arguments::DateClasses, errors::raise, once::Once, signals::tick};
+use super::{arguments::DateClasses, errors::raise, fork_safe_cell::ForkSafeOnce, signals::tick};
 use crate::{
     api::{Field, Kind, TimeUnit},
     decode::{
-        Absent, Page, Raw, RecordNumber, RowAt, Rows, Typed, Value, members, renamed, typed, unfit,
+        Page, PushError, Raw, RecordNumber, RowAt, Rows, Typed, Value, members, renamed,
+        type_mismatch, typed,
     },
     error::Error,
 };
@@ -168,7 +169,7 @@ impl<E: Into<Failed>> From<E> for Untyped {
 impl Untyped {
     fn raised(self, py: Python<'_>, field: &str, number: RecordNumber, json: &str) -> PyErr {
         match self {
-            Untyped::Unfit => raise(py, unfit(field, number, json)),
+            Untyped::Unfit => raise(py, type_mismatch(field, number, json)),
             Untyped::Value(failed) => failed.raised(py, field, number),
         }
     }
@@ -180,7 +181,7 @@ type Objects<'py> = Result<Bound<'py, PyAny>, Untyped>;
 fn typed_object<'py>(py: Python<'py>, kind: Kind, json: &str) -> serde_json::Result<Objects<'py>> {
     let value = match typed(kind, Raw::new(json)) {
         Ok(value) => value,
-        Err(Absent::Missing) => return Ok(Ok(py.None().into_bound(py))),
+        Err(PushError::Missing) => return Ok(Ok(py.None().into_bound(py))),
         Err(_) => return Ok(Err(Untyped::Unfit)),
     };
     Ok(match value {
@@ -236,7 +237,7 @@ fn datetime(py: Python<'_>, count: i64, unit: TimeUnit) -> PyResult<Bound<'_, Py
 }
 
 fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static DECIMAL: Once<Py<PyAny>> = Once::new();
+    static DECIMAL: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     DECIMAL.import(py, "decimal", "Decimal")
 }
 
@@ -245,12 +246,12 @@ pub fn meta<'py>(py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     // Of several pages for the same key, or for none, the last one counts.
     let mut last: HashMap<Option<&str>, &Page> = HashMap::new();
-    for piece in rows.pieces() {
-        last.insert(piece.key.as_deref(), &piece.page);
+    for slice in rows.slices() {
+        last.insert(slice.key.as_deref(), &slice.page);
     }
-    for piece in rows.pieces() {
-        let Some(page) = last.remove(&piece.key.as_deref()) else { continue };
-        let target = match &piece.key {
+    for slice in rows.slices() {
+        let Some(page) = last.remove(&slice.key.as_deref()) else { continue };
+        let target = match &slice.key {
             // Of many keys, each has its own.
             Some(key) => {
                 let own = PyDict::new(py);

@@ -20,11 +20,10 @@ use pyo3::{
 use tokio::task::AbortHandle;
 
 use super::{
-    door,
     errors::raise,
     event_loop::{Queue, running_loop},
-    once::intern,
-    watcher,
+    fork_safe_cell::intern,
+    observer, shutdown_gate,
 };
 use crate::{
     error::{Error, Result},
@@ -77,13 +76,13 @@ impl Operation {
 
     /// Starts the work, unless the outcome is at hand.
     fn start(&self, py: Python<'_>, start: Box<dyn Start>) -> PyResult<Py<PyAny>> {
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         if let Some(value) = start.at_hand(py)? {
             return Err(PyStopIteration::new_err((value,)));
         }
         let event_loop = running_loop(py)?;
         let runtime = runtime().map_err(|error| raise(py, error))?;
-        watcher::look_at_logging(py);
+        observer::look_at_logging(py);
         let queue = Queue::of(&event_loop)?;
         let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();
         let slot = Arc::new(Slot { event_loop: event_loop.unbind(), state: Mutex::default() });
@@ -125,7 +124,7 @@ impl Operation {
         match self.replace(Stage::Over) {
             Stage::New(start) => self.start(py, start),
             Stage::Waiting { slot, owner, .. } => {
-                let _inside = door::stay(py);
+                let _inside = shutdown_gate::enter(py);
                 let _owner = owner;
                 Err(PyStopIteration::new_err((slot.take(py)?(py)?,)))
             }
@@ -283,7 +282,7 @@ impl Finishing {
 impl Drop for Finishing {
     fn drop(&mut self) {
         if self.waiter.is_some() {
-            let lost = Error::given_up(&"its task ended early");
+            let lost = Error::aborted(&"its task ended early");
             self.wake_after(Box::new(|py| Err(raise(py, lost))));
         }
     }

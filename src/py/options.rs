@@ -15,11 +15,11 @@ use pyo3::{
 
 use super::{
     arguments,
+    cassette::cassette,
     credentials::{ApiKey, credentials},
-    door::{come_in, detach},
     errors::raise,
-    tape::tape,
-    watcher::Watcher,
+    observer::PyObserver,
+    shutdown_gate::{detach, with_interpreter},
 };
 use crate::{
     client::Client as Core,
@@ -45,7 +45,7 @@ pub fn keep_login(
     let (kept, raised) = detach(py, || {
         let mut raised = None;
         let kept = Profile::keep_login(name, &login, replace, || {
-            raised = come_in(|py| py.check_signals()).err();
+            raised = with_interpreter(|py| py.check_signals()).err();
             raised.is_some()
         });
         (kept, raised)
@@ -127,10 +127,10 @@ pub fn open(
         Some(name) => Some(Profile::load(&text("profile", &name)?).map_err(refused)?),
         None => None,
     };
-    let (tape, recorded_at) = match get("tape")? {
+    let (cassette, recorded_at) = match get("tape")? {
         Some(value) => {
-            let (tape, base_url) = tape(&value)?;
-            (Some(tape), base_url)
+            let (cassette, base_url) = cassette(&value)?;
+            (Some(cassette), base_url)
         }
         None => (None, None),
     };
@@ -159,7 +159,7 @@ pub fn open(
             check_websocket_url(name, url.extract()?).map_err(refused)?;
         }
     }
-    let (watcher, hooks) = Watcher::new(get("on_request")?, get("on_response")?)?;
+    let (watcher, hooks) = PyObserver::new(get("on_request")?, get("on_response")?)?;
     needed.extend(hooks.into_iter().map(Py::into_any));
     let defaults = SenderOptions::default();
     let options = SenderOptions {
@@ -188,7 +188,7 @@ pub fn open(
             None => defaults.headers,
         },
         observer: Some(Arc::new(watcher)),
-        tape,
+        cassette,
     };
     let base = BaseUrl::parse(&base_url).map_err(refused)?;
     Ok((Core::new(base, auth, options).map_err(refused)?, needed))

@@ -10,14 +10,14 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     arrow::{ArrowStream, Frame},
-    bridge::{Call, Face, Finish},
-    door::attach,
+    bridge::{Call, CallMode, Finish},
     errors::raise,
     progress::Progress,
     reading::{self, Reading, Unit},
+    shutdown_gate::attach,
 };
 use crate::{
-    decode::{Columns, Parts, Piece, Rows},
+    decode::{BatchBuilder, Columns, PageSlice, Rows},
     error::{Error, Result},
     pages::{Pages, Sink, exhausted},
     process::spawned,
@@ -27,7 +27,7 @@ use crate::{
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
 pub struct PagerBase {
     reading: Arc<Reading>,
-    face: Face,
+    mode: CallMode,
     /// The client, which has what the core refers to weakly.
     owner: Option<Py<PyAny>>,
 }
@@ -45,16 +45,16 @@ impl PagerBase {
     /// The pager of that face, as a Python object.
     pub fn open<'py>(
         py: Python<'py>,
-        face: Face,
+        mode: CallMode,
         pages: Pages,
         owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone().unbind());
-        let base = PagerBase { reading: Reading::of(pages), face, owner };
+        let base = PagerBase { reading: Reading::of(pages), mode, owner };
         let initializer = PyClassInitializer::from(base);
-        match face {
-            Face::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
-            Face::Async => Ok(Bound::new(py, initializer.add_subclass(AsyncPager))?.into_any()),
+        match mode {
+            CallMode::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
+            CallMode::Async => Ok(Bound::new(py, initializer.add_subclass(AsyncPager))?.into_any()),
         }
     }
 
@@ -75,9 +75,9 @@ impl PagerBase {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send,
     {
-        let _entered = match self.face {
-            Face::Sync => Some(self.reading.enter(py)?),
-            Face::Async => None,
+        let _entered = match self.mode {
+            CallMode::Sync => Some(self.reading.enter(py)?),
+            CallMode::Async => None,
         };
         self.reading.check_free(py)?;
         let pages = self.reading.pages.clone();
@@ -114,7 +114,7 @@ impl PagerBase {
             owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),
             ..Call::new(label, future, Box::new(finish))
         };
-        progress.run(py, self.face, call)
+        progress.run(py, self.mode, call)
     }
 
     /// Everything from here on as a frame, page by page into its columns.
@@ -130,18 +130,18 @@ impl PagerBase {
         let fields = self.reading.listing.fields.clone();
         let sink = move || {
             let fields = fields.clone();
-            Parts::new(move || Columns::new(fields.iter().copied(), None, frame.options))
+            BatchBuilder::new(move || Columns::new(fields.iter().copied(), None, frame.options))
         };
-        let face = self.face;
-        let made = move |windows: Vec<Parts<_>>| async move {
-            let parts = windows.into_iter().flat_map(Parts::finish).collect();
+        let mode = self.mode;
+        let made = move |windows: Vec<BatchBuilder<_>>| async move {
+            let parts = windows.into_iter().flat_map(BatchBuilder::finish).collect();
             let columns = ArrowStream::of(parts)?;
-            if face == Face::Sync {
+            if mode == CallMode::Sync {
                 return Ok(Framed::Columns(columns));
             }
             // Making a large frame takes its time: not on the thread of the event loop.
             let frame = move || attach(|py| Ok(Framed::Made(frame.made(py, columns))));
-            tokio::task::spawn_blocking(frame).await.map_err(|error| Error::given_up(&error))?
+            tokio::task::spawn_blocking(frame).await.map_err(|error| Error::aborted(&error))?
         };
         let finish = move |py: Python<'_>, framed: Framed| match framed {
             Framed::Columns(columns) => frame.made(py, columns),
@@ -179,7 +179,7 @@ impl PagerBase {
 
     /// Iterates `Records`, one a page.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        reading::pages(py, self.face, &self.reading, Unit::Page, self.owner.as_ref())
+        reading::pages(py, self.mode, &self.reading, Unit::Page, self.owner.as_ref())
     }
 
     /// Everything from here on, or as much as the limits allow, as `Records`. A failure midway
@@ -202,7 +202,8 @@ impl PagerBase {
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
         let fields = self.reading.listing.fields.clone();
-        let rows = |pieces: Vec<Vec<Piece>>| async move { Ok(Rows::new(pieces.concat(), fields)) };
+        let rows =
+            |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
         self.gather(py, limits, progress, Vec::new, rows, self.reading.shapes.records())
     }
 
@@ -250,7 +251,7 @@ impl PagerBase {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
-        reading::pages(py, base.face, &base.reading, Unit::Batch(frame), base.owner.as_ref())
+        reading::pages(py, base.mode, &base.reading, Unit::Batch(frame), base.owner.as_ref())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 
 use super::errors::raise;
 use crate::{
-    api::{FirstPage, Place},
+    api::{FirstPage, ParameterLocation},
     error::Error,
-    pages::{NextEnd, Style},
+    pages::{NextEnd, PagingStyle},
 };
 
 /// Paging backward by moving the end of a range of dates (service document, section 2.4).
@@ -60,16 +60,17 @@ impl DateRange {
 }
 
 /// The style that the argument stands for; the cursor travels where the method has its parameters.
-pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<Style> {
-    let place = if method == Method::GET { Place::Query } else { Place::Body };
+pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<PagingStyle> {
+    let place =
+        if method == Method::GET { ParameterLocation::Query } else { ParameterLocation::Body };
     if let Ok(range) = paging.cast::<DateRange>() {
-        return Ok(Style::DateRange(place, range.get().0.clone()));
+        return Ok(PagingStyle::DateRange(place, range.get().0.clone()));
     }
     match paging.extract::<&str>() {
-        Ok("next_key") => Ok(Style::NextKey(place)),
+        Ok("next_key") => Ok(PagingStyle::NextKey(place)),
         // Some endpoints want an empty cursor for the first page and some want none: the caller's
         // query or body says which.
-        Ok("page_flag") => Ok(Style::PageFlag(place, FirstPage::Omitted)),
+        Ok("page_flag") => Ok(PagingStyle::PageFlag(place, FirstPage::Omitted)),
         _ => Err(raise(
             paging.py(),
             Error::argument(

@@ -7,10 +7,10 @@ use std::sync::{
 
 use pyo3::prelude::*;
 
-use super::once::intern;
+use super::fork_safe_cell::intern;
 use super::{
-    bridge::{Call, Face, block},
-    door,
+    bridge::{Call, CallMode, block},
+    shutdown_gate,
 };
 
 /// A bar that may be shown while an operation runs.
@@ -27,22 +27,22 @@ impl Progress<'_> {
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
-        face: Face,
+        mode: CallMode,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if !self.shown {
-            return face.run(py, call);
+            return mode.run(py, call);
         }
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         let module = py.import("boardlot.progress")?;
         let count = Bound::new(py, Counter(self.count.clone()))?;
         let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
-        match face {
-            Face::Async => {
-                let awaitable = face.run(py, call)?;
+        match mode {
+            CallMode::Async => {
+                let awaitable = mode.run(py, call)?;
                 module.call_method1("watched", (awaitable, bar))
             }
-            Face::Sync => {
+            CallMode::Sync => {
                 let bar = bar.unbind();
                 let draw = |py: Python<'_>| bar.call_method0(py, intern!(py, "draw")).map(|_| ());
                 let outcome = block(py, call.future, draw);

@@ -13,11 +13,11 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
     arrow::Frame,
-    bridge::{Face, block},
-    door,
+    bridge::{CallMode, block},
     errors::raise,
     operation::{Operation, Slot, Start, Unreceived, Work, delivered},
     shapes::Shapes,
+    shutdown_gate,
 };
 use crate::{
     decode::Rows,
@@ -76,7 +76,7 @@ impl Reading {
             return Ok(Some(object));
         }
         self.check_free(py)?;
-        let _inside = door::stay(py);
+        let _inside = shutdown_gate::enter(py);
         let mut pages = block(py, filled(self.pages.clone().lock_owned(), unit), |_| Ok(()))?;
         let object = self.take(py, &mut pages, unit)?;
         if object.is_none() {
@@ -101,8 +101,8 @@ impl Reading {
     fn take(&self, py: Python<'_>, pages: &mut Pages, unit: Unit) -> PyResult<Option<Py<PyAny>>> {
         let object = match unit {
             Unit::Row => pages.next_row().map(|row| self.shapes.row(py, &row)),
-            Unit::Page | Unit::Batch(_) => pages.next_page().map(|piece| {
-                let rows = Rows::new(vec![piece], self.listing.fields.clone());
+            Unit::Page | Unit::Batch(_) => pages.next_page().map(|slice| {
+                let rows = Rows::new(vec![slice], self.listing.fields.clone());
                 match unit {
                     Unit::Batch(frame) => frame.batch(py, &rows),
                     _ => self.shapes.records()(py, rows),
@@ -152,7 +152,7 @@ impl Reading {
                         make a new one from a checkpoint";
             return Err(raise(py, Error::config(text)));
         }
-        if door::is_called_back() { Err(in_use(py)) } else { Ok(()) }
+        if shutdown_gate::is_called_back() { Err(in_use(py)) } else { Ok(()) }
     }
 }
 
@@ -270,16 +270,16 @@ struct PageReading {
 /// The iterator of a pager's pages.
 pub fn pages<'py>(
     py: Python<'py>,
-    face: Face,
+    mode: CallMode,
     reading: &Arc<Reading>,
     unit: Unit,
     owner: Option<&Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let owner = owner.map(|owner| owner.clone_ref(py));
     let pages = PageReading { reading: reading.clone(), unit, owner };
-    match face {
-        Face::Sync => Ok(Bound::new(py, PageIterator(pages))?.into_any()),
-        Face::Async => Ok(Bound::new(py, AsyncPageIterator(pages))?.into_any()),
+    match mode {
+        CallMode::Sync => Ok(Bound::new(py, PageIterator(pages))?.into_any()),
+        CallMode::Async => Ok(Bound::new(py, AsyncPageIterator(pages))?.into_any()),
     }
 }
 

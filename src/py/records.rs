@@ -13,13 +13,13 @@ use pyo3::{
     types::{PyCapsule, PyDict, PyList, PySlice, PyTuple},
 };
 
-use super::once::intern;
+use super::fork_safe_cell::intern;
 use super::{
     arrow::{ArrowStream, Frame, column_options},
-    door::detach,
     errors::raise,
     objects::{self, TypedDicts},
     shapes::Shapes,
+    shutdown_gate::detach,
 };
 use crate::{
     api::Field,
@@ -98,14 +98,14 @@ impl Records {
                 let start = usize::try_from(places.start)?;
                 self.rows.slice(start, start + places.slicelength)
             } else {
-                let mut pieces = Vec::with_capacity(places.slicelength);
+                let mut slices = Vec::with_capacity(places.slicelength);
                 let mut at = places.start;
                 for _ in 0..places.slicelength {
                     let index = usize::try_from(at)?;
-                    pieces.extend_from_slice(self.rows.slice(index, index + 1).pieces());
+                    slices.extend_from_slice(self.rows.slice(index, index + 1).slices());
                     at += places.step;
                 }
-                self.rows.with_pieces(pieces)
+                self.rows.with_slices(slices)
             };
             let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
             let records = Records { rows, shapes: self.shapes.clone(), errors };

@@ -8,12 +8,12 @@ use pyo3::{
 use super::errors::raise;
 use crate::{
     error::Error,
-    http::{Received, is_public_header},
+    http::{HttpResponse, is_public_header},
 };
 
 /// An answer as it came; the envelope is the caller's to look into.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct Response(pub Received);
+pub struct Response(pub HttpResponse);
 
 #[pymethods]
 impl Response {

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyType},
 };
 
-use super::{credentials::ApiKey, door::detach, errors::raise};
+use super::{credentials::ApiKey, errors::raise, shutdown_gate::detach};
 use crate::{
     auth::{Algorithm, generate},
     error::{Error, Result},
@@ -84,8 +84,8 @@ impl Sandbox {
 
     /// What it received, oldest first: the last 10,000 requests.
     #[getter]
-    fn requests(&self) -> Vec<Received> {
-        self.0.requests().into_iter().map(Received).collect()
+    fn requests(&self) -> Vec<RecordedRequest> {
+        self.0.requests().into_iter().map(RecordedRequest).collect()
     }
 
     /// How it misbehaves on purpose; may be set while it runs, `None` for not at all.
@@ -292,10 +292,10 @@ impl Faults {
 
 /// One request that the sandbox received.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct Received(sandbox::Received);
+pub struct RecordedRequest(sandbox::RecordedRequest);
 
 #[pymethods]
-impl Received {
+impl RecordedRequest {
     #[getter]
     fn method(&self) -> &str {
         &self.0.method

@@ -21,7 +21,8 @@ use super::{
     signals::tick,
 };
 use crate::decode::{
-    Cells, Cursor, Page, Raw, RecordNumber, RowAt, Rows, Value, float, integer, renamed, same,
+    JsonReader, Page, Raw, RecordNumber, RowAt, RowValues, Rows, Value, float, integer, renamed,
+    same,
 };
 
 /// A record with more keys is no shape that would come again.
@@ -101,7 +102,7 @@ impl Known {
         };
         let made = match row.page.cells(row.index).filter(|_| self.shape.fits(row.page)) {
             Some(cells) => self.shape.filled(py, row, &cells, key.as_ref()),
-            None => self.shape.object(py, &mut row.page.cursor(row.index), key.as_ref()),
+            None => self.shape.object(py, &mut row.page.reader(row.index), key.as_ref()),
         };
         match made {
             Ok(dict) => Ok(dict),
@@ -186,7 +187,7 @@ impl Shape {
         &mut self,
         py: Python<'py>,
         row: RowAt<'_>,
-        cells: &Cells<'_>,
+        cells: &RowValues<'_>,
         leading: Option<&Leading<'py>>,
     ) -> Made<'py, PyDict> {
         let template = self.template.as_ref().ok_or_else(missed)?.bind(py);
@@ -217,12 +218,12 @@ impl Shape {
     fn object<'py>(
         &mut self,
         py: Python<'py>,
-        cursor: &mut Cursor<'_>,
+        reader: &mut JsonReader<'_>,
         leading: Option<&Leading<'py>>,
     ) -> Made<'py, PyDict> {
-        let mut more = cursor.open(b'{', b'}').ok_or_else(missed)?;
+        let mut more = reader.begin_container(b'{', b'}').ok_or_else(missed)?;
         let Some(template) = &self.template else {
-            return self.learned(py, cursor, leading, (PyDict::new(py), 0), more);
+            return self.learned(py, reader, leading, (PyDict::new(py), 0), more);
         };
         let dict = template.bind(py).copy()?;
         if let Some(leading) = leading {
@@ -230,18 +231,18 @@ impl Shape {
         }
         let mut place = 0;
         while more && let Some(key) = self.keys.get_mut(place) {
-            if !cursor.predicted(key.token.as_bytes()) {
+            if !reader.predicted(key.token.as_bytes()) {
                 break;
             }
-            let value = key.value(py, cursor)?;
+            let value = key.value(py, reader)?;
             dict.set_item(key.name.bind(py), value)?;
-            more = cursor.more(b'}').ok_or_else(missed)?;
+            more = reader.more(b'}').ok_or_else(missed)?;
             place += 1;
         }
         if !more && place == self.keys.len() {
             return Ok(dict);
         }
-        self.learned(py, cursor, leading, (dict, place), more)
+        self.learned(py, reader, leading, (dict, place), more)
     }
 
     /// The rest of an object whose first so many members are in a dict, together with others that
@@ -249,7 +250,7 @@ impl Shape {
     fn learned<'py>(
         &mut self,
         py: Python<'py>,
-        cursor: &mut Cursor<'_>,
+        reader: &mut JsonReader<'_>,
         leading: Option<&Leading<'py>>,
         (read, place): (Bound<'py, PyDict>, usize),
         mut more: bool,
@@ -273,7 +274,7 @@ impl Shape {
         let (mut next, mut wide) = (0, false);
         while more {
             tick(py)?;
-            let found = cursor.key().ok_or_else(missed)?;
+            let found = reader.key().ok_or_else(missed)?;
             let near = next..before.len().min(next + NEAR);
             let same_key = near.into_iter().find(|at| {
                 let key = before.get(*at).and_then(Option::as_ref);
@@ -295,9 +296,9 @@ impl Shape {
                     }
                 }
             };
-            let value = key.value(py, cursor)?;
+            let value = key.value(py, reader)?;
             dict.set_item(key.name.bind(py), value)?;
-            more = cursor.more(b'}').ok_or_else(missed)?;
+            more = reader.more(b'}').ok_or_else(missed)?;
             wide |= self.keys.len() >= MOST_KEYS;
             if !wide {
                 template.set_item(key.name.bind(py), py.None())?;
@@ -314,18 +315,18 @@ impl Shape {
 
 impl Key {
     #[inline(always)]
-    fn value<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
-        let first = cursor.peek().ok_or_else(missed)?;
+    fn value<'py>(&mut self, py: Python<'py>, reader: &mut JsonReader<'_>) -> Made<'py, PyAny> {
+        let first = reader.peek().ok_or_else(missed)?;
         if first == b'{' {
-            return self.inner(py, cursor);
+            return self.inner(py, reader);
         }
-        let span = cursor.value(1).ok_or_else(missed)?;
-        self.object(py, span.of(cursor.text()).ok_or_else(missed)?)
+        let span = reader.value(1).ok_or_else(missed)?;
+        self.object(py, span.of(reader.text()).ok_or_else(missed)?)
     }
 
-    fn inner<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Made<'py, PyAny> {
+    fn inner<'py>(&mut self, py: Python<'py>, reader: &mut JsonReader<'_>) -> Made<'py, PyAny> {
         let inner = self.inner.get_or_insert_default();
-        inner.object(py, cursor, None).map(Bound::into_any)
+        inner.object(py, reader, None).map(Bound::into_any)
     }
 
     /// The object of a value that was cut out.
@@ -333,7 +334,7 @@ impl Key {
     fn object<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Made<'py, PyAny> {
         let first = *raw.json.as_bytes().first().ok_or_else(missed)?;
         match first {
-            b'{' => self.inner(py, &mut Cursor::new(raw.json, 0)),
+            b'{' => self.inner(py, &mut JsonReader::new(raw.json, 0)),
             b'"' => match raw.plain() {
                 Some(text) => Ok(self.recent.text(py, text).into_any()),
                 None => {

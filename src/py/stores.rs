@@ -18,12 +18,12 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::once::intern;
+use super::fork_safe_cell::intern;
 use super::{
     bridge::{SIGNAL_POLL, block},
     credentials::secret_text,
-    door::{attach, come_in, detach},
     errors::raise,
+    shutdown_gate::{attach, detach, with_interpreter},
     weak::{Holder, Weak},
 };
 use crate::{
@@ -304,7 +304,7 @@ impl TokenStore for OwnStore {
 
     /// The object may be shared by processes in a way that only it knows; a lock file of ours
     /// makes them take turns on this machine. Where there is no home folder, they do without.
-    fn hold(&self, key: &str) -> Result<Guard> {
+    fn lock(&self, key: &str) -> Result<Guard> {
         Ok(hold_in_state_folder(&self.kind, key).unwrap_or_else(|_| Guard::new(())))
     }
 }
@@ -360,7 +360,9 @@ fn look_for_signals() -> Result<()> {
         return Ok(());
     }
     SIGNALS_SEEN.set(Some(Instant::now()));
-    come_in(|py| py.check_signals().map_err(|error| failed(py, "waiting for the lock", error)))
+    with_interpreter(|py| {
+        py.check_signals().map_err(|error| failed(py, "waiting for the lock", error))
+    })
 }
 
 /// What a store's own code raised, as an error of the core's.

@@ -6,12 +6,15 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::reply::Refusal;
-use crate::api::{Argument, Endpoint, FirstPage, Paging, Parameter, ParameterKind, Place, Sent};
+use crate::api::{
+    Argument, EncodedValue, Endpoint, FirstPage, Paging, Parameter, ParameterKind,
+    ParameterLocation,
+};
 
 /// The checked arguments of one request.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    values: Vec<(&'static str, Sent)>,
+    values: Vec<(&'static str, EncodedValue)>,
     /// The cursor of a page after the first.
     pub cursor: Option<String>,
     pub now_ms: i64,
@@ -20,7 +23,7 @@ pub struct Arguments {
 impl Arguments {
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
-            Some(Sent::Text(text)) => text,
+            Some(EncodedValue::Text(text)) => text,
             _ => "",
         }
     }
@@ -28,12 +31,12 @@ impl Arguments {
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.get(name) {
             // No data of the sandbox reaches beyond 2^63.
-            Some(Sent::Integer(number)) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
+            Some(EncodedValue::Integer(number)) => Some(i64::try_from(*number).unwrap_or(i64::MAX)),
             _ => None,
         }
     }
 
-    fn get(&self, name: &str) -> Option<&Sent> {
+    fn get(&self, name: &str) -> Option<&EncodedValue> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, sent)| sent)
     }
 
@@ -48,13 +51,13 @@ impl Arguments {
         let query: Vec<(Cow<'_, str>, Cow<'_, str>)> =
             form_urlencoded::parse(query.as_bytes()).collect();
         let body = read_body(endpoint, body)?;
-        let raw = |name: &str, place: Place| -> Result<Option<Argument>, Refusal> {
+        let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Refusal> {
             match place {
-                Place::Path => {
+                ParameterLocation::Path => {
                     let found = path.iter().find(|(known, _)| *known == name);
                     Ok(found.map(|(_, text)| Argument::Text(text.clone())))
                 }
-                Place::Query => {
+                ParameterLocation::Query => {
                     let mut found = query.iter().filter(|(known, _)| known == name);
                     let first = found.next();
                     if found.next().is_some() {
@@ -62,7 +65,9 @@ impl Arguments {
                     }
                     Ok(first.map(|(_, text)| Argument::Text(text.clone().into_owned())))
                 }
-                Place::Body | Place::Form => body.get(name).map(json_argument).transpose(),
+                ParameterLocation::Body | ParameterLocation::Form => {
+                    body.get(name).map(json_argument).transpose()
+                }
             }
         };
         let mut arguments = Arguments { now_ms, ..Arguments::default() };
@@ -94,12 +99,12 @@ fn check(
     parameter: &Parameter,
     argument: Argument,
     path: &[(&'static str, String)],
-) -> Result<Option<Sent>, Refusal> {
+) -> Result<Option<EncodedValue>, Refusal> {
     let argument = match (parameter.kind, argument) {
         (
             ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Micros,
             Argument::Text(text),
-        ) if parameter.place != Place::Body => match integer(&text) {
+        ) if parameter.place != ParameterLocation::Body => match integer(&text) {
             Some(number) => Argument::Integer(number),
             None => {
                 let shown: String = text.chars().take(40).collect();
@@ -130,7 +135,7 @@ fn integer(text: &str) -> Option<i128> {
 }
 
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
-    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != Place::Body) {
+    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)

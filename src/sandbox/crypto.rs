@@ -5,10 +5,10 @@ use serde_json::value::RawValue;
 
 use super::{
     arguments::Arguments,
-    cursor::Purpose,
-    draw::Draw,
+    cursor::QueryDigest,
     prices::{UNIT, decimal},
     reply::{Refusal, Reply, json, rendered},
+    seeded_rng::SeededRng,
 };
 
 const PAGE_SIZE: usize = 50;
@@ -69,9 +69,9 @@ impl Crypto {
             .enumerate()
             .map(|(position, account)| {
                 let count = if position == 0 { count } else { count / 4 };
-                let mut draw = Draw::new(seed, &format!("crypto {account}"));
+                let mut rng = SeededRng::new(seed, &format!("crypto {account}"));
                 let mut orders: Vec<Order> =
-                    (0..count).map(|number| order(number as u64, anchor_ms, &mut draw)).collect();
+                    (0..count).map(|number| order(number as u64, anchor_ms, &mut rng)).collect();
                 orders.sort_by_key(|order| std::cmp::Reverse(order.create_time));
                 (*account, rendered(&orders))
             })
@@ -96,7 +96,7 @@ impl Crypto {
         let Some((_, orders)) = self.accounts.iter().find(|(known, _)| *known == account) else {
             return Err(Refusal::invalid(format!("acc_id {account} is not known")));
         };
-        let purpose = Purpose::new(seed, &["crypto", account]);
+        let purpose = QueryDigest::new(seed, &["crypto", account]);
         let first = match &asked.cursor {
             None => 0,
             Some(cursor) => purpose
@@ -113,18 +113,17 @@ impl Crypto {
     }
 }
 
-fn order(number: u64, anchor_ms: i64, draw: &mut Draw) -> Order {
-    let (symbol, base, quote, level) = draw.pick(PAIRS);
-    let ord_status = draw.pick(&["PENDING_TRIGGER", "PENDING_NEW", "NEW", "NEW", "PARTIAL_FILLED"]);
-    let price = level + level / 1_000 * draw.between(-80, 80);
+fn order(number: u64, anchor_ms: i64, rng: &mut SeededRng) -> Order {
+    let (symbol, base, quote, level) = rng.pick(PAIRS);
+    let ord_status = rng.pick(&["PENDING_TRIGGER", "PENDING_NEW", "NEW", "NEW", "PARTIAL_FILLED"]);
+    let price = level + level / 1_000 * rng.between(-80, 80);
     let price = price - price % 100;
-    let quantity = draw.between(100, 50_000);
-    let filled =
-        if ord_status == "PARTIAL_FILLED" { quantity * draw.between(1, 9) / 10 } else { 0 };
-    let create_time = anchor_ms - 1 - draw.below(SPREAD_MS) as i64;
-    let update_time = create_time + draw.between(0, (anchor_ms - create_time).min(86_400_000));
+    let quantity = rng.between(100, 50_000);
+    let filled = if ord_status == "PARTIAL_FILLED" { quantity * rng.between(1, 9) / 10 } else { 0 };
+    let create_time = anchor_ms - 1 - rng.below(SPREAD_MS) as i64;
+    let update_time = create_time + rng.between(0, (anchor_ms - create_time).min(86_400_000));
     let triggered = ord_status == "PENDING_TRIGGER";
-    let by_cash = !triggered && draw.chance(0.1);
+    let by_cash = !triggered && rng.chance(0.1);
     let amount = |quantity: i64| {
         let product = i128::from(quantity) * i128::from(price) / i128::from(UNIT);
         decimal(i64::try_from(product).unwrap_or(i64::MAX), 4)
@@ -134,9 +133,9 @@ fn order(number: u64, anchor_ms: i64, draw: &mut Draw) -> Order {
     let id = 184_467_440_737_000_000 + number * 1_009;
     Order {
         order_id: id.to_string(),
-        version: 1 + draw.below(6) as u32,
+        version: 1 + rng.below(6) as u32,
         symbol_pair: Pair { symbol, base, quote },
-        side: draw.pick(&["BUY", "SELL"]),
+        side: rng.pick(&["BUY", "SELL"]),
         order_qty: decimal(quantity, 4),
         price: decimal(price, 2),
         order_amount: amount(quantity),
@@ -144,12 +143,12 @@ fn order(number: u64, anchor_ms: i64, draw: &mut Draw) -> Order {
         avg_px: average,
         fill_amount: amount(filled),
         ord_type: if triggered { "STOP_LIMIT" } else { "LIMIT" },
-        time_in_force: draw.pick(&["TIF_GTC", "TIF_GTC", "TIF_GTC", "TIF_DAY"]),
+        time_in_force: rng.pick(&["TIF_GTC", "TIF_GTC", "TIF_GTC", "TIF_DAY"]),
         create_time,
         update_time,
         ord_status,
         order_show_id: format!("C{:010}", id % 10_000_000_000),
-        is_close: draw.chance(0.2),
+        is_close: rng.chance(0.2),
         trigger_price: if triggered {
             decimal(price + price / 200 / 100 * 100, 2)
         } else {

@@ -9,9 +9,9 @@ const ODD: &str = "p /+&=%?#";
 
 /// A digest of what a cursor is for: the endpoint with its filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Purpose([u8; 8]);
+pub struct QueryDigest([u8; 8]);
 
-impl Purpose {
+impl QueryDigest {
     pub fn new(seed: u64, parts: &[&str]) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());
@@ -23,7 +23,7 @@ impl Purpose {
         for (byte, hashed) in purpose.iter_mut().zip(hasher.finalize()) {
             *byte = hashed;
         }
-        Purpose(purpose)
+        QueryDigest(purpose)
     }
 
     /// The cursor for two numbers: where to go on, and what else has to stay fixed.
@@ -52,16 +52,16 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_back_only_for_its_own_purpose() {
-        let purpose = Purpose::new(7, &["fills", "HK"]);
+        let purpose = QueryDigest::new(7, &["fills", "HK"]);
         let cursor = purpose.cursor(4_000_000_000, 17);
         assert_eq!(purpose.read(&cursor), Some((4_000_000_000, 17)));
         for odd in "/+&= ".chars() {
             assert!(cursor.contains(odd), "{cursor}");
         }
         for other in [&["fills", "US"][..], &["fillsHK"], &["fills", "HK", ""]] {
-            assert_eq!(Purpose::new(7, other).read(&cursor), None);
+            assert_eq!(QueryDigest::new(7, other).read(&cursor), None);
         }
-        assert_eq!(Purpose::new(8, &["fills", "HK"]).read(&cursor), None);
+        assert_eq!(QueryDigest::new(8, &["fills", "HK"]).read(&cursor), None);
         for altered in ["", "x", cursor.trim_end_matches('='), &cursor.replace('+', " ")] {
             assert_eq!(purpose.read(altered), None, "{altered}");
         }

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{
     arguments::Arguments,
-    draw::Draw,
     prices::{UNIT, number},
     reply::{Refusal, Reply, ret_code_data},
     securities::{Kind, Securities, Security},
+    seeded_rng::SeededRng,
     world::World,
 };
 
@@ -113,18 +113,18 @@ fn history(world: &World, security: &Security) -> History {
         Some(custom) if security.kind == Kind::Stock => custom,
         _ => return none(),
     };
-    let mut draw = Draw::new(world.seed, &format!("dividends {}", security.code));
+    let mut rng = SeededRng::new(world.seed, &format!("dividends {}", security.code));
     // Realty Income has paid each month for decades; a few others pay nothing.
     let (a_year, years) = match security.code.as_str() {
         "US.O" => (12, 30),
         "HK.00700" => (custom.a_year, 21),
-        _ if draw.chance(0.1) => return none(),
-        _ => (custom.a_year, draw.between(3, 22)),
+        _ if rng.chance(0.1) => return none(),
+        _ => (custom.a_year, rng.between(3, 22)),
     };
-    let shares = draw.between(200_000_000, 9_000_000_000) as f64;
-    let mut per_share = (security.price * draw.between(60, 450) / 10_000 / a_year).max(50);
+    let shares = rng.between(200_000_000, 9_000_000_000) as f64;
+    let mut per_share = (security.price * rng.between(60, 450) / 10_000 / a_year).max(50);
     let mut ex_date =
-        world.anchor.checked_add(draw.between(-150, 25).days()).unwrap_or(world.anchor);
+        world.anchor.checked_add(rng.between(-150, 25).days()).unwrap_or(world.anchor);
     let mut total = 0.0;
     let mut records = Vec::new();
     let count = (a_year * years) as usize;
@@ -132,11 +132,11 @@ fn history(world: &World, security: &Security) -> History {
         let paid = number(per_share);
         total += paid * shares;
         if records.len() < RECORDS_MAX {
-            records.push(record(&custom, paid, weekday(ex_date), world.anchor, &mut draw));
+            records.push(record(&custom, paid, weekday(ex_date), world.anchor, &mut rng));
         }
         // Backward in time: mostly a little less than the year after.
-        per_share = (per_share * draw.between(930, 1_010) / 1_000).max(UNIT / 1_000);
-        let Ok(earlier) = ex_date.checked_sub((365 / a_year + draw.between(-4, 4)).days()) else {
+        per_share = (per_share * rng.between(930, 1_010) / 1_000).max(UNIT / 1_000);
+        let Ok(earlier) = ex_date.checked_sub((365 / a_year + rng.between(-4, 4)).days()) else {
             break;
         };
         ex_date = earlier;
@@ -148,7 +148,7 @@ fn history(world: &World, security: &Security) -> History {
     }
 }
 
-fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, draw: &mut Draw) -> Dividend {
+fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, rng: &mut SeededRng) -> Dividend {
     let near = |days: i64| weekday(ex_date.checked_add(days.days()).unwrap_or(ex_date));
     let planned = ex_date > today;
     let slashes = |date: Date| date.strftime("%Y/%m/%d").to_string();
@@ -164,19 +164,19 @@ fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, draw: &mut Dra
         statement,
         dividend_per_share: paid,
         currency: custom.currency.then_some(currency),
-        payout_ratio: custom.payout_ratio.then(|| number(draw.between(120_000, 780_000))),
+        payout_ratio: custom.payout_ratio.then(|| number(rng.between(120_000, 780_000))),
         dividend_type: custom
             .dividend_type
-            .then(|| draw.pick(&["Cash Dividend", "Cash Dividend", "Special Dividend"])),
+            .then(|| rng.pick(&["Cash Dividend", "Cash Dividend", "Special Dividend"])),
         process: if planned { "Plan" } else { "Implementation" },
         ex_date: slashes(ex_date),
-        record_date: slashes(near(draw.between(1, 3))),
+        record_date: slashes(near(rng.between(1, 3))),
         dividend_payable_date: if planned {
             String::new()
         } else {
-            slashes(near(draw.between(8, 35)))
+            slashes(near(rng.between(8, 35)))
         },
-        pub_date: slashes(near(-draw.between(20, 60))),
+        pub_date: slashes(near(-rng.between(20, 60))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::draw::Draw;
+use super::seeded_rng::SeededRng;
 use crate::error::{Error, Result};
 
 /// What may go wrong, and how often. The default is nothing.
@@ -67,15 +67,15 @@ impl Faults {
 
 /// The faults with the generator that decides about them.
 #[derive(Debug)]
-pub struct Dice {
+pub struct FaultSampler {
     faults: Faults,
-    draw: Draw,
+    rng: SeededRng,
 }
 
-impl Dice {
+impl FaultSampler {
     pub fn new(faults: Faults) -> Self {
-        let draw = Draw::new(faults.seed, "faults");
-        Dice { faults, draw }
+        let rng = SeededRng::new(faults.seed, "faults");
+        FaultSampler { faults, rng }
     }
 
     pub fn faults(&self) -> &Faults {
@@ -86,13 +86,13 @@ impl Dice {
     /// does not depend on the rates of the others.
     pub fn next(&mut self) -> Option<Fault> {
         let faults = &self.faults;
-        let which = self.draw.below(1 << 32) as usize;
+        let which = self.rng.below(1 << 32) as usize;
         let fates = [
-            (Fault::Drop, self.draw.chance(faults.drop_rate)),
-            (Fault::Throttle, self.draw.chance(faults.throttle_rate)),
-            (Fault::Html, self.draw.chance(faults.html_rate)),
-            (Fault::Truncate, self.draw.chance(faults.truncate_rate)),
-            (Fault::Error(which), self.draw.chance(faults.error_rate)),
+            (Fault::Drop, self.rng.chance(faults.drop_rate)),
+            (Fault::Throttle, self.rng.chance(faults.throttle_rate)),
+            (Fault::Html, self.rng.chance(faults.html_rate)),
+            (Fault::Truncate, self.rng.chance(faults.truncate_rate)),
+            (Fault::Error(which), self.rng.chance(faults.error_rate)),
         ];
         fates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault)
     }
@@ -116,7 +116,7 @@ mod tests {
     fn the_same_seed_gives_the_same_faults_at_about_the_rate() {
         let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
         let course = |faults: &Faults| {
-            let mut dice = Dice::new(faults.clone());
+            let mut dice = FaultSampler::new(faults.clone());
             (0..2000).map(|_| dice.next()).collect::<Vec<_>>()
         };
         let first = course(&faults);

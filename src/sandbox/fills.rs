@@ -6,11 +6,11 @@ use jiff::civil::Date;
 use super::{
     arguments::Arguments,
     calendar::{Calendar, sessions},
-    cursor::Purpose,
-    draw::Draw,
+    cursor::QueryDigest,
     prices,
     reply::{Refusal, Reply},
     securities::Securities,
+    seeded_rng::SeededRng,
 };
 
 const DAY_MICROS: i64 = 86_400_000_000;
@@ -121,7 +121,8 @@ impl Fills {
         let range = [asked.integer("start"), asked.integer("end")]
             .map(|micros| micros.unwrap_or_default().to_string());
         let [start_given, end_given] = &range;
-        let purpose = Purpose::new(seed, &["fills", account, market, code, start_given, end_given]);
+        let purpose =
+            QueryDigest::new(seed, &["fills", account, market, code, start_given, end_given]);
         let (low, high) =
             match &asked.cursor {
                 None => (listing.from(start), listing.from(end.saturating_add(1))),
@@ -187,7 +188,7 @@ impl Book {
         days: &[Date],
         securities: &Securities,
     ) -> Self {
-        let mut draw = Draw::new(seed, &format!("fills {number}"));
+        let mut rng = SeededRng::new(seed, &format!("fills {number}"));
         let sessions = sessions(market);
         let session_micros = sessions.length() * 1_000_000;
         let listed: Vec<_> = securities.stocks(market).take(36).collect();
@@ -208,38 +209,38 @@ impl Book {
             let of_day = count * (day_number + 1) / days.len().max(1) - first;
             let slot = session_micros / (of_day as i64 + 1);
             for level in &mut levels {
-                *level += *level * draw.between(-150, 150) / 10_000;
+                *level += *level * rng.between(-150, 150) / 10_000;
             }
             for turn in 0..of_day {
                 if group.left == 0 {
                     group = Group {
-                        order: group.order + 1 + draw.below(9) as u32,
-                        left: 1 + draw.below(4) as u32,
-                        stock: draw.below(listed.len() as u64) as usize,
-                        side: draw.below(2) as u8,
-                        broker: draw.below(BROKERS.len() as u64) as u8,
+                        order: group.order + 1 + rng.below(9) as u32,
+                        left: 1 + rng.below(4) as u32,
+                        stock: rng.below(listed.len() as u64) as usize,
+                        side: rng.below(2) as u8,
+                        broker: rng.below(BROKERS.len() as u64) as u8,
                     };
                 }
                 group.left -= 1;
                 let Some(stock) = listed.get(group.stock) else { continue };
                 // Each deal has a slot of its own, so that the times ascend; now and then one
                 // happens in the same microsecond as the one before.
-                let into = slot * turn as i64 + draw.below(slot.max(1) as u64) as i64;
-                let same = turn > 0 && draw.below(32) == 0;
+                let into = slot * turn as i64 + rng.below(slot.max(1) as u64) as i64;
+                let same = turn > 0 && rng.below(32) == 0;
                 let updated_micros = if same { previous } else { sessions.at(*day, into) };
                 previous = updated_micros;
                 let level = levels.get(group.stock).copied().unwrap_or(stock.price);
-                let price = level + level * draw.between(-60, 60) / 10_000;
+                let price = level + level * rng.between(-60, 60) / 10_000;
                 let lots = if stock.lot_size == 1 { 500 } else { 20 };
-                let cancelled = u8::from(draw.below(400) == 0);
+                let cancelled = u8::from(rng.below(400) == 0);
                 let place = fills.len() as u32;
                 if let Some(traded) = stocks.get_mut(group.stock) {
                     traded.places.push(place);
                 }
                 fills.push(Fill {
                     updated_micros,
-                    created_before_micros: draw.below(1_500_000) as u32,
-                    quantity: stock.lot_size * (1 + draw.below(lots) as u32),
+                    created_before_micros: rng.below(1_500_000) as u32,
+                    quantity: stock.lot_size * (1 + rng.below(lots) as u32),
                     price: u32::try_from(prices::on_ladder(market, price)).unwrap_or(u32::MAX),
                     order: group.order,
                     stock: group.stock as u16,

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{
     arguments::Arguments,
     calendar::{Calendar, Opening, midnight_seconds},
-    draw::Draw,
     reply::{Refusal, Reply, ret_code},
+    seeded_rng::SeededRng,
     world::World,
 };
 
@@ -97,7 +97,7 @@ impl Futures {
 /// The continuous contract, then the expiry contracts that still trade.
 fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<Contract> {
     let (market, root_code, name, sc_name, tc_name, lot_size, months) = *root;
-    let mut draw = Draw::new(seed, &format!("{market}.{root_code}"));
+    let mut rng = SeededRng::new(seed, &format!("{market}.{root_code}"));
     let main = Contract {
         code: format!("{market}.{root_code}main"),
         stock_name: format!("{name} Main"),
@@ -129,7 +129,7 @@ fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<C
         }
         spots += 1;
         let label = format!("{:02}{:02}", month.year() % 100, month.month());
-        let listed = month.checked_sub(draw.between(180, 400).days()).unwrap_or(month);
+        let listed = month.checked_sub(rng.between(180, 400).days()).unwrap_or(month);
         contracts.push(Contract {
             code: format!("{market}.{root_code}{label}"),
             stock_name: format!("{name} {label}"),
@@ -137,7 +137,7 @@ fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<C
             tc_name: format!("{tc_name} {label}"),
             future_main_contract: false,
             future_last_trade_time: last_trade.to_string(),
-            list_time: if draw.chance(0.1) { 0 } else { midnight_seconds(listed) * 1_000 },
+            list_time: if rng.chance(0.1) { 0 } else { midnight_seconds(listed) * 1_000 },
             ..main.clone()
         });
     }

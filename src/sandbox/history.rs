@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::{
     arguments::Arguments,
-    draw::Draw,
     prices::{self, number},
     reply::{Refusal, Reply, json},
     securities::Security,
+    seeded_rng::SeededRng,
     world::World,
 };
 use crate::api::{
-    Answer, Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record,
+    Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record, ResponseShape,
     RowsPlace, Schema,
 };
 
@@ -44,10 +44,10 @@ const fn endpoint(
         notes: "",
         parameters: PARAMETERS,
         envelope: Envelope::RetCode,
-        answer: Answer::Rows(RowsPlace::At(rows), Schema::One(&DAY)),
+        answer: ResponseShape::Rows(RowsPlace::At(rows), Schema::One(&DAY)),
         paging: None,
         failures: &[],
-        repeatable: true,
+        idempotent: true,
         example: Example::NONE,
     }
 }
@@ -103,8 +103,8 @@ pub fn capital_flow(world: &World, asked: &Arguments) -> Reply {
     }
     let part = Part::of(world, asked)?;
     let rows = part.days.iter().map(|day| {
-        let mut draw = Draw::new(world.seed, &format!("flow {} {day}", part.security.code));
-        let mut flow = || draw.between(-900_000_000, 900_000_000);
+        let mut rng = SeededRng::new(world.seed, &format!("flow {} {day}", part.security.code));
+        let mut flow = || rng.between(-900_000_000, 900_000_000);
         let parts = [flow(), flow(), flow(), flow()];
         let [super_in_flow, big_in_flow, mid_in_flow, sml_in_flow] = parts.map(number);
         Row {
@@ -144,15 +144,15 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
     let security = part.security;
     let market = security.market;
     // From the latest close backward, each opening near the close before.
-    let mut draw = Draw::new(world.seed, &format!("klines {}", security.code));
+    let mut rng = SeededRng::new(world.seed, &format!("klines {}", security.code));
     let mut rows = Vec::with_capacity(part.days.len());
     let mut close = security.price;
     for day in part.all.iter().rev() {
-        let earlier = (close + close * draw.between(-220, 220) / 10_000).max(100);
-        let open = earlier + earlier * draw.between(-60, 60) / 10_000;
-        let high = open.max(close) + open * draw.between(0, 120) / 10_000;
-        let low = open.min(close) - open * draw.between(0, 120) / 10_000;
-        let volume = draw.between(1_000, 90_000) * i64::from(security.lot_size);
+        let earlier = (close + close * rng.between(-220, 220) / 10_000).max(100);
+        let open = earlier + earlier * rng.between(-60, 60) / 10_000;
+        let high = open.max(close) + open * rng.between(0, 120) / 10_000;
+        let low = open.min(close) - open * rng.between(0, 120) / 10_000;
+        let volume = rng.between(1_000, 90_000) * i64::from(security.lot_size);
         let prices = [open, close, high, low].map(|price| prices::on_ladder(market, price));
         close = earlier;
         if part.days.first().is_none_or(|first| day < first) {

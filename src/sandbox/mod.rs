@@ -45,19 +45,18 @@
 
 mod arguments;
 mod calendar;
+mod connection;
 mod crypto;
 mod cursor;
 mod dividends;
-mod draw;
 mod faults;
 mod fills;
 mod futures;
-mod hashed;
+mod hashed_store;
 pub mod history;
 mod holidays;
 mod ipos;
 mod keys;
-mod line;
 mod listed;
 mod login;
 mod outcome;
@@ -67,6 +66,7 @@ mod reply;
 mod routes;
 mod scopes;
 mod securities;
+mod seeded_rng;
 mod server;
 mod sim;
 mod tokens;
@@ -92,7 +92,7 @@ use tokio::{sync::watch, task::JoinHandle};
 pub use faults::Faults;
 
 use crate::error::{Error, Result};
-use line::Lines;
+use connection::FaultyListener;
 use login::OAuth;
 use server::{Shared, serve};
 use world::World;
@@ -131,7 +131,7 @@ pub struct Options {
 
 /// A request that came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct RecordedRequest {
     pub method: String,
     /// As it was sent, without the query.
     pub path: String,
@@ -221,7 +221,7 @@ impl Sandbox {
         let serving = Arc::clone(&shared);
         let task = runtime.spawn(async move {
             let _open: mpsc::Sender<()> = open;
-            serve(Lines { listener, stop: stopped }, serving).await;
+            serve(FaultyListener { listener, stop: stopped }, serving).await;
         });
         Ok(Sandbox {
             base_url,
@@ -277,7 +277,7 @@ impl Sandbox {
     }
 
     /// The last 10,000 requests.
-    pub fn requests(&self) -> Vec<Received> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.received()
     }
 

@@ -5,10 +5,10 @@ use serde_json::value::RawValue;
 
 use super::{
     arguments::Arguments,
-    cursor::Purpose,
-    draw::Draw,
+    cursor::QueryDigest,
     reply::{Refusal, Reply, json, rendered},
     securities::Securities,
+    seeded_rng::SeededRng,
     world::World,
 };
 
@@ -53,14 +53,14 @@ impl Plates {
         let plates = PLATES
             .iter()
             .map(|(plate, market, share)| {
-                let mut draw = Draw::new(seed, plate);
+                let mut rng = SeededRng::new(seed, plate);
                 let whole = if *market == "HK" { count } else { usize::MAX };
                 let constituents: Vec<Constituent> = securities
                     .stocks(market)
                     .take(whole)
-                    .filter(|_| draw.below(100) < *share)
+                    .filter(|_| rng.below(100) < *share)
                     .map(|stock| {
-                        let mut own = Draw::new(seed, &stock.code);
+                        let mut own = SeededRng::new(seed, &stock.code);
                         Constituent {
                             code: stock.code.clone(),
                             stock_id: 54_000_000_000_000 + own.below(1 << 40),
@@ -105,7 +105,7 @@ impl Plates {
         if limit > LIMIT_MAX {
             return Err(Refusal::invalid(format!("limit is {limit}; at most {LIMIT_MAX}")));
         }
-        let purpose = Purpose::new(world.seed, &["plate", plate]);
+        let purpose = QueryDigest::new(world.seed, &["plate", plate]);
         let first = match asked.cursor.as_deref() {
             None => 0,
             Some(cursor) => purpose

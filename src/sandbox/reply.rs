@@ -60,7 +60,7 @@ impl Refusal {
         }
         let message = self.message.as_str();
         match envelope {
-            Envelope::RetCode | Envelope::NotShown | Envelope::Field(_) => json(&RetCode {
+            Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => json(&RetCode {
                 ret_code: self.code,
                 ret_msg: message,
                 error: ErrorCode { code: self.error_code },

@@ -106,7 +106,7 @@ fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, Stri
 }
 
 fn server_time(asked: &Arguments) -> Reply {
-    let crate::api::Answer::ServerTime(field) = api::SERVER_TIME.answer else {
+    let crate::api::ResponseShape::ServerTime(field) = api::SERVER_TIME.answer else {
         return Err(Refusal::new(-1, "internal_error", "the table has no field for the time"));
     };
     Ok(format!(r#"{{"{field}":"{}"}}"#, asked.now_ms).into_bytes())

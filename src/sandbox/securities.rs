@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::{draw::Draw, listed::LISTED, prices};
+use super::{listed::LISTED, prices, seeded_rng::SeededRng};
 
 #[derive(Debug, Clone)]
 pub struct Security {
@@ -52,7 +52,7 @@ impl Securities {
             }
         }
         let listed = securities.stocks("HK").count();
-        let mut draw = Draw::new(seed, "made-up names");
+        let mut rng = SeededRng::new(seed, "made-up names");
         let mut number = 2_100;
         for _ in listed..hong_kong {
             let mut code = format!("HK.{number:05}");
@@ -61,7 +61,7 @@ impl Securities {
                 code = format!("HK.{number:05}");
             }
             number += 1;
-            securities.add(made_up(code, &mut draw));
+            securities.add(made_up(code, &mut rng));
         }
         securities
     }
@@ -117,17 +117,17 @@ const TRADES: &[(&str, &str, &str)] = &[
     ("WATER", "水务", "水務"),
 ];
 
-fn made_up(code: String, draw: &mut Draw) -> Security {
-    let (place, sc_place, tc_place) = draw.pick(PLACES);
-    let (trade, sc_trade, tc_trade) = draw.pick(TRADES);
-    let price = draw.between(1_000, 900_000);
+fn made_up(code: String, rng: &mut SeededRng) -> Security {
+    let (place, sc_place, tc_place) = rng.pick(PLACES);
+    let (trade, sc_trade, tc_trade) = rng.pick(TRADES);
+    let price = rng.between(1_000, 900_000);
     Security {
         market: "HK",
         code,
         name: Cow::Owned(format!("{place} {trade}")),
         sc_name: Cow::Owned(format!("{sc_place}{sc_trade}")),
         tc_name: Cow::Owned(format!("{tc_place}{tc_trade}")),
-        lot_size: draw.pick(&[100, 200, 500, 1000, 2000, 4000]),
+        lot_size: rng.pick(&[100, 200, 500, 1000, 2000, 4000]),
         price: prices::on_ladder("HK", price),
         kind: Kind::Stock,
     }

@@ -15,9 +15,9 @@ use axum::{
 };
 
 use super::{
-    Received,
-    faults::{Dice, Fault, Faults},
-    line::{Cut, Lines},
+    RecordedRequest,
+    connection::{Cut, FaultyListener},
+    faults::{Fault, FaultSampler, Faults},
     lock,
     login::{Asked, OAuth, recorded},
     outcome::Outcome,
@@ -44,8 +44,8 @@ pub struct Shared {
     pub credentials: Credentials,
     pub oauth: OAuth,
     pub clock_offset_ms: i64,
-    received: Mutex<VecDeque<Received>>,
-    dice: Mutex<Dice>,
+    received: Mutex<VecDeque<RecordedRequest>>,
+    dice: Mutex<FaultSampler>,
     /// Whether there is any fault, so that a well-behaved sandbox throws no dice.
     misbehaves: RwLock<Option<Duration>>,
 }
@@ -58,7 +58,7 @@ impl Shared {
             oauth,
             clock_offset_ms,
             received: Mutex::default(),
-            dice: Mutex::new(Dice::new(Faults::default())),
+            dice: Mutex::new(FaultSampler::new(Faults::default())),
             misbehaves: RwLock::new(None),
         };
         shared.set_faults(faults);
@@ -73,11 +73,11 @@ impl Shared {
     pub fn set_faults(&self, faults: Faults) {
         let misbehaves = (!faults.is_none()).then(|| faults.delay().unwrap_or_default());
         let mut dice = lock(&self.dice);
-        *dice = Dice::new(faults);
+        *dice = FaultSampler::new(faults);
         *self.misbehaves.write().unwrap_or_else(std::sync::PoisonError::into_inner) = misbehaves;
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<RecordedRequest> {
         lock(&self.received).iter().cloned().collect()
     }
 
@@ -89,7 +89,7 @@ impl Shared {
     }
 
     fn record(&self, method: &str, path: &str, query: &str, status: u16) {
-        let received = Received {
+        let received = RecordedRequest {
             method: method.to_owned(),
             path: path.to_owned(),
             query: recorded(path, query).into_owned(),
@@ -108,7 +108,7 @@ impl Shared {
     }
 
     /// The delay and the fault of the next answer.
-    fn fate(&self) -> (Duration, Option<Fault>) {
+    fn next_fault(&self) -> (Duration, Option<Fault>) {
         let misbehaves = *self.misbehaves.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         match misbehaves {
             None => (Duration::ZERO, None),
@@ -118,7 +118,7 @@ impl Shared {
 }
 
 /// Serves until it is dropped.
-pub async fn serve(lines: Lines, shared: Arc<Shared>) {
+pub async fn serve(lines: FaultyListener, shared: Arc<Shared>) {
     let answer = move |request: Request| {
         let shared = Arc::clone(&shared);
         async move { answer(&shared, request).await }
@@ -139,7 +139,7 @@ async fn answer(shared: &Shared, request: Request) -> Response {
         return Outcome::plain(status, "the path or query is too long").response(false);
     }
     let found = find(method, path);
-    let (delay, fault) = shared.fate();
+    let (delay, fault) = shared.next_fault();
     // What a person sees in a browser is spared: it would tell nothing about a client.
     let fault = fault.filter(|_| !matches!(&found, Found::OAuth(route) if route.is_page()));
     if !delay.is_zero() {

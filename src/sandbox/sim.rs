@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::{
     arguments::Arguments,
     calendar::{Calendar, sessions},
-    draw::Draw,
     prices::{UNIT, decimal, on_ladder, shown},
     reply::{Refusal, Reply, ret_code_only},
     securities::{Securities, Security},
+    seeded_rng::SeededRng,
 };
 
 /// The market numbers of the filter: the sandbox's choice, since the document shows none.
@@ -82,9 +82,9 @@ impl Sim {
         let accounts = accounts
             .iter()
             .map(|id| {
-                let mut draw = Draw::new(seed, &format!("sim {id}"));
+                let mut rng = SeededRng::new(seed, &format!("sim {id}"));
                 let mut orders: Vec<Order> = (0..count)
-                    .filter_map(|number| order(number, &hong_kong, today, &mut draw))
+                    .filter_map(|number| order(number, &hong_kong, today, &mut rng))
                     .collect();
                 orders.sort_by(|a, b| b.create_time.cmp(&a.create_time));
                 let mut positions = Vec::new();
@@ -92,7 +92,7 @@ impl Sim {
                     for (number, stock) in
                         stocks(name).into_iter().take(POSITIONS_PER_MARKET).enumerate()
                     {
-                        positions.push(position(*market, number, stock, &mut draw));
+                        positions.push(position(*market, number, stock, &mut rng));
                     }
                 }
                 Account { id, orders, positions }
@@ -125,14 +125,14 @@ impl Sim {
     }
 }
 
-fn order(number: usize, stocks: &[&Security], today: Date, draw: &mut Draw) -> Option<Order> {
-    let stock = stocks.get(draw.below(stocks.len() as u64) as usize)?;
+fn order(number: usize, stocks: &[&Security], today: Date, rng: &mut SeededRng) -> Option<Order> {
+    let stock = stocks.get(rng.below(stocks.len() as u64) as usize)?;
     let sessions = sessions(stock.market);
     // The first ones go through every side and status, so that each occurs.
     let status = STATUSES.get(number % STATUSES.len()).copied()?;
     let side = (number / STATUSES.len() % 4) as i64 + 1;
-    let market_order = status == 4 && draw.chance(0.3);
-    let lots = draw.between(1, 20);
+    let market_order = status == 4 && rng.chance(0.3);
+    let lots = rng.between(1, 20);
     let filled_lots = match status {
         3 => (lots / 2).max(1),
         4 => lots,
@@ -142,9 +142,9 @@ fn order(number: usize, stocks: &[&Security], today: Date, draw: &mut Draw) -> O
     let lots = if status == 3 { lots.max(filled_lots + 1) } else { lots };
     let lot = i64::from(stock.lot_size);
     let price =
-        on_ladder(stock.market, stock.price + stock.price * draw.between(-300, 300) / 10_000);
-    let create = sessions.at(today, draw.below(sessions.length().unsigned_abs() * 990_000) as i64);
-    let update = create + draw.between(0, 90_000_000);
+        on_ladder(stock.market, stock.price + stock.price * rng.between(-300, 300) / 10_000);
+    let create = sessions.at(today, rng.below(sessions.length().unsigned_abs() * 990_000) as i64);
+    let update = create + rng.between(0, 90_000_000);
     let fill_price = if filled_lots == 0 { "0".to_owned() } else { shown(stock.market, price) };
     let stop = on_ladder(stock.market, price - price / 20);
     Some(Order {
@@ -158,20 +158,20 @@ fn order(number: usize, stocks: &[&Security], today: Date, draw: &mut Draw) -> O
         cum_qty: (filled_lots * lot).to_string(),
         price: if market_order { "0".to_owned() } else { shown(stock.market, price) },
         avg_fill_price: fill_price,
-        aux_price: draw.chance(0.25).then(|| shown(stock.market, stop)),
+        aux_price: rng.chance(0.25).then(|| shown(stock.market, stop)),
         create_time: create.to_string(),
         update_time: update.to_string(),
         text: if status == 6 { "Insufficient buying power" } else { "" },
     })
 }
 
-fn position(market: i64, number: usize, stock: &Security, draw: &mut Draw) -> Position {
+fn position(market: i64, number: usize, stock: &Security, rng: &mut SeededRng) -> Position {
     let short = number % 3 == 2;
     let lot = i64::from(stock.lot_size);
-    let quantity = lot * draw.between(1, 30);
-    let available = if draw.chance(0.3) { quantity - lot } else { quantity };
+    let quantity = lot * rng.between(1, 30);
+    let available = if rng.chance(0.3) { quantity - lot } else { quantity };
     let cost =
-        on_ladder(stock.market, stock.price + stock.price * draw.between(-2_000, 2_000) / 10_000);
+        on_ladder(stock.market, stock.price + stock.price * rng.between(-2_000, 2_000) / 10_000);
     let direction = if short { -1 } else { 1 };
     let profit = (stock.price - cost) * quantity * direction;
     let ratio = (stock.price - cost) * direction * 100 * UNIT / cost.max(1);

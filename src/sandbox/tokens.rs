@@ -10,7 +10,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::{
-    hashed::{Hash, Hashed, equal, secret},
+    hashed_store::{Hash, Hashed, equal, secret},
     lock,
     scopes::Scopes,
 };

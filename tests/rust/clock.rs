@@ -12,7 +12,7 @@ use boardlot::{
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
-    http::{BaseUrl, Recorder, Replay, SenderOptions, Tape},
+    http::{BaseUrl, Cassette, Recorder, Replay, SenderOptions},
     sandbox::{Faults, Options, Sandbox},
 };
 use futures_util::future::join_all;
@@ -31,9 +31,12 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
     Sandbox::start(options, &Handle::current()).expect("a sandbox")
 }
 
-fn client(base: &str, credentials: Option<Credentials>, tape: Option<Tape>) -> Client {
-    let options =
-        SenderOptions { max_retries: 0, tape: tape.map(Arc::new), ..SenderOptions::default() };
+fn client(base: &str, credentials: Option<Credentials>, cassette: Option<Cassette>) -> Client {
+    let options = SenderOptions {
+        max_retries: 0,
+        cassette: cassette.map(Arc::new),
+        ..SenderOptions::default()
+    };
     Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
 }
 
@@ -176,13 +179,13 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
         let path = folder.join("tape.jsonl");
         let sandbox = sandbox(HOUR_MS, Faults::default());
         let recorder = Recorder::create(&path).expect("a recorder");
-        let recording = client(sandbox.base_url(), None, Some(Tape::Recorder(recorder)));
+        let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));
         let told = service_now(&recording).await.expect("a time");
         drop((recording, sandbox));
 
         let replay = Replay::open(&path).expect("a replay");
         let base = replay.base_url().expect("an address").to_owned();
-        let replaying = client(&base, None, Some(Tape::Replay(replay)));
+        let replaying = client(&base, None, Some(Cassette::Replay(replay)));
         assert_eq!(service_now(&replaying).await.expect("a time"), told);
         std::fs::remove_dir_all(&folder).expect("removed");
     });

@@ -11,7 +11,7 @@ use boardlot::{
     api::{Argument, CRYPTO_ORDERS},
     auth::Credentials,
     client::Client,
-    decode::{Piece, Value},
+    decode::{PageSlice, Value},
     http::{BaseUrl, SenderOptions},
 };
 use proptest::prelude::*;
@@ -65,11 +65,11 @@ fn client(address: &str) -> Client {
     Client::new(base, Some(token), SenderOptions::default()).expect("a client")
 }
 
-fn ids(pieces: &[Piece]) -> Vec<usize> {
+fn ids(slices: &[PageSlice]) -> Vec<usize> {
     let mut ids = Vec::new();
-    for piece in pieces {
-        for index in piece.range.clone() {
-            let members = piece.page.row(index).expect("a row");
+    for slice in slices {
+        for index in slice.range.clone() {
+            let members = slice.page.row(index).expect("a row");
             let value = Value::parse(members[0].1.get()).expect("JSON");
             ids.push(value.as_text().expect("text").parse().expect("a number"));
         }
@@ -106,7 +106,7 @@ proptest! {
             while pages.fill().await.expect("a page") {
                 let (page, index) = pages.next_row().expect("a row");
                 pages.received_row();
-                seen.extend(ids(&[Piece { page, range: index..index + 1, key: None }]));
+                seen.extend(ids(&[PageSlice { page, range: index..index + 1, key: None }]));
             }
             seen
         });

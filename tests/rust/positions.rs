@@ -13,7 +13,7 @@ use std::{
 use boardlot::{
     api::{Argument, endpoint},
     client::listing,
-    decode::{Page, Piece, Value, open},
+    decode::{Page, PageSlice, Value, parse_page},
     error::{Error, ErrorKind, Result},
     http::Draft,
     pages::{Listing, Pages, Source, checkpoint},
@@ -82,7 +82,7 @@ impl Source for Shared {
                 return Err(ErrorKind::Timeout("told to fail".into()).into());
             }
             let body = self.0.answer(draft);
-            open(listing.contract, &listing.rows_at, &::http::Response::new(body.into()))
+            parse_page(listing.contract, &listing.rows_at, &::http::Response::new(body.into()))
         })
     }
 
@@ -117,11 +117,11 @@ fn pages(service: &Arc<Service>, range: Range, windows: i64, resume: Option<&str
     Pages::new(Arc::new(Shared(service.clone())), listing, resume).expect("pages")
 }
 
-fn times(pieces: &[Piece]) -> Vec<i64> {
+fn times(slices: &[PageSlice]) -> Vec<i64> {
     let mut times = Vec::new();
-    for piece in pieces {
-        for index in piece.range.clone() {
-            let members = piece.page.row(index).expect("a row");
+    for slice in slices {
+        for index in slice.range.clone() {
+            let members = slice.page.row(index).expect("a row");
             let value = Value::parse(members[0].1.get()).expect("JSON");
             times.push(value.as_integer().expect("a time"));
         }
@@ -191,8 +191,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     && let Some((page, index)) = pages_now.next_row()
                     && received
                 {
-                    let piece = Piece { page, range: index..index + 1, key: None };
-                    received_times.extend(times(&[piece]));
+                    let slice = PageSlice { page, range: index..index + 1, key: None };
+                    received_times.extend(times(&[slice]));
                     pages_now.received_row();
                     assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
                     let fixed = pages_now.standing().position().range.is_some();
@@ -212,10 +212,10 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     ended |= !more;
                 }
                 if let Ok(true) = filled
-                    && let Some(piece) = pages_now.next_page()
+                    && let Some(slice) = pages_now.next_page()
                     && received
                 {
-                    received_times.extend(times(&[piece]));
+                    received_times.extend(times(&[slice]));
                     pages_now.received_page();
                     assert!(pages_now.next_row().is_none() && pages_now.next_page().is_none());
                 } else {
@@ -227,8 +227,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 let outcome = pages_now.gather(most, pages, &count, Vec::new).await;
                 let exhausted = pages_now.standing().is_exhausted();
                 match outcome {
-                    Ok(pieces) if received => {
-                        let found = times(&pieces.concat());
+                    Ok(slices) if received => {
+                        let found = times(&slices.concat());
                         let counted = count.load(Ordering::Relaxed) - count_before;
                         assert_eq!(counted, found.len() as u64, "progress is told");
                         assert!(found.len() <= most.unwrap_or(usize::MAX));
@@ -265,8 +265,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         match pages_now.fill().await {
             Ok(true) => {
                 let (page, index) = pages_now.next_row().expect("a row");
-                let piece = Piece { page, range: index..index + 1, key: None };
-                received_times.extend(times(&[piece]));
+                let slice = PageSlice { page, range: index..index + 1, key: None };
+                received_times.extend(times(&[slice]));
                 pages_now.received_row();
             }
             Ok(false) => break,

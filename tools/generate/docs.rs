@@ -1,8 +1,8 @@
 //! `docs/endpoints.md`: the table of endpoints for reading.
 
 use boardlot::api::{
-    Answer, ENDPOINTS, Endpoint, Envelope, OAUTH_ENDPOINTS, Paging, Parameter, ParameterKind,
-    Place, Record,
+    ENDPOINTS, Endpoint, Envelope, OAUTH_ENDPOINTS, Paging, Parameter, ParameterKind,
+    ParameterLocation, Record, ResponseShape,
 };
 
 pub fn text() -> String {
@@ -66,7 +66,7 @@ fn section(endpoint: &Endpoint) -> String {
             );
         }
     }
-    if let Answer::Rows(_, schema) = endpoint.answer {
+    if let ResponseShape::Rows(_, schema) = endpoint.answer {
         for record in schema.records() {
             out += &fields(record);
         }
@@ -100,7 +100,7 @@ fn envelope(envelope: Envelope) -> String {
         Envelope::Code => "`code: 0`".into(),
         Envelope::Status => "`s: \"ok\"`".into(),
         Envelope::Field(name) => format!("none; `{name}`"),
-        Envelope::NotShown => "not shown".into(),
+        Envelope::Undocumented => "not shown".into(),
     }
 }
 
@@ -112,12 +112,12 @@ fn paging(paging: Option<Paging>) -> &'static str {
     }
 }
 
-fn place(place: Place) -> &'static str {
+fn place(place: ParameterLocation) -> &'static str {
     match place {
-        Place::Path => "path",
-        Place::Query => "query",
-        Place::Body => "JSON body",
-        Place::Form => "form",
+        ParameterLocation::Path => "path",
+        ParameterLocation::Query => "query",
+        ParameterLocation::Body => "JSON body",
+        ParameterLocation::Form => "form",
     }
 }
 

@@ -1,7 +1,7 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
 use boardlot::{
-    api::{Answer, ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, Schema},
+    api::{ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, ResponseShape, Schema},
     error::{Evidence, FailureClass},
     http::SenderOptions,
     pages::WINDOWS_MAX,
@@ -309,7 +309,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     let paged = endpoint.paging.is_some();
     let is_async = face == Face::Async && !paged;
     let record = match endpoint.answer {
-        Answer::Rows(_, schema) => {
+        ResponseShape::Rows(_, schema) => {
             let names =
                 schema.records().into_iter().map(|record| format!("_records.{}", record.name));
             names.collect::<Vec<_>>().join(" | ")
@@ -317,7 +317,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         _ => String::new(),
     };
     let returns = match (endpoint.answer, paged, face) {
-        (Answer::ServerTime(_), ..) => "datetime.datetime".to_owned(),
+        (ResponseShape::ServerTime(_), ..) => "datetime.datetime".to_owned(),
         (_, true, Face::Sync) => format!("Pager[{record}]"),
         (_, true, Face::Async) => format!("AsyncPager[{record}]"),
         (_, false, _) => format!("Records[{record}]"),
@@ -344,7 +344,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
     let call = match (endpoint.answer, paged) {
-        (Answer::ServerTime(_), _) => "self._server_time()".to_owned(),
+        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
             let windows = if endpoint.has_span() { "windows" } else { "None" };
             format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
@@ -460,10 +460,10 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
 
 fn result_doc(endpoint: &Endpoint) -> String {
     match endpoint.answer {
-        Answer::ServerTime(_) => {
+        ResponseShape::ServerTime(_) => {
             "Returns an aware UTC `datetime`, exact to the millisecond.".into()
         }
-        Answer::Rows(_, schema) => {
+        ResponseShape::Rows(_, schema) => {
             let kind =
                 if endpoint.paging.is_some() { "A pager over" } else { "Returns `Records` of" };
             let records: Vec<String> =
@@ -478,7 +478,7 @@ fn result_doc(endpoint: &Endpoint) -> String {
             };
             format!("{kind} {}.{fields}", records.join(", "))
         }
-        Answer::Object(_) | Answer::Page => String::new(),
+        ResponseShape::Object(_) | ResponseShape::Page => String::new(),
     }
 }
 

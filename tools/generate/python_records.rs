@@ -1,6 +1,8 @@
 //! `_records.py`: a TypedDict for each record, an enum for each closed set of values.
 
-use boardlot::api::{Answer, ENDPOINTS, Field, Kind, Record, VALUE_SETS, Value, ValueSet, Wire};
+use boardlot::api::{
+    ENDPOINTS, Field, Kind, Record, ResponseShape, VALUE_SETS, Value, ValueSet, Wire,
+};
 
 use super::wrapped;
 
@@ -27,7 +29,7 @@ pub fn records() -> Vec<&'static Record> {
     ENDPOINTS
         .iter()
         .filter_map(|endpoint| match endpoint.answer {
-            Answer::Rows(_, schema) => Some(schema.records()),
+            ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })
         .flatten()

@@ -202,7 +202,7 @@ impl TokenStore for EncryptedFile {
     }
 
     /// Another file than that of `change`, which is needed while this one is held.
-    fn hold(&self, _key: &str) -> Result<Guard> {
+    fn lock(&self, _key: &str) -> Result<Guard> {
         let lock = self.beside(".refresh.lock");
         files::Lock::acquire(&lock, RENEWAL_PATIENCE, &self.tick).map(Guard::new)
     }

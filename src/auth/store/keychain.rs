@@ -75,7 +75,7 @@ impl TokenStore for Keychain {
         }
     }
 
-    fn hold(&self, key: &str) -> Result<Guard> {
+    fn lock(&self, key: &str) -> Result<Guard> {
         hold_in_state_folder("keychain", key)
     }
 }

@@ -51,7 +51,7 @@ impl TokenStore for Memory {
         Ok(())
     }
 
-    fn hold(&self, key: &str) -> Result<Guard> {
+    fn lock(&self, key: &str) -> Result<Guard> {
         let held = Arc::clone(&*self.held.get_or_make(|| Ok(Arc::default()))?);
         let until = Instant::now() + RENEWAL_PATIENCE;
         let mut keys = held.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,11 +107,11 @@ mod tests {
     #[test]
     fn a_key_is_held_by_one_at_a_time() {
         let store = Arc::new(Memory::default());
-        let first = store.hold("a").expect("held");
-        let _other = store.hold("b").expect("another key is free");
+        let first = store.lock("a").expect("held");
+        let _other = store.lock("b").expect("another key is free");
         let waiting = {
             let store = store.clone();
-            std::thread::spawn(move || store.hold("a").map(drop))
+            std::thread::spawn(move || store.lock("a").map(drop))
         };
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(!waiting.is_finished());

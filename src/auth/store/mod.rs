@@ -38,7 +38,7 @@ pub trait TokenStore: Send + Sync {
     fn delete(&self, key: &str) -> Result<()>;
     /// Holds back every other process and thread that wants to renew what lies under the key, until
     /// the guard is dropped.
-    fn hold(&self, key: &str) -> Result<Guard>;
+    fn lock(&self, key: &str) -> Result<Guard>;
 }
 
 /// Bytes that are wiped from memory when they are dropped.

@@ -11,8 +11,8 @@ use super::answers::{Node, key, records, spaces, value};
 use crate::{
     api::{Envelope, Field},
     decode::{
-        ColumnOptions, Columns, Decimals, InvalidValues, Page, Parts, Piece, Rows, RowsAt, Strings,
-        open,
+        BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, Rows,
+        RowsAt, Strings, parse_page,
     },
     error::Result,
 };
@@ -71,12 +71,12 @@ fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
         ("data".into(), Node::List(rows)),
     ]);
     let answer = Response::new(Bytes::from(top.written(spaces)));
-    open(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &answer).ok().map(Arc::new)
+    parse_page(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &answer).ok().map(Arc::new)
 }
 
 fn straight(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
     let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
-    columns.push_piece(&Piece {
+    columns.push_slice(&PageSlice {
         page: page.clone(),
         range: 0..page.len(),
         key: key.map(Arc::from),
@@ -104,14 +104,14 @@ fn an_error_says_of_what_its_record_number_counts() {
     let mut windowed = Arc::into_inner(page(rows(), &[""]).expect("a page")).expect("the only one");
     windowed.retain(&[false, true, true, false]);
     let windowed = Arc::new(windowed);
-    let piece = Piece { page: windowed.clone(), range: 0..2, key: None };
-    let mut parts = Parts::new(|| Columns::new(FIELDS.iter(), None, options));
-    let error = parts.push_piece(&piece).expect_err("refused").to_string();
+    let slice = PageSlice { page: windowed.clone(), range: 0..2, key: None };
+    let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, options));
+    let error = parts.push_slice(&slice).expect_err("refused").to_string();
     assert!(error.contains("price of record 1 of its window is"), "{error}");
     // Once they are one sequence, it is the number there.
     let fields: Vec<&'static Field> = FIELDS.iter().collect();
-    let before = Piece { page: whole, range: 0..2, key: None };
-    let records = Rows::new(vec![before, piece], fields.into());
+    let before = PageSlice { page: whole, range: 0..2, key: None };
+    let records = Rows::new(vec![before, slice], fields.into());
     let error = records.columns(options, || true).expect_err("refused").to_string();
     assert!(error.contains("price of record 3 is"), "{error}");
 }
@@ -142,10 +142,10 @@ proptest! {
         let mut whole = Columns::new(FIELDS.iter(), None, options);
         let mut parts = vec![Columns::new(FIELDS.iter(), None, options)];
         for page in &pages {
-            let piece = Piece { page: page.clone(), range: 0..page.len(), key: None };
-            whole.push_piece(&piece).expect("no error");
+            let slice = PageSlice { page: page.clone(), range: 0..page.len(), key: None };
+            whole.push_slice(&slice).expect("no error");
             let mut part = Columns::new(FIELDS.iter(), None, options);
-            part.push_piece(&piece).expect("no error");
+            part.push_slice(&slice).expect("no error");
             parts.push(part);
         }
         let whole = whole.finish().expect("a batch");

@@ -9,8 +9,8 @@ use crate::{
     api::Envelope,
     decode::{
         Page, RowsAt, Value,
-        envelope::{opened_generally, scanned},
-        open,
+        envelope::{parse_slow_path, scanned},
+        parse_page,
     },
     error::ErrorKind,
 };
@@ -23,14 +23,14 @@ fn fills() -> RowsAt {
 fn agree(at: &RowsAt, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
     let answer = Response::new(Bytes::from(body.into()));
     let scanned = scanned(Envelope::Status, at, &answer);
-    let general = opened_generally(Envelope::Status, at, &answer);
+    let general = parse_slow_path(Envelope::Status, at, &answer);
     let taken = scanned.is_some();
     match (scanned, &general) {
         (Some(ours), Ok(theirs)) => equal(&ours, theirs)?,
         (Some(_), Err(error)) => prop_assert!(false, "the scan takes what is an error: {}", error),
         (None, _) => {}
     }
-    match (open(Envelope::Status, at, &answer), &general) {
+    match (parse_page(Envelope::Status, at, &answer), &general) {
         (Ok(ours), Ok(theirs)) => equal(&ours, theirs)?,
         (Err(ours), Err(theirs)) => prop_assert_eq!(ours.to_string(), theirs.to_string()),
         (ours, theirs) => prop_assert!(false, "{:?}, not {:?}", ours, theirs),
@@ -76,19 +76,19 @@ fn cut(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
 
 /// A record's members as a cursor finds them.
 fn walked(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
-    let mut cursor = page.cursor(index);
+    let mut reader = page.reader(index);
     let mut members = Vec::new();
-    let mut more = cursor.open(b'{', b'}')?;
+    let mut more = reader.begin_container(b'{', b'}')?;
     while more {
-        let name = cursor.key()?.name.string()?.into_owned();
-        let value = cursor.value(1)?.of(cursor.text())?;
+        let name = reader.key()?.name.string()?.into_owned();
+        let value = reader.value(1)?.of(reader.text())?;
         let text = match Value::parse(value.json).expect("valid") {
             Value::Text(text) => Some(text.into_owned()),
             _ => None,
         };
         assert_eq!(value.string().map(String::from), text);
         members.push((name, value.json.to_owned()));
-        more = cursor.more(b'}')?;
+        more = reader.more(b'}')?;
     }
     Some(members)
 }
@@ -153,7 +153,7 @@ fn a_page_has_a_grid_where_its_records_are_written_alike() {
     let page = |rows: &str| {
         let body = format!(r#"{{"s":"ok","d":{{"order_fills":{rows}}}}}"#);
         assert!(agree(&fills(), body.as_bytes()).expect(rows), "{rows}");
-        open(Envelope::Status, &fills(), &Response::new(body.into())).expect(rows)
+        parse_page(Envelope::Status, &fills(), &Response::new(body.into())).expect(rows)
     };
     for rows in [
         r#"[{"a":1}]"#,
@@ -206,6 +206,7 @@ fn what_is_doubled_broken_or_misplaced_is_the_general_paths() {
         let taken = agree(&fills(), body.as_bytes()).expect(body);
         assert!(!taken, "{body}");
     }
-    let error = open(Envelope::Status, &fills(), &Response::new(deep.into())).expect_err("deep");
+    let error =
+        parse_page(Envelope::Status, &fills(), &Response::new(deep.into())).expect_err("deep");
     assert!(matches!(*error.kind, ErrorKind::Protocol { .. }));
 }

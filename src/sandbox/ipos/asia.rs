@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::{draw::Draw, prices::number},
+    super::{prices::number, seeded_rng::SeededRng},
     Common, Days, Ipo, Row,
     Stage::{Announced, PendingListing, Subscribable},
     grouped,
@@ -73,14 +73,14 @@ pub struct MyIpo {
 }
 
 pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
-    let mut draw = Draw::new(seed, "ipos sg");
+    let mut rng = SeededRng::new(seed, "ipos sg");
     let mut list = Vec::new();
     for (place, row) in SG_ROWS.iter().enumerate() {
         let (code, _, _, _, stage) = *row;
         let plan = stage.days(place as i64);
-        let min = draw.between(25, 120) * 100;
-        let max = min + draw.between(0, 15) * 100;
-        let shares = draw.between(80, 600) * 1_000_000;
+        let min = rng.between(25, 120) * 100;
+        let max = min + rng.between(0, 15) * 100;
+        let shares = rng.between(80, 600) * 1_000_000;
         let raised = shares / 10_000 * max;
         let listing = if stage == PendingListing { Some(2) } else { Some(plan.ballot + 1) };
         let item = SgIpo {
@@ -92,15 +92,15 @@ pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
             apply_limit_display: format!("SGD {:.2}", number(max * 1_000)),
             market_cap_display: format!("SGD {}", grouped(raised * 4)),
             fund_amount_display: format!("SGD {}", grouped(raised)),
-            industry_display: draw.pick(&["Logistics", "Real estate", "Consumer", "Marine"]),
-            managers_display: draw.pick(&["Straits Brokers", "Merlion Corporate Finance"]),
+            industry_display: rng.pick(&["Logistics", "Real estate", "Consumer", "Marine"]),
+            managers_display: rng.pick(&["Straits Brokers", "Merlion Corporate Finance"]),
             apply_limit: number(max * 1_000),
             ipo_book_link: format!("https://prospectus.example/sg/{code}.pdf"),
             security_type: if code == SG_ETF { "SG_ETF" } else { "NORMAL" },
             apply_start_timestamp: days.millis(plan.start, 21, UTC_OFFSET_HOURS),
             apply_end_timestamp: days.millis(plan.end, 12, UTC_OFFSET_HOURS),
             is_subscribe_status: stage == Subscribable,
-            is_user_applied: stage != Announced && draw.chance(0.4),
+            is_user_applied: stage != Announced && rng.chance(0.4),
         };
         list.push(Ipo { stage, item });
     }
@@ -108,16 +108,16 @@ pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
 }
 
 pub fn malaysia(seed: u64, days: &Days<'_>) -> Vec<Ipo<MyIpo>> {
-    let mut draw = Draw::new(seed, "ipos my");
+    let mut rng = SeededRng::new(seed, "ipos my");
     let mut list = Vec::new();
     for (place, row) in MY_ROWS.iter().enumerate() {
         let (code, _, _, _, stage) = *row;
         let plan = stage.days(place as i64);
         let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
         // Steps of half a sen, below one ringgit.
-        let price = draw.between(40, 190) * 50;
-        let issued = draw.between(60, 400) * 1_000_000;
-        let (industry_plate, business) = draw.pick(&[
+        let price = rng.between(40, 190) * 50;
+        let issued = rng.between(60, 400) * 1_000_000;
+        let (industry_plate, business) = rng.pick(&[
             ("Renewable Energy", "Builds and runs solar farms"),
             ("Semiconductors", "Tests chips for others"),
             ("Consumer Products", "Makes packaged foods"),
@@ -130,7 +130,7 @@ pub fn malaysia(seed: u64, days: &Days<'_>) -> Vec<Ipo<MyIpo>> {
             fund_amount: number(price * issued),
             market_cap: price * issued / 10_000 * 4,
             currency: "MYR",
-            manager: draw.pick(&["Kinabalu Investment Bank", "Straits Investment Bank"]),
+            manager: rng.pick(&["Kinabalu Investment Bank", "Straits Investment Bank"]),
             industry_plate,
             business,
             ipo_book_link: format!("https://prospectus.example/my/{code}.pdf"),
@@ -141,8 +141,8 @@ pub fn malaysia(seed: u64, days: &Days<'_>) -> Vec<Ipo<MyIpo>> {
             lucky_timestamp: millis(plan.ballot, 17),
             apply_limit: number(price * 100),
             is_subscribe_status: stage == Subscribable,
-            is_user_applied: stage != Announced && draw.chance(0.4),
-            support_leverage: draw.chance(0.3),
+            is_user_applied: stage != Announced && rng.chance(0.4),
+            support_leverage: rng.chance(0.3),
         };
         list.push(Ipo { stage, item });
     }

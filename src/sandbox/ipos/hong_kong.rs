@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::{draw::Draw, prices::number},
+    super::{prices::number, seeded_rng::SeededRng},
     Common, Days, Ipo, Row,
     Stage::{self, Announced, PendingListing, Subscribable},
     grouped,
@@ -72,14 +72,14 @@ pub struct HkIpo {
 }
 
 pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<HkIpo>> {
-    let mut draw = Draw::new(seed, "ipos hk");
+    let mut rng = SeededRng::new(seed, "ipos hk");
     ROWS.iter()
         .enumerate()
-        .map(|(number, row)| Ipo { stage: row.4, item: item(number as i64, row, days, &mut draw) })
+        .map(|(number, row)| Ipo { stage: row.4, item: item(number as i64, row, days, &mut rng) })
         .collect()
 }
 
-fn item(place: i64, row: &Row, days: &Days<'_>, draw: &mut Draw) -> HkIpo {
+fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
     let (code, _, _, _, stage) = *row;
     let (etf, spac) = (code == ETF, code == SPAC);
     let plan = stage.days(place);
@@ -87,10 +87,10 @@ fn item(place: i64, row: &Row, days: &Days<'_>, draw: &mut Draw) -> HkIpo {
     let open = stage == Subscribable;
     let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
     // On Hong Kong's ladder between 10 and 20 HKD.
-    let min = draw.between(500, 800) * 200;
-    let max = min + draw.between(20, 90) * 200;
+    let min = rng.between(500, 800) * 200;
+    let max = min + rng.between(20, 90) * 200;
     let price = min + (max - min) / 400 * 200;
-    let lot_size = draw.pick(&[100_i64, 200, 500]);
+    let lot_size = rng.pick(&[100_i64, 200, 500]);
     let fees = 1.010_085;
     let entrance = (number(max) * lot_size as f64 * fees * 100.0).round() / 100.0;
     let apply_end = millis(plan.end, 12);
@@ -98,7 +98,7 @@ fn item(place: i64, row: &Row, days: &Days<'_>, draw: &mut Draw) -> HkIpo {
     let dark = pending && !etf;
     let listing = if pending { Some(2) } else { (open && !etf).then_some(plan.ballot + 1) };
     let dark_day = 1;
-    let lever = draw.pick(&[0.0, 10.0, 20.0]);
+    let lever = rng.pick(&[0.0, 10.0, 20.0]);
     let limit = 500_000;
     HkIpo {
         common: days.common("HK", row, listing, UTC_OFFSET_HOURS),
@@ -115,11 +115,11 @@ fn item(place: i64, row: &Row, days: &Days<'_>, draw: &mut Draw) -> HkIpo {
         is_support_apply: !spac,
         is_subscribe_status: open,
         apply_multiple: if pending {
-            format!("{}.{}", draw.between(8, 900), draw.below(10))
+            format!("{}.{}", rng.between(8, 900), rng.below(10))
         } else {
             String::new()
         },
-        lucky_ratio: if pending { format!("{}%", draw.between(2, 80)) } else { String::new() },
+        lucky_ratio: if pending { format!("{}%", rng.between(2, 80)) } else { String::new() },
         win_ratio_msg: if pending { "Allotment results are out" } else { "" },
         lucky_time: days.date(plan.ballot).to_string(),
         lucky_timestamp: millis(plan.ballot, 9),
@@ -158,16 +158,16 @@ fn item(place: i64, row: &Row, days: &Days<'_>, draw: &mut Draw) -> HkIpo {
         },
         etf_distributors: if etf { "Harbour Securities" } else { "" },
         etf_ipo_price_display: if etf { "HKD 10.00 per unit" } else { "" },
-        apply_status: applied(stage, draw),
+        apply_status: applied(stage, rng),
         placing_apply_status: "NOT_APPLIED",
         etf_apply_status: if etf { "APPLY_PENDING" } else { "NOT_APPLIED" },
     }
 }
 
-fn applied(stage: Stage, draw: &mut Draw) -> &'static str {
+fn applied(stage: Stage, rng: &mut SeededRng) -> &'static str {
     match stage {
-        PendingListing => draw.pick(&["APPLY_WON", "APPLY_LOST"]),
-        Subscribable => draw.pick(&["NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING"]),
+        PendingListing => rng.pick(&["APPLY_WON", "APPLY_LOST"]),
+        Subscribable => rng.pick(&["NOT_APPLIED", "APPLY_PENDING", "APPLY_PROCESSING"]),
         _ => "NOT_APPLIED",
     }
 }

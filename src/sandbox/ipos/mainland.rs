@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::{draw::Draw, prices::number},
+    super::{prices::number, seeded_rng::SeededRng},
     Common, Days, Ipo, Row,
     Stage::{Announced, BallotAnnounced, PendingListing, Subscribable},
 };
@@ -36,7 +36,7 @@ pub struct CnIpo {
 }
 
 pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<CnIpo>> {
-    let mut draw = Draw::new(seed, "ipos cn");
+    let mut rng = SeededRng::new(seed, "ipos cn");
     let mut list = Vec::new();
     for (place, row) in ROWS.iter().enumerate() {
         let stage = row.4;
@@ -53,10 +53,10 @@ pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<CnIpo>> {
                 ("SH", _, Some(rest)) => format!("787{rest}"),
                 _ => digits.to_owned(),
             },
-            apply_upper_limit: draw.between(8, 40) * 500,
-            ipo_price: if priced { number(draw.between(600, 6_000) * 100) } else { 0.0 },
-            winning_ratio: if drawn { number(draw.between(120, 900)) } else { 0.0 },
-            issue_pe_rate: if priced { number(draw.between(1_200, 4_500) * 100) } else { 0.0 },
+            apply_upper_limit: rng.between(8, 40) * 500,
+            ipo_price: if priced { number(rng.between(600, 6_000) * 100) } else { 0.0 },
+            winning_ratio: if drawn { number(rng.between(120, 900)) } else { 0.0 },
+            issue_pe_rate: if priced { number(rng.between(1_200, 4_500) * 100) } else { 0.0 },
             apply_timestamp: days.millis(plan.start, 9, UTC_OFFSET_HOURS),
             winning_time: days.date(plan.ballot).to_string(),
             winning_timestamp: days.millis(plan.ballot, 0, UTC_OFFSET_HOURS),

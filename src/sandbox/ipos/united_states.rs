@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::{draw::Draw, prices::number},
+    super::{prices::number, seeded_rng::SeededRng},
     Common, Days, Ipo, Row,
     Stage::{Announced, PendingListing, Subscribable},
 };
@@ -34,20 +34,20 @@ pub struct UsIpo {
 }
 
 pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<UsIpo>> {
-    let mut draw = Draw::new(seed, "ipos us");
+    let mut rng = SeededRng::new(seed, "ipos us");
     let mut list = Vec::new();
     for (place, row) in ROWS.iter().enumerate() {
         let stage = row.4;
         let plan = stage.days(place as i64);
         let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
-        let min = draw.between(10, 40);
+        let min = rng.between(10, 40);
         let listing = if stage == PendingListing { Some(2) } else { Some(plan.ballot + 1) };
         let item = UsIpo {
             common: days.common("US", row, listing, UTC_OFFSET_HOURS),
             ipo_price_min: number(min * 10_000),
-            ipo_price_max: number((min + draw.between(1, 4)) * 10_000),
-            issue_size: draw.between(20, 400) * 100_000,
-            apply_limit: draw.pick(&[200.0, 500.0, 1_000.0]),
+            ipo_price_max: number((min + rng.between(1, 4)) * 10_000),
+            issue_size: rng.between(20, 400) * 100_000,
+            apply_limit: rng.pick(&[200.0, 500.0, 1_000.0]),
             apply_start_timestamp: millis(plan.start, 9),
             apply_end_timestamp: millis(plan.end, 16),
             lucky_timestamp: millis(plan.ballot, 8),
@@ -56,7 +56,7 @@ pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<UsIpo>> {
                 Subscribable => "APPLYING",
                 _ => "CLOSED",
             },
-            is_user_applied: stage != Announced && draw.chance(0.5),
+            is_user_applied: stage != Announced && rng.chance(0.5),
             offer_type: "PUBLIC_OFFER_ONLY",
         };
         list.push(Ipo { stage, item });

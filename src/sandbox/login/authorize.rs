@@ -15,7 +15,7 @@ use crate::{
     api::AUTHORIZE,
     error::Result,
     sandbox::{
-        hashed::{Hash, Hashed, equal, hash, secret},
+        hashed_store::{Hash, Hashed, equal, hash, secret},
         lock,
         outcome::Outcome,
         scopes::Scopes,

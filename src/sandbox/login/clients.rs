@@ -14,7 +14,7 @@ use super::{Asked, OAuth, Refused};
 use crate::{
     api::{Argument, Parameter, ParameterKind, REGISTER},
     sandbox::{
-        hashed::{Hash, equal, hash, secret},
+        hashed_store::{Hash, equal, hash, secret},
         lock,
         outcome::Outcome,
         reply::json,

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::{faults::Fault, lock, outcome::Outcome, reply::json, scopes::Scopes, tokens::Tokens};
 use crate::{
-    api::{self, Answer, Endpoint, Method, Place},
+    api::{self, Endpoint, Method, ParameterLocation, ResponseShape},
     error::{Error, ErrorKind, Result},
 };
 use authorize::{Forms, Rejected};
@@ -75,7 +75,7 @@ const fn row(endpoint: &'static Endpoint, handler: Handler) -> Route {
 impl Route {
     /// Whether it is for a person in a browser.
     pub fn is_page(&self) -> bool {
-        matches!(self.endpoint.answer, Answer::Page)
+        matches!(self.endpoint.answer, ResponseShape::Page)
     }
 }
 
@@ -189,10 +189,9 @@ pub fn recorded<'a>(path: &str, query: &'a str) -> Cow<'a, str> {
     }
     let shown = |name: &str| {
         name != authorize::STATE
-            && api::AUTHORIZE
-                .parameters
-                .iter()
-                .any(|parameter| parameter.place == Place::Query && parameter.name == name)
+            && api::AUTHORIZE.parameters.iter().any(|parameter| {
+                parameter.place == ParameterLocation::Query && parameter.name == name
+            })
     };
     let pairs: Vec<Cow<'_, str>> = query
         .split('&')

@@ -14,7 +14,7 @@ use super::authorize::{self, Request};
 use crate::{
     api::{AUTHORIZE, SCOPES},
     sandbox::{
-        hashed::hash,
+        hashed_store::hash,
         outcome::Outcome,
         scopes::{account_scopes, is_account},
     },

@@ -27,7 +27,7 @@ fn record(name: &str) -> &'static Record {
     crate::api::ENDPOINTS
         .iter()
         .filter_map(|endpoint| match endpoint.answer {
-            crate::api::Answer::Rows(_, schema) => Some(schema.records()),
+            crate::api::ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })
         .flatten()

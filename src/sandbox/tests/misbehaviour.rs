@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::sandbox::{
-    Faults, Options, Received,
+    Faults, Options, RecordedRequest,
     testing::{Rig, read, write},
 };
 
@@ -78,7 +78,7 @@ fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
     let rig = faulty(Faults::default());
     rig.get("/api/v1.0/sim-trade/5001/positions?market=%31");
     rig.get("/nothing?a=b");
-    let received = |path: &str, query: &str, status: u16| Received {
+    let received = |path: &str, query: &str, status: u16| RecordedRequest {
         method: "GET".to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),

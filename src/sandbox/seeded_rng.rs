@@ -8,14 +8,14 @@ use rand_chacha::{
 use sha2::{Digest, Sha256};
 
 #[derive(Debug, Clone)]
-pub struct Draw(ChaCha8Rng);
+pub struct SeededRng(ChaCha8Rng);
 
-impl Draw {
+impl SeededRng {
     pub fn new(seed: u64, label: &str) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());
         hasher.update(label.as_bytes());
-        Draw(ChaCha8Rng::from_seed(hasher.finalize().into()))
+        SeededRng(ChaCha8Rng::from_seed(hasher.finalize().into()))
     }
 
     /// A number from 0 to `count - 1`; 0 where `count` is 0.

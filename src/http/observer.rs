@@ -3,7 +3,7 @@
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
-use super::Received;
+use super::HttpResponse;
 use crate::error::Result;
 
 /// Is told of each event of a sender before that goes on.
@@ -24,14 +24,14 @@ pub struct Event {
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
-    pub what: What,
+    pub what: EventKind,
 }
 
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum EventKind {
     Sending,
     /// The whole answer came.
-    Answered {
+    RefreshFuture {
         status: u16,
         duration: Duration,
     },
@@ -45,7 +45,7 @@ pub enum What {
         reason: String,
     },
     /// It would be tried again, had not too many retries failed before it.
-    QuotaUsedUp {
+    RetryBudgetExhausted {
         reason: String,
     },
     /// The service asks for fewer requests on this path: so many a second from now on.
@@ -64,14 +64,14 @@ pub enum What {
 
 /// A request on its way, for those who watch.
 #[derive(Debug)]
-pub struct Watched<'a> {
+pub struct RequestSpan<'a> {
     observer: &'a dyn Observer,
     method: &'a str,
     path: &'a str,
     attempt: u32,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> RequestSpan<'a> {
     /// Nothing where nobody watches.
     pub fn new(
         observer: Option<&'a dyn Observer>,
@@ -80,10 +80,10 @@ impl<'a> Watched<'a> {
         attempt: u32,
     ) -> Option<Self> {
         let observer = observer.filter(|observer| observer.listens())?;
-        Some(Watched { observer, method, path, attempt })
+        Some(RequestSpan { observer, method, path, attempt })
     }
 
-    pub async fn tell(&self, what: What) {
+    pub async fn tell(&self, what: EventKind) {
         let event = Event {
             method: self.method.to_owned(),
             path: self.path.to_owned(),
@@ -94,10 +94,12 @@ impl<'a> Watched<'a> {
     }
 
     /// How the request ended, and how long it took.
-    pub async fn tell_end(&self, outcome: &Result<Received>, duration: Duration) {
+    pub async fn tell_end(&self, outcome: &Result<HttpResponse>, duration: Duration) {
         let what = match outcome {
-            Ok(received) => What::Answered { status: received.status().as_u16(), duration },
-            Err(error) => What::Failed { error: error.to_string(), duration },
+            Ok(received) => {
+                EventKind::RefreshFuture { status: received.status().as_u16(), duration }
+            }
+            Err(error) => EventKind::Failed { error: error.to_string(), duration },
         };
         self.tell(what).await;
     }

@@ -7,12 +7,12 @@
 use super::{
     bytes::{digits_end, plain_end, same},
     json::MAX_NESTING,
-    raw::{Raw, Span, escaped_char, simple_escape},
+    raw::{ByteRange, Raw, escaped_char, simple_escape},
 };
 
 /// A place in JSON text.
 #[derive(Debug, Clone)]
-pub struct Cursor<'a> {
+pub struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
@@ -24,9 +24,9 @@ pub struct Key<'a> {
     pub name: Raw<'a>,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> JsonReader<'a> {
     pub fn new(text: &'a str, at: usize) -> Self {
-        Cursor { text, at }
+        JsonReader { text, at }
     }
 
     pub fn at(&self) -> usize {
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
 
     /// Steps over an opening bracket; whether something stands before the closing one.
     #[inline(always)]
-    pub fn open(&mut self, bracket: u8, closing: u8) -> Option<bool> {
+    pub fn begin_container(&mut self, bracket: u8, closing: u8) -> Option<bool> {
         self.eat(bracket)?;
         let filled = self.peek()? != closing;
         self.at += usize::from(!filled);
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
 
     /// Steps over any value that `depth` brackets stand around.
     #[inline(always)]
-    pub fn value(&mut self, depth: usize) -> Option<Span> {
+    pub fn value(&mut self, depth: usize) -> Option<ByteRange> {
         let first = self.peek()?;
         let start = self.at;
         let escaped = match first {
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
             b'-' | b'0'..=b'9' => self.number().map(|()| false)?,
             _ => self.other(first, depth).map(|()| false)?,
         };
-        Some(Span { start, end: self.at, escaped })
+        Some(ByteRange { start, end: self.at, escaped })
     }
 
     fn other(&mut self, first: u8, depth: usize) -> Option<()> {
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
 
     fn object(&mut self, depth: usize) -> Option<()> {
         let depth = deeper(depth)?;
-        let mut more = self.open(b'{', b'}')?;
+        let mut more = self.begin_container(b'{', b'}')?;
         while more {
             self.string()?;
             self.eat(b':')?;
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
 
     fn list(&mut self, depth: usize) -> Option<()> {
         let depth = deeper(depth)?;
-        let mut more = self.open(b'[', b']')?;
+        let mut more = self.begin_container(b'[', b']')?;
         while more {
             self.value(depth)?;
             more = self.more(b']')?;
@@ -239,8 +239,8 @@ mod tests {
     }
 
     fn taken(text: &str) -> bool {
-        let mut cursor = Cursor::new(text, 0);
-        cursor.value(0).is_some() && cursor.peek().is_none()
+        let mut reader = JsonReader::new(text, 0);
+        reader.value(0).is_some() && reader.peek().is_none()
     }
 
     #[test]
@@ -332,8 +332,8 @@ mod tests {
         ) {
             let text = format!("\"{}\"", parts.concat());
             let theirs = serde_json::from_str::<String>(&text).ok();
-            let mut cursor = Cursor::new(&text, 0);
-            let ours = cursor.value(0).filter(|span| span.end == text.len());
+            let mut reader = JsonReader::new(&text, 0);
+            let ours = reader.value(0).filter(|span| span.end == text.len());
             let ours = ours.map(|span| span.of(&text).unwrap().string().unwrap().into_owned());
             prop_assert_eq!(ours, theirs);
         }

@@ -7,19 +7,19 @@ use pyo3::{prelude::*, types::PyTuple};
 use super::errors::raise;
 use crate::{
     error::Error,
-    http::{Recorder as CoreRecorder, Replay as CoreReplay, Tape},
+    http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
 };
 
 /// Writes the traffic of clients to a new file, for tests and bug reports.
 ///
-/// `Recorder(path)`, then `Client(..., tape=recorder)`; any number of clients of one service may
+/// `Recorder(path)`, then `Client(..., cassette=recorder)`; any number of clients of one service may
 /// share it. The file is readable text, a JSON object a line, written as each request ends; only its
 /// owner can read it. It holds no key, no signature, no token and no client secret; account ids,
 /// symbols and answers are in it. Use it in a `with` block, or `close()` it. Raises `ConfigError`
 /// where the file exists or cannot be written.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Recorder {
-    tape: Arc<Tape>,
+    cassette: Arc<Cassette>,
     path: PathBuf,
 }
 
@@ -28,12 +28,12 @@ impl Recorder {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
-        Ok(Recorder { tape: Arc::new(Tape::Recorder(recorder)), path })
+        Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
 
     /// Ends the recording: the clients that still use it are refused.
     fn close(&self) {
-        if let Tape::Recorder(recorder) = self.tape.as_ref() {
+        if let Cassette::Recorder(recorder) = self.cassette.as_ref() {
             recorder.close();
         }
     }
@@ -59,14 +59,14 @@ impl Recorder {
 
 /// Plays the traffic of a file back, with no network and no credentials.
 ///
-/// `Replay(path)`, then `Client(tape=replay)`. A request is answered as the same request was: by
+/// `Replay(path)`, then `Client(cassette=replay)`. A request is answered as the same request was: by
 /// method, path, query and body; what was recorded several times comes in its order, and then the
 /// last answer again and again. Any other request raises `ConfigError`. No time passes between the
 /// attempts of a request: retries do not wait. Raises `ConfigError` too for a file that is not a
 /// tape; an empty file, which a recorder leaves that nobody used, is one.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Replay {
-    tape: Arc<Tape>,
+    cassette: Arc<Cassette>,
     path: PathBuf,
     base_url: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Replay {
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
         let base_url = replay.base_url().map(str::to_owned);
-        Ok(Replay { tape: Arc::new(Tape::Replay(replay)), path, base_url })
+        Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })
     }
 
     /// The service whose traffic was recorded; `None` if nothing was.
@@ -96,18 +96,18 @@ impl Replay {
     }
 }
 
-/// The address of a client that plays an empty tape: it refuses every request before a name is
+/// The address of a client that plays an empty cassette: it refuses every request before a name is
 /// looked up, and no host can have this one.
 const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
 
 /// The tape that an argument stands for, and the service that it is of, where that is known.
-pub fn tape(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Tape>, Option<String>)> {
+pub fn cassette(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<String>)> {
     if let Ok(recorder) = value.cast::<Recorder>() {
-        return Ok((recorder.get().tape.clone(), None));
+        return Ok((recorder.get().cassette.clone(), None));
     }
     if let Ok(replay) = value.cast::<Replay>() {
         let base_url = replay.get().base_url.as_deref().unwrap_or(NOTHING_RECORDED);
-        return Ok((replay.get().tape.clone(), Some(base_url.to_owned())));
+        return Ok((replay.get().cassette.clone(), Some(base_url.to_owned())));
     }
     let shown = format!("of the type {}", value.get_type().name()?);
     Err(raise(value.py(), Error::argument("tape", &shown, "a Recorder or a Replay")))

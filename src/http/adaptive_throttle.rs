@@ -31,7 +31,7 @@ const PATHS_MAX: usize = 1024;
 /// The pace of each path: free until the service refuses too many, then half as fast as it was, and
 /// faster again as time goes by without that.
 #[derive(Debug, Default)]
-pub struct Paces(Mutex<HashMap<Box<str>, Path>>);
+pub struct AdaptiveThrottle(Mutex<HashMap<Box<str>, Path>>);
 
 #[derive(Debug)]
 struct Path {
@@ -58,7 +58,7 @@ struct Measured {
     before: f64,
 }
 
-impl Paces {
+impl AdaptiveThrottle {
     /// When the next request of this path may depart.
     pub fn departure(&self, path: &str, now: Instant) -> Instant {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,19 +163,25 @@ mod tests {
 
     /// A service that takes so many requests a second on a path, and a caller who wants more: how
     /// many it took and how many it refused.
-    fn play(paces: &Paces, start: Instant, seconds: f64, allowed: f64, wanted: f64) -> (u32, u32) {
+    fn play(
+        throttle: &AdaptiveThrottle,
+        start: Instant,
+        seconds: f64,
+        allowed: f64,
+        wanted: f64,
+    ) -> (u32, u32) {
         let (mut now, mut tokens, mut taken, mut refused) = (start, allowed, 0, 0);
         while now < start + Duration::from_secs_f64(seconds) {
-            let departure = paces.departure("path", now);
+            let departure = throttle.departure("path", now);
             tokens = (tokens + (departure - now).as_secs_f64() * allowed).min(allowed);
             now = departure + Duration::from_secs_f64(1.0 / wanted);
             if tokens >= 1.0 {
                 tokens -= 1.0;
                 taken += 1;
-                paces.accepted("path");
+                throttle.accepted("path");
             } else {
                 refused += 1;
-                paces.refused("path", departure, now);
+                throttle.refused("path", departure, now);
             }
             tokens = (tokens + allowed / wanted).min(allowed);
         }
@@ -184,62 +190,63 @@ mod tests {
 
     #[test]
     fn a_path_that_is_refused_settles_near_what_the_service_takes() {
-        let (paces, start) = (Paces::default(), Instant::now());
-        play(&paces, start, 10.0, 20.0, 500.0);
-        let (taken, refused) = play(&paces, start + Duration::from_secs(11), 60.0, 20.0, 500.0);
+        let (throttle, start) = (AdaptiveThrottle::default(), Instant::now());
+        play(&throttle, start, 10.0, 20.0, 500.0);
+        let (taken, refused) = play(&throttle, start + Duration::from_secs(11), 60.0, 20.0, 500.0);
         assert!(taken > 700, "of 1,200 that it would take: {taken}");
         assert!(refused < taken / 5, "{refused} refused beside {taken} taken");
     }
 
     #[test]
     fn a_limit_is_let_go_when_the_service_refuses_no_more() {
-        let (paces, start) = (Paces::default(), Instant::now());
-        play(&paces, start, 10.0, 20.0, 500.0);
+        let (throttle, start) = (AdaptiveThrottle::default(), Instant::now());
+        play(&throttle, start, 10.0, 20.0, 500.0);
         let later = start + Duration::from_secs(11);
-        play(&paces, later, 40.0, 1e6, 500.0);
+        play(&throttle, later, 40.0, 1e6, 500.0);
         let later = later + Duration::from_secs(41);
-        let (taken, refused) = play(&paces, later, 2.0, 1e6, 500.0);
+        let (taken, refused) = play(&throttle, later, 2.0, 1e6, 500.0);
         assert!((999..=1_001).contains(&taken) && refused == 0, "{taken} taken, {refused} refused");
     }
 
     #[test]
     fn other_paths_keep_their_pace() {
-        let (paces, now) = (Paces::default(), Instant::now());
-        play(&paces, now, 10.0, 1.0, 500.0);
+        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        play(&throttle, now, 10.0, 1.0, 500.0);
         let later = now + Duration::from_secs(10);
-        assert!(paces.departure("path", later) > later);
-        assert_eq!(paces.departure("another", later), later);
+        assert!(throttle.departure("path", later) > later);
+        assert_eq!(throttle.departure("another", later), later);
     }
 
     #[test]
     fn a_refusal_now_and_then_changes_nothing() {
-        let (paces, now) = (Paces::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
         for _ in 0..100 {
-            paces.departure("path", now);
-            assert_eq!(paces.refused("path", now, now), None);
+            throttle.departure("path", now);
+            assert_eq!(throttle.refused("path", now, now), None);
             for _ in 0..6 {
-                paces.departure("path", now);
-                paces.accepted("path");
+                throttle.departure("path", now);
+                throttle.accepted("path");
             }
         }
-        assert_eq!(paces.departure("path", now), now);
+        assert_eq!(throttle.departure("path", now), now);
     }
 
     #[test]
     fn those_that_were_refused_together_lower_the_rate_once() {
-        let (paces, now) = (Paces::default(), Instant::now());
-        (0..64).for_each(|_| _ = paces.departure("path", now));
+        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
+        (0..64).for_each(|_| _ = throttle.departure("path", now));
         let after = now + Duration::from_millis(30);
-        let lowered: Vec<_> = (0..64).filter_map(|_| paces.refused("path", now, after)).collect();
+        let lowered: Vec<_> =
+            (0..64).filter_map(|_| throttle.refused("path", now, after)).collect();
         assert_eq!(lowered, [64.0], "half of 64 in half a second");
     }
 
     #[test]
     fn paths_of_the_callers_own_take_no_memory_without_end() {
-        let (paces, now) = (Paces::default(), Instant::now());
+        let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
         for number in 0..10_000 {
-            paces.departure(&number.to_string(), now);
+            throttle.departure(&number.to_string(), now);
         }
-        assert!(paces.0.lock().expect("no poison").len() <= PATHS_MAX);
+        assert!(throttle.0.lock().expect("no poison").len() <= PATHS_MAX);
     }
 }

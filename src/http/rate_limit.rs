@@ -52,20 +52,20 @@ impl RateLimit {
     }
 
     /// This request's turn, which has yet to come.
-    pub fn turn(&self) -> Turn<'_> {
+    pub fn reserve(&self) -> Reservation<'_> {
         let place = self.0.as_ref().map(|schedule| {
             let departure = lock(schedule).take(Instant::now());
             (schedule, departure)
         });
-        Turn(place)
+        Reservation(place)
     }
 }
 
 /// A place in the schedule. One that is given up before its time goes to the next who asks.
 #[derive(Debug)]
-pub struct Turn<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
+pub struct Reservation<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
 
-impl Turn<'_> {
+impl Reservation<'_> {
     pub async fn come(mut self) {
         if let Some((_, departure)) = self.0 {
             tokio::time::sleep_until(departure).await;
@@ -74,7 +74,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if let Some((schedule, departure)) = self.0 {
             lock(schedule).give_back(departure);
@@ -92,8 +92,8 @@ mod tests {
 
     use super::*;
 
-    fn waits(turns: &[Turn<'_>]) -> Vec<Option<Duration>> {
-        let departure = |turn: &Turn<'_>| turn.0.map(|(_, departure)| departure);
+    fn waits(turns: &[Reservation<'_>]) -> Vec<Option<Duration>> {
+        let departure = |turn: &Reservation<'_>| turn.0.map(|(_, departure)| departure);
         let first = turns.first().and_then(departure);
         turns.iter().map(|turn| Some(departure(turn)? - first?)).collect()
     }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn turns_are_evenly_spaced() {
         let limit = RateLimit::new(Some(10.0));
-        let turns: Vec<Turn<'_>> = (0..3).map(|_| limit.turn()).collect();
+        let turns: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
         let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
         assert_eq!(waits(&turns), expected);
     }
@@ -109,24 +109,24 @@ mod tests {
     #[test]
     fn a_turn_that_is_given_up_goes_to_the_next() {
         let limit = RateLimit::new(Some(1.0));
-        let first = limit.turn();
-        drop((limit.turn(), limit.turn(), limit.turn()));
-        assert_eq!(waits(&[first, limit.turn()])[1], Some(Duration::from_secs(1)));
+        let first = limit.reserve();
+        drop((limit.reserve(), limit.reserve(), limit.reserve()));
+        assert_eq!(waits(&[first, limit.reserve()])[1], Some(Duration::from_secs(1)));
     }
 
     #[test]
     fn a_turn_in_the_middle_that_is_given_up_moves_no_other_turn() {
         let limit = RateLimit::new(Some(1.0));
-        let mut turns: Vec<Turn<'_>> = (0..4).map(|_| limit.turn()).collect();
+        let mut turns: Vec<Reservation<'_>> = (0..4).map(|_| limit.reserve()).collect();
         drop(turns.remove(1));
-        turns.extend([limit.turn(), limit.turn()]);
+        turns.extend([limit.reserve(), limit.reserve()]);
         let expected: Vec<_> = [0, 2, 3, 1, 4].map(|s| Some(Duration::from_secs(s))).into();
         assert_eq!(waits(&turns), expected);
     }
 
     #[test]
     fn without_a_limit_nobody_waits() {
-        assert!(RateLimit::new(None).turn().0.is_none());
+        assert!(RateLimit::new(None).reserve().0.is_none());
     }
 
     /// What callers do: time passes, one asks for a turn, or one that waits gives up.

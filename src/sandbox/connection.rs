@@ -25,7 +25,7 @@ use tokio::{
 };
 
 /// Accepts connections until `stop` turns true.
-pub struct Lines {
+pub struct FaultyListener {
     pub listener: TcpListener,
     pub stop: watch::Receiver<bool>,
 }
@@ -51,7 +51,7 @@ impl Cut {
     }
 }
 
-impl Listener for Lines {
+impl Listener for FaultyListener {
     type Io = Line;
     type Addr = SocketAddr;
 
@@ -79,8 +79,8 @@ impl Listener for Lines {
     }
 }
 
-impl Connected<IncomingStream<'_, Lines>> for Cut {
-    fn connect_info(stream: IncomingStream<'_, Lines>) -> Self {
+impl Connected<IncomingStream<'_, FaultyListener>> for Cut {
+    fn connect_info(stream: IncomingStream<'_, FaultyListener>) -> Self {
         stream.io().cut.clone()
     }
 }

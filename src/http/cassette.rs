@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    Prepared, Received,
+    HttpResponse, Prepared,
     names::{Side, redact_pairs, redact_text},
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 
 /// What stands between the sender and the network.
 #[derive(Debug)]
-pub enum Tape {
+pub enum Cassette {
     Recorder(Recorder),
     Replay(Replay),
 }
@@ -124,25 +124,25 @@ struct Body {
     base64: Option<String>,
 }
 
-impl Tape {
+impl Cassette {
     /// The answer to this request, where there is to be no network.
-    pub fn answer(&self, prepared: &Prepared) -> Option<Result<Received>> {
+    pub fn answer(&self, prepared: &Prepared) -> Option<Result<HttpResponse>> {
         match self {
-            Tape::Recorder(_) => None,
-            Tape::Replay(replay) => Some(replay.answer(prepared)),
+            Cassette::Recorder(_) => None,
+            Cassette::Replay(replay) => Some(replay.answer(prepared)),
         }
     }
 
     /// Keeps what became of a request, without the secrets that are known and those whose names
     /// tell that they are.
-    pub fn keep(
+    pub fn record(
         &self,
         base_url: &str,
         prepared: &Prepared,
-        outcome: &Result<Received>,
+        outcome: &Result<HttpResponse>,
         redactor: &Redactor,
     ) -> Result<()> {
-        let Tape::Recorder(recorder) = self else { return Ok(()) };
+        let Cassette::Recorder(recorder) = self else { return Ok(()) };
         if prepared.unrecorded || of_login(prepared.url.path()) {
             return Ok(());
         }
@@ -166,13 +166,13 @@ impl Tape {
     /// the recording, or the requests would not be the same.
     pub fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> i64 {
         match self {
-            Tape::Recorder(recorder) => {
+            Cassette::Recorder(recorder) => {
                 let now = Now { call: call.to_owned(), now_ms };
                 // A tape that cannot be written is found out by the request that follows.
                 let _ = recorder.write(base_url, Line { now: Some(now), ..Line::default() });
                 now_ms
             }
-            Tape::Replay(replay) => replay.now_ms(call).unwrap_or(now_ms),
+            Cassette::Replay(replay) => replay.now_ms(call).unwrap_or(now_ms),
         }
     }
 }
@@ -259,7 +259,7 @@ impl Replay {
         self.base_url.as_deref()
     }
 
-    fn answer(&self, prepared: &Prepared) -> Result<Received> {
+    fn answer(&self, prepared: &Prepared) -> Result<HttpResponse> {
         let (method, path) = (prepared.method.as_str(), prepared.url.path());
         let query = prepared.url.query().unwrap_or_default();
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -301,7 +301,7 @@ fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
 }
 
 impl Answer {
-    fn of(outcome: &Result<Received>, redactor: &Redactor) -> Self {
+    fn of(outcome: &Result<HttpResponse>, redactor: &Redactor) -> Self {
         match outcome {
             Ok(received) => {
                 let kept = |name: &str| {
@@ -322,7 +322,7 @@ impl Answer {
         }
     }
 
-    fn received(self) -> Result<Received> {
+    fn received(self) -> Result<HttpResponse> {
         let (status, headers, body) = match self {
             Answer::Came { status, headers, body } => (status, headers, body),
             Answer::Missing { why, timeout: true } => return Err(ErrorKind::Timeout(why).into()),
@@ -330,7 +330,7 @@ impl Answer {
                 return Err(ErrorKind::Transport { message: why, sent: Delivery::Unknown }.into());
             }
         };
-        let mut received = Received::new(body.bytes());
+        let mut received = HttpResponse::new(body.bytes());
         *received.status_mut() = StatusCode::from_u16(status)
             .map_err(|_| Error::config(format!("the tape has an HTTP status of {status}")))?;
         for (name, value) in &headers {

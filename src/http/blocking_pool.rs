@@ -41,14 +41,14 @@ pub fn own_client() -> Option<reqwest::Client> {
 
 /// Where a blocking call waits.
 #[derive(Debug)]
-pub enum Lane {
-    Own(Engine, Arc<Lanes>),
+pub enum PoolSlot {
+    Own(LocalRuntime, Arc<BlockingPool>),
     Shared(Arc<Runtime>),
 }
 
 /// A runtime that stands still until somebody waits in it.
 #[derive(Debug)]
-pub struct Engine {
+pub struct LocalRuntime {
     runtime: Runtime,
     client: reqwest::Client,
     used: Instant,
@@ -56,25 +56,25 @@ pub struct Engine {
 
 /// The lanes of one client in one process.
 #[derive(Debug)]
-pub struct Lanes {
+pub struct BlockingPool {
     /// The last was used last.
-    idle: Mutex<Vec<Engine>>,
+    idle: Mutex<Vec<LocalRuntime>>,
     /// How many there are, in use or not.
     count: AtomicUsize,
     process: u32,
 }
 
-impl Lane {
-    pub fn shared() -> Result<Lane> {
-        runtime().map(Lane::Shared)
+impl PoolSlot {
+    pub fn shared() -> Result<PoolSlot> {
+        runtime().map(PoolSlot::Shared)
     }
 
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         match self {
-            Lane::Own(Engine { runtime, client, .. }, _) => {
+            PoolSlot::Own(LocalRuntime { runtime, client, .. }, _) => {
                 runtime.block_on(OWN_CLIENT.scope(client.clone(), future))
             }
-            Lane::Shared(runtime) => runtime.block_on(future),
+            PoolSlot::Shared(runtime) => runtime.block_on(future),
         }
     }
 
@@ -82,20 +82,20 @@ impl Lane {
     /// unless all is `settled`, the connection is closed now.
     pub fn leave(self, settled: bool) {
         match self {
-            Lane::Own(engine, lanes) if settled => lanes.give_back(engine),
-            Lane::Own(engine, lanes) => lanes.close(engine),
-            Lane::Shared(_) => {}
+            PoolSlot::Own(engine, blocking_pool) if settled => blocking_pool.give_back(engine),
+            PoolSlot::Own(engine, blocking_pool) => blocking_pool.close(engine),
+            PoolSlot::Shared(_) => {}
         }
     }
 }
 
-impl Engine {
+impl LocalRuntime {
     fn new(client: reqwest::Client) -> Result<Self> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Error::config(format!("no connection can be driven: {error}")))?;
-        Ok(Engine { runtime, client, used: Instant::now() })
+        Ok(LocalRuntime { runtime, client, used: Instant::now() })
     }
 
     /// Takes notice of what happened meanwhile, lest a request goes into a connection that the other
@@ -108,9 +108,9 @@ impl Engine {
     }
 }
 
-impl Lanes {
+impl BlockingPool {
     pub fn new() -> Arc<Self> {
-        Arc::new(Lanes {
+        Arc::new(BlockingPool {
             idle: Mutex::default(),
             count: AtomicUsize::new(0),
             process: std::process::id(),
@@ -121,22 +121,22 @@ impl Lanes {
     pub fn borrow(
         self: &Arc<Self>,
         client: impl FnOnce() -> Result<reqwest::Client>,
-    ) -> Result<Lane> {
+    ) -> Result<PoolSlot> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let engine = match idle {
             Some(engine) => engine,
-            None if self.count.load(Ordering::Relaxed) >= MOST => return Lane::shared(),
+            None if self.count.load(Ordering::Relaxed) >= MOST => return PoolSlot::shared(),
             None => {
-                let engine = Engine::new(client()?)?;
+                let engine = LocalRuntime::new(client()?)?;
                 self.count.fetch_add(1, Ordering::Relaxed);
                 engine
             }
         };
         engine.catch_up();
-        Ok(Lane::Own(engine, self.clone()))
+        Ok(PoolSlot::Own(engine, self.clone()))
     }
 
-    fn give_back(&self, mut engine: Engine) {
+    fn give_back(&self, mut engine: LocalRuntime) {
         engine.used = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(engine);
@@ -148,7 +148,7 @@ impl Lanes {
         }
     }
 
-    fn close(&self, engine: Engine) {
+    fn close(&self, engine: LocalRuntime) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         if self.process == std::process::id() {
             // Waiting for its threads is not allowed everywhere, and nothing there is still wanted.
@@ -160,7 +160,7 @@ impl Lanes {
     }
 }
 
-impl Drop for Lanes {
+impl Drop for BlockingPool {
     fn drop(&mut self) {
         let idle = std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner));
         for engine in idle {
@@ -173,55 +173,55 @@ impl Drop for Lanes {
 mod tests {
     use super::*;
 
-    fn borrow(lanes: &Arc<Lanes>) -> Lane {
-        lanes.borrow(|| Ok(reqwest::Client::new())).expect("a lane")
+    fn borrow(blocking_pool: &Arc<BlockingPool>) -> PoolSlot {
+        blocking_pool.borrow(|| Ok(reqwest::Client::new())).expect("a lane")
     }
 
-    fn count(lanes: &Lanes) -> usize {
-        lanes.count.load(Ordering::Relaxed)
+    fn count(blocking_pool: &BlockingPool) -> usize {
+        blocking_pool.count.load(Ordering::Relaxed)
     }
 
     #[test]
     fn calls_one_after_another_share_a_lane_with_its_client() {
-        let lanes = Lanes::new();
+        let blocking_pool = BlockingPool::new();
         for _ in 0..3 {
-            let lane = borrow(&lanes);
-            assert!(lane.block_on(async { own_client().is_some() }));
-            lane.leave(true);
+            let slot = borrow(&blocking_pool);
+            assert!(slot.block_on(async { own_client().is_some() }));
+            slot.leave(true);
         }
-        assert_eq!(count(&lanes), 1);
+        assert_eq!(count(&blocking_pool), 1);
     }
 
     #[test]
     fn a_lane_with_something_still_under_way_is_closed() {
-        let lanes = Lanes::new();
-        borrow(&lanes).leave(false);
-        assert_eq!(count(&lanes), 0);
+        let blocking_pool = BlockingPool::new();
+        borrow(&blocking_pool).leave(false);
+        assert_eq!(count(&blocking_pool), 0);
     }
 
     #[test]
     fn calls_beyond_the_most_lanes_use_the_shared_runtime() {
-        let lanes = Lanes::new();
-        let taken: Vec<Lane> = (0..MOST).map(|_| borrow(&lanes)).collect();
-        let beyond = borrow(&lanes);
-        assert!(matches!(beyond, Lane::Shared(_)));
+        let blocking_pool = BlockingPool::new();
+        let taken: Vec<PoolSlot> = (0..MOST).map(|_| borrow(&blocking_pool)).collect();
+        let beyond = borrow(&blocking_pool);
+        assert!(matches!(beyond, PoolSlot::Shared(_)));
         assert!(beyond.block_on(async { own_client().is_none() }));
-        taken.into_iter().for_each(|lane| lane.leave(true));
-        assert!(matches!(borrow(&lanes), Lane::Own(..)));
+        taken.into_iter().for_each(|slot| slot.leave(true));
+        assert!(matches!(borrow(&blocking_pool), PoolSlot::Own(..)));
     }
 
     #[test]
     fn what_a_lane_started_beside_the_call_ends_with_it() {
-        let lanes = Lanes::new();
-        let lane = borrow(&lanes);
+        let blocking_pool = BlockingPool::new();
+        let slot = borrow(&blocking_pool);
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        lane.block_on(async {
+        slot.block_on(async {
             drop(tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 drop(sender);
             }));
         });
-        lane.leave(false);
+        slot.leave(false);
         assert!(
             receiver
                 .recv_timeout(Duration::from_secs(10))

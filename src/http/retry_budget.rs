@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// are repeated and a total outage is not: a client then sends a hundred retries and no more. The
 /// figures are those of the AWS SDKs' standard retry mode.
 #[derive(Debug)]
-pub struct RetryQuota(AtomicU32);
+pub struct RetryBudget(AtomicU32);
 
 const CAPACITY: u32 = 500;
 const RETRY_COST: u32 = 5;
 const FIRST_TRY_REWARD: u32 = 1;
 
-impl RetryQuota {
+impl RetryBudget {
     pub fn new() -> Self {
-        RetryQuota(AtomicU32::new(CAPACITY))
+        RetryBudget(AtomicU32::new(CAPACITY))
     }
 
     /// Pays for a retry, if there is enough for it.
@@ -39,28 +39,28 @@ mod tests {
 
     #[test]
     fn an_outage_is_met_with_a_hundred_retries() {
-        let quota = RetryQuota::new();
-        assert_eq!((0..1_000).filter(|_| quota.pay()).count(), 100);
+        let retry_budget = RetryBudget::new();
+        assert_eq!((0..1_000).filter(|_| retry_budget.pay()).count(), 100);
     }
 
     #[test]
     fn a_retry_that_helps_costs_nothing() {
-        let quota = RetryQuota::new();
+        let retry_budget = RetryBudget::new();
         for _ in 0..1_000 {
-            assert!(quota.pay());
-            quota.succeeded(true);
+            assert!(retry_budget.pay());
+            retry_budget.succeeded(true);
         }
     }
 
     #[test]
     fn successes_fill_the_purse_again_and_not_beyond_its_size() {
-        let quota = RetryQuota::new();
-        while quota.pay() {}
-        (0..4).for_each(|_| quota.succeeded(false));
-        assert!(!quota.pay());
-        quota.succeeded(false);
-        assert!(quota.pay());
-        (0..10_000).for_each(|_| quota.succeeded(false));
-        assert_eq!((0..1_000).filter(|_| quota.pay()).count(), 100);
+        let retry_budget = RetryBudget::new();
+        while retry_budget.pay() {}
+        (0..4).for_each(|_| retry_budget.succeeded(false));
+        assert!(!retry_budget.pay());
+        retry_budget.succeeded(false);
+        assert!(retry_budget.pay());
+        (0..10_000).for_each(|_| retry_budget.succeeded(false));
+        assert_eq!((0..1_000).filter(|_| retry_budget.pay()).count(), 100);
     }
 }

@@ -16,7 +16,7 @@ use super::{
     cursor_history::{CursorHistory, Mark},
 };
 use crate::{
-    decode::{Page, Piece, open},
+    decode::{Page, PageSlice, parse_page},
     error::{Error, Result},
     http::{Draft, Sender},
 };
@@ -47,7 +47,8 @@ impl Source for Sender {
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, |answer| open(listing.contract, &listing.rows_at, answer)).await
+            self.send(&prepared, |answer| parse_page(listing.contract, &listing.rows_at, answer))
+                .await
         })
     }
 
@@ -65,7 +66,7 @@ impl Source for Sender {
 
 /// The pages of a list, or of one window of it, one after another.
 #[derive(Debug)]
-pub struct Walk {
+pub struct PageStream {
     source: Arc<dyn Source>,
     listing: Arc<Listing>,
     /// The time range that its requests ask for, where the client fixed it.
@@ -74,7 +75,7 @@ pub struct Walk {
     upcoming: Upcoming,
     /// Records of the upcoming page that were received before: only after a resume.
     skip: usize,
-    ahead: Option<Ahead>,
+    ahead: Option<Prefetch>,
     history: CursorHistory,
     /// The rows of the page before the upcoming one.
     previous_rows: PreviousRows,
@@ -83,7 +84,7 @@ pub struct Walk {
 
 /// A page that has come.
 #[derive(Debug)]
-pub struct Arrived {
+pub struct FetchedPage {
     pub page: Arc<Page>,
     pub cursor: Option<String>,
     /// How many of its records were received.
@@ -102,13 +103,13 @@ enum Upcoming {
 }
 
 #[derive(Debug)]
-struct Ahead {
+struct Prefetch {
     task: JoinHandle<Result<Page>>,
     /// A forked child has the handle of a task that does not run there.
     process: u32,
 }
 
-impl Drop for Ahead {
+impl Drop for Prefetch {
     fn drop(&mut self) {
         if self.process == std::process::id() {
             self.task.abort();
@@ -116,7 +117,7 @@ impl Drop for Ahead {
     }
 }
 
-impl Walk {
+impl PageStream {
     pub fn new(
         source: Arc<dyn Source>,
         listing: Arc<Listing>,
@@ -124,7 +125,7 @@ impl Walk {
         window: Option<Window>,
         requests: Arc<AtomicU64>,
     ) -> Self {
-        Walk {
+        PageStream {
             source,
             listing,
             range: window.map(|window| (window.start, window.end)).or(range),
@@ -178,7 +179,7 @@ impl Walk {
             let draft = listing.page_at(range, cursor.as_deref())?;
             source.page(&listing, &draft).await
         });
-        self.ahead = Some(Ahead { task, process });
+        self.ahead = Some(Prefetch { task, process });
     }
 
     /// The upcoming page as it came; none at the end. Nothing counts as read before `accept`.
@@ -187,11 +188,11 @@ impl Walk {
         let ahead = self.ahead.as_mut()?;
         let outcome = (&mut ahead.task).await;
         self.ahead = None;
-        Some(outcome.unwrap_or_else(|error| Err(Error::given_up(&error))))
+        Some(outcome.unwrap_or_else(|error| Err(Error::aborted(&error))))
     }
 
     /// Goes on after a page that arrived.
-    pub fn accept(&mut self, mut page: Page) -> Result<Arrived> {
+    pub fn accept(&mut self, mut page: Page) -> Result<FetchedPage> {
         let Upcoming::At(cursor) = &self.upcoming else {
             return Err(Error::pagination("a page came after the end"));
         };
@@ -226,17 +227,17 @@ impl Walk {
         };
         let read = std::mem::take(&mut self.skip);
         let previous_rows = std::mem::replace(&mut self.previous_rows, rows);
-        Ok(Arrived { page: Arc::new(page), cursor, read, previous_rows, published: false })
+        Ok(FetchedPage { page: Arc::new(page), cursor, read, previous_rows, published: false })
     }
 
     /// Reads to its end, into a sink.
     pub async fn drain<S: Sink>(&mut self, sink: &mut S, progress: &AtomicU64) -> Result<()> {
         while let Some(page) = self.arrive().await {
-            let Arrived { page, read, .. } = self.accept(page?)?;
+            let FetchedPage { page, read, .. } = self.accept(page?)?;
             self.request_ahead();
             let range = read..page.len();
             progress.fetch_add(range.len() as u64, Ordering::Relaxed);
-            sink.push(Piece { page, range, key: None })?;
+            sink.push(PageSlice { page, range, key: None })?;
         }
         Ok(())
     }

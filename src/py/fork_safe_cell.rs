@@ -11,11 +11,11 @@ use pyo3::{prelude::*, types::PyString};
 use super::errors::raise;
 use crate::error::Error;
 
-pub struct Once<T>(OnceLock<T>);
+pub struct ForkSafeOnce<T>(OnceLock<T>);
 
-impl<T> Once<T> {
+impl<T> ForkSafeOnce<T> {
     pub const fn new() -> Self {
-        Once(OnceLock::new())
+        ForkSafeOnce(OnceLock::new())
     }
 
     pub fn get_or_try_init<'a>(
@@ -31,7 +31,7 @@ impl<T> Once<T> {
     }
 }
 
-impl Once<Py<PyAny>> {
+impl ForkSafeOnce<Py<PyAny>> {
     /// An attribute of a module.
     pub fn import<'py>(
         &self,
@@ -44,7 +44,7 @@ impl Once<Py<PyAny>> {
     }
 }
 
-impl Once<Py<PyString>> {
+impl ForkSafeOnce<Py<PyString>> {
     pub fn text<'py>(&self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
         match self.0.get() {
             Some(made) => made.bind(py).clone(),
@@ -60,8 +60,8 @@ impl Once<Py<PyString>> {
 /// A name that is made once.
 macro_rules! intern {
     ($py:expr, $text:literal) => {{
-        static NAME: $crate::py::once::Once<pyo3::Py<pyo3::types::PyString>> =
-            $crate::py::once::Once::new();
+        static NAME: $crate::py::fork_safe_cell::ForkSafeOnce<pyo3::Py<pyo3::types::PyString>> =
+            $crate::py::fork_safe_cell::ForkSafeOnce::new();
         NAME.text($py, $text)
     }};
 }

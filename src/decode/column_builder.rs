@@ -14,22 +14,22 @@ use arrow_schema::{ArrowError, DataType, Field as ArrowField, Fields, TimeUnit a
 
 use super::{
     columns::{ColumnOptions, Decimals, Strings},
-    cursor::Cursor,
     fields::FieldColumns,
+    json_reader::JsonReader,
     numbers::{DECIMAL_PRECISION, DECIMAL_SCALE, days_since_1970, decimal},
     raw::Raw,
-    values::{self, Absent, fitting},
+    values::{self, PushError, fitting},
 };
 use crate::api::{Kind, TimeUnit};
 
 #[derive(Debug)]
 pub struct Column {
     pub name: String,
-    cells: Cells,
+    cells: ColumnBuilder,
 }
 
 #[derive(Debug)]
-enum Cells {
+enum ColumnBuilder {
     Utf8(StringBuilder),
     LargeUtf8(LargeStringBuilder),
     Utf8View(StringViewBuilder),
@@ -68,24 +68,26 @@ impl Column {
     ) -> Self {
         let cells = match (kind, options.decimals) {
             (Kind::Text, _) | (Kind::Decimal, Decimals::Text) => match options.strings {
-                Strings::Utf8 => Cells::Utf8(StringBuilder::with_capacity(rows, bytes)),
-                Strings::Large => Cells::LargeUtf8(LargeStringBuilder::with_capacity(rows, bytes)),
-                Strings::View => Cells::Utf8View(StringViewBuilder::with_capacity(rows)),
+                Strings::Utf8 => ColumnBuilder::Utf8(StringBuilder::with_capacity(rows, bytes)),
+                Strings::Large => {
+                    ColumnBuilder::LargeUtf8(LargeStringBuilder::with_capacity(rows, bytes))
+                }
+                Strings::View => ColumnBuilder::Utf8View(StringViewBuilder::with_capacity(rows)),
             },
-            (Kind::Integer, _) => Cells::Integer(Int64Builder::with_capacity(rows)),
-            (Kind::Number, _) => Cells::Number(Float64Builder::with_capacity(rows)),
+            (Kind::Integer, _) => ColumnBuilder::Integer(Int64Builder::with_capacity(rows)),
+            (Kind::Number, _) => ColumnBuilder::Number(Float64Builder::with_capacity(rows)),
             (Kind::Decimal, Decimals::Float64) => {
-                Cells::Rounded(Float64Builder::with_capacity(rows))
+                ColumnBuilder::Rounded(Float64Builder::with_capacity(rows))
             }
-            (Kind::Decimal, Decimals::Decimal) => {
-                Cells::Decimal(Decimal128Builder::with_capacity(rows).with_data_type(DECIMAL))
-            }
-            (Kind::Flag, _) => Cells::Flag(BooleanBuilder::with_capacity(rows)),
+            (Kind::Decimal, Decimals::Decimal) => ColumnBuilder::Decimal(
+                Decimal128Builder::with_capacity(rows).with_data_type(DECIMAL),
+            ),
+            (Kind::Flag, _) => ColumnBuilder::Flag(BooleanBuilder::with_capacity(rows)),
             (Kind::Timestamp(unit, _), _) => {
-                Cells::Timestamp(unit, Int64Builder::with_capacity(rows))
+                ColumnBuilder::Timestamp(unit, Int64Builder::with_capacity(rows))
             }
-            (Kind::Date, _) => Cells::Date(Date32Builder::with_capacity(rows)),
-            (Kind::Object(fields), _) => Cells::Object(Box::new(Object {
+            (Kind::Date, _) => ColumnBuilder::Date(Date32Builder::with_capacity(rows)),
+            (Kind::Object(fields), _) => ColumnBuilder::Object(Box::new(Object {
                 fields: FieldColumns::new(fields.iter(), options, &str::to_owned),
                 present: Vec::new(),
             })),
@@ -96,7 +98,7 @@ impl Column {
     /// The columns of an object's members.
     pub fn members_mut(&mut self) -> Option<&mut FieldColumns> {
         match &mut self.cells {
-            Cells::Object(object) => Some(&mut object.fields),
+            ColumnBuilder::Object(object) => Some(&mut object.fields),
             _ => None,
         }
     }
@@ -106,25 +108,25 @@ impl Column {
         // Texts are a little longer or shorter.
         let spare = |bytes: usize| bytes + bytes / 16;
         match (&mut self.cells, &other.cells) {
-            (Cells::Utf8(cells), Cells::Utf8(like)) => {
+            (ColumnBuilder::Utf8(cells), ColumnBuilder::Utf8(like)) => {
                 *cells = StringBuilder::with_capacity(like.len(), spare(like.values_slice().len()));
             }
-            (Cells::LargeUtf8(cells), Cells::LargeUtf8(like)) => {
+            (ColumnBuilder::LargeUtf8(cells), ColumnBuilder::LargeUtf8(like)) => {
                 let bytes = spare(like.values_slice().len());
                 *cells = LargeStringBuilder::with_capacity(like.len(), bytes);
             }
-            (Cells::Utf8View(cells), Cells::Utf8View(like)) => {
+            (ColumnBuilder::Utf8View(cells), ColumnBuilder::Utf8View(like)) => {
                 *cells = StringViewBuilder::with_capacity(like.len());
             }
             (
-                Cells::Integer(cells) | Cells::Timestamp(_, cells),
-                Cells::Integer(like) | Cells::Timestamp(_, like),
+                ColumnBuilder::Integer(cells) | ColumnBuilder::Timestamp(_, cells),
+                ColumnBuilder::Integer(like) | ColumnBuilder::Timestamp(_, like),
             ) => *cells = Int64Builder::with_capacity(like.len()),
             (
-                Cells::Number(cells) | Cells::Rounded(cells),
-                Cells::Number(like) | Cells::Rounded(like),
+                ColumnBuilder::Number(cells) | ColumnBuilder::Rounded(cells),
+                ColumnBuilder::Number(like) | ColumnBuilder::Rounded(like),
             ) => *cells = Float64Builder::with_capacity(like.len()),
-            (Cells::Decimal(cells), Cells::Decimal(like)) => {
+            (ColumnBuilder::Decimal(cells), ColumnBuilder::Decimal(like)) => {
                 *cells = Decimal128Builder::with_capacity(like.len()).with_data_type(DECIMAL);
             }
             // Few or small.
@@ -134,48 +136,52 @@ impl Column {
 
     /// Appends a value; where it cannot, nothing.
     #[inline(always)]
-    pub fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
+    pub fn push(&mut self, raw: Raw<'_>) -> Result<(), PushError> {
         let raw = values::given(raw)?;
         match &mut self.cells {
-            Cells::Utf8(cells) => cells.append_value(values::text(raw)?),
-            Cells::LargeUtf8(cells) => cells.append_value(values::text(raw)?),
-            Cells::Utf8View(cells) => cells.append_value(values::text(raw)?),
-            Cells::Integer(cells) => cells.append_value(values::whole(raw)?),
-            Cells::Number(cells) => cells.append_value(values::number(raw)?),
-            Cells::Rounded(cells) => cells.append_value(values::decimal_float(raw)?),
-            Cells::Decimal(cells) => {
+            ColumnBuilder::Utf8(cells) => cells.append_value(values::text(raw)?),
+            ColumnBuilder::LargeUtf8(cells) => cells.append_value(values::text(raw)?),
+            ColumnBuilder::Utf8View(cells) => cells.append_value(values::text(raw)?),
+            ColumnBuilder::Integer(cells) => cells.append_value(values::whole(raw)?),
+            ColumnBuilder::Number(cells) => cells.append_value(values::number(raw)?),
+            ColumnBuilder::Rounded(cells) => cells.append_value(values::decimal_float(raw)?),
+            ColumnBuilder::Decimal(cells) => {
                 cells.append_value(fitting(decimal(&values::decimal_text(raw)?))?);
             }
-            Cells::Flag(cells) => cells.append_value(values::flag(raw)?),
-            Cells::Timestamp(unit, cells) => cells.append_value(values::count(raw, *unit)?),
-            Cells::Date(cells) => {
+            ColumnBuilder::Flag(cells) => cells.append_value(values::flag(raw)?),
+            ColumnBuilder::Timestamp(unit, cells) => cells.append_value(values::count(raw, *unit)?),
+            ColumnBuilder::Date(cells) => {
                 cells.append_value(fitting(days_since_1970(values::day(raw)?))?);
             }
-            Cells::Object(object) => object.push(raw)?,
+            ColumnBuilder::Object(object) => object.push(raw)?,
         }
         Ok(())
     }
 
     pub fn push_text(&mut self, text: &str) {
         match &mut self.cells {
-            Cells::Utf8(cells) => cells.append_value(text),
-            Cells::LargeUtf8(cells) => cells.append_value(text),
-            Cells::Utf8View(cells) => cells.append_value(text),
+            ColumnBuilder::Utf8(cells) => cells.append_value(text),
+            ColumnBuilder::LargeUtf8(cells) => cells.append_value(text),
+            ColumnBuilder::Utf8View(cells) => cells.append_value(text),
             _ => self.push_nulls(1),
         }
     }
 
     pub fn push_nulls(&mut self, count: usize) {
         match &mut self.cells {
-            Cells::Utf8(cells) => cells.append_nulls(count),
-            Cells::LargeUtf8(cells) => cells.append_nulls(count),
-            Cells::Utf8View(cells) => (0..count).for_each(|_| cells.append_null()),
-            Cells::Integer(cells) | Cells::Timestamp(_, cells) => cells.append_nulls(count),
-            Cells::Number(cells) | Cells::Rounded(cells) => cells.append_nulls(count),
-            Cells::Decimal(cells) => cells.append_nulls(count),
-            Cells::Flag(cells) => cells.append_nulls(count),
-            Cells::Date(cells) => cells.append_nulls(count),
-            Cells::Object(object) => {
+            ColumnBuilder::Utf8(cells) => cells.append_nulls(count),
+            ColumnBuilder::LargeUtf8(cells) => cells.append_nulls(count),
+            ColumnBuilder::Utf8View(cells) => (0..count).for_each(|_| cells.append_null()),
+            ColumnBuilder::Integer(cells) | ColumnBuilder::Timestamp(_, cells) => {
+                cells.append_nulls(count)
+            }
+            ColumnBuilder::Number(cells) | ColumnBuilder::Rounded(cells) => {
+                cells.append_nulls(count)
+            }
+            ColumnBuilder::Decimal(cells) => cells.append_nulls(count),
+            ColumnBuilder::Flag(cells) => cells.append_nulls(count),
+            ColumnBuilder::Date(cells) => cells.append_nulls(count),
+            ColumnBuilder::Object(object) => {
                 object.fields.push_nulls(count);
                 object.present.resize(object.present.len() + count, false);
             }
@@ -185,17 +191,17 @@ impl Column {
     pub fn finish(self) -> Result<(ArrowField, ArrayRef), ArrowError> {
         let utc = |unit| DataType::Timestamp(unit, Some("UTC".into()));
         let (data_type, array): (DataType, ArrayRef) = match self.cells {
-            Cells::Utf8(mut cells) => (DataType::Utf8, Arc::new(cells.finish())),
-            Cells::LargeUtf8(mut cells) => (DataType::LargeUtf8, Arc::new(cells.finish())),
-            Cells::Utf8View(mut cells) => (DataType::Utf8View, Arc::new(cells.finish())),
-            Cells::Integer(mut cells) => (DataType::Int64, Arc::new(cells.finish())),
-            Cells::Number(mut cells) | Cells::Rounded(mut cells) => {
+            ColumnBuilder::Utf8(mut cells) => (DataType::Utf8, Arc::new(cells.finish())),
+            ColumnBuilder::LargeUtf8(mut cells) => (DataType::LargeUtf8, Arc::new(cells.finish())),
+            ColumnBuilder::Utf8View(mut cells) => (DataType::Utf8View, Arc::new(cells.finish())),
+            ColumnBuilder::Integer(mut cells) => (DataType::Int64, Arc::new(cells.finish())),
+            ColumnBuilder::Number(mut cells) | ColumnBuilder::Rounded(mut cells) => {
                 (DataType::Float64, Arc::new(cells.finish()))
             }
-            Cells::Flag(mut cells) => (DataType::Boolean, Arc::new(cells.finish())),
-            Cells::Decimal(mut cells) => (DECIMAL, Arc::new(cells.finish())),
-            Cells::Date(mut cells) => (DataType::Date32, Arc::new(cells.finish())),
-            Cells::Timestamp(unit, mut cells) => {
+            ColumnBuilder::Flag(mut cells) => (DataType::Boolean, Arc::new(cells.finish())),
+            ColumnBuilder::Decimal(mut cells) => (DECIMAL, Arc::new(cells.finish())),
+            ColumnBuilder::Date(mut cells) => (DataType::Date32, Arc::new(cells.finish())),
+            ColumnBuilder::Timestamp(unit, mut cells) => {
                 let counts = cells.finish();
                 match unit {
                     TimeUnit::Seconds => (
@@ -222,7 +228,7 @@ impl Column {
                     ),
                 }
             }
-            Cells::Object(object) => {
+            ColumnBuilder::Object(object) => {
                 let Object { fields, present } = *object;
                 let rows = present.len();
                 let (fields, arrays) = finish_all(fields.declared)?;
@@ -252,26 +258,30 @@ const DECIMAL: DataType = DataType::Decimal128(DECIMAL_PRECISION as u8, DECIMAL_
 
 impl Object {
     /// Each column gets a cell, so that all stay of one length.
-    fn push(&mut self, raw: Raw<'_>) -> Result<(), Absent> {
+    fn push(&mut self, raw: Raw<'_>) -> Result<(), PushError> {
         if !raw.starts_with(b'{') {
-            return Err(Absent::Invalid);
+            return Err(PushError::Invalid);
         }
-        if self.fields.split(&mut Cursor::new(raw.json, 0)).is_none() {
-            return Err(if self.fields.is_full() { Absent::TooMany } else { Absent::Invalid });
+        if self.fields.split(&mut JsonReader::new(raw.json, 0)).is_none() {
+            return Err(if self.fields.is_full() {
+                PushError::TooMany
+            } else {
+                PushError::Invalid
+            });
         }
         let mut outcome = Ok(());
         self.fields.push_split(raw.json, |column, value| {
-            match value.map_or(Err(Absent::Missing), |value| column.push(value)) {
+            match value.map_or(Err(PushError::Missing), |value| column.push(value)) {
                 Ok(()) => {}
-                Err(Absent::Missing) => column.push_nulls(1),
-                Err(Absent::InvalidWithin) => outcome = Err(Absent::InvalidWithin),
-                Err(Absent::TooMany) => {
+                Err(PushError::Missing) => column.push_nulls(1),
+                Err(PushError::InvalidWithin) => outcome = Err(PushError::InvalidWithin),
+                Err(PushError::TooMany) => {
                     column.push_nulls(1);
-                    outcome = Err(Absent::TooMany);
+                    outcome = Err(PushError::TooMany);
                 }
-                Err(Absent::Invalid) => {
+                Err(PushError::Invalid) => {
                     column.push_nulls(1);
-                    outcome = Err(Absent::InvalidWithin);
+                    outcome = Err(PushError::InvalidWithin);
                 }
             }
         });

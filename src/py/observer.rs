@@ -13,19 +13,19 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 
 use super::{
-    door::attach,
     errors::raise,
-    once::{Once, intern},
+    fork_safe_cell::{ForkSafeOnce, intern},
+    shutdown_gate::attach,
     weak::{Holder, Weak},
 };
 use crate::{
     error::Error,
-    http::{Event, Observed, Observer, What},
+    http::{Event, EventKind, Observed, Observer},
 };
 
 /// The observer of a client: its two hooks, besides the loggers of the process.
 #[derive(Default)]
-pub struct Watcher(Arc<Hooks>);
+pub struct PyObserver(Arc<Hooks>);
 
 #[derive(Default)]
 struct Hooks {
@@ -33,7 +33,7 @@ struct Hooks {
     on_response: Option<Weak>,
 }
 
-impl Watcher {
+impl PyObserver {
     /// The observer, and what has its hooks.
     pub fn new(
         on_request: Option<Bound<'_, PyAny>>,
@@ -60,7 +60,7 @@ impl Watcher {
             on_request: callable("on_request", on_request)?,
             on_response: callable("on_response", on_response)?,
         };
-        Ok((Watcher(Arc::new(hooks)), holders))
+        Ok((PyObserver(Arc::new(hooks)), holders))
     }
 }
 
@@ -71,13 +71,13 @@ fn is_async(hook: &Bound<'_, PyAny>) -> bool {
     flags.is_ok_and(|flags: u32| flags & CO_COROUTINE != 0)
 }
 
-impl fmt::Debug for Watcher {
+impl fmt::Debug for PyObserver {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Watcher(..)")
+        out.write_str("PyObserver(..)")
     }
 }
 
-impl Observer for Watcher {
+impl Observer for PyObserver {
     fn listens(&self) -> bool {
         self.0.on_request.is_some()
             || self.0.on_response.is_some()
@@ -108,14 +108,14 @@ impl Observer for Watcher {
 impl Hooks {
     fn call(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
         let (status, duration, error) = match &event.what {
-            What::Sending => {
+            EventKind::Sending => {
                 if let Some(hook) = self.on_request.as_ref().and_then(|hook| hook.get(py)) {
                     hook.call1((RequestEvent::of(event),))?;
                 }
                 return Ok(());
             }
-            What::Answered { status, duration } => (Some(*status), duration, None),
-            What::Failed { error, duration } => (None, duration, Some(error.clone())),
+            EventKind::RefreshFuture { status, duration } => (Some(*status), duration, None),
+            EventKind::Failed { error, duration } => (None, duration, Some(error.clone())),
             _ => return Ok(()),
         };
         if let Some(hook) = self.on_response.as_ref().and_then(|hook| hook.get(py)) {
@@ -216,9 +216,9 @@ impl Logger {
     }
 
     fn get(self, py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-        static HTTP: Once<Py<PyAny>> = Once::new();
-        static RETRY: Once<Py<PyAny>> = Once::new();
-        static AUTH: Once<Py<PyAny>> = Once::new();
+        static HTTP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+        static RETRY: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+        static AUTH: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
         let place = match self {
             Logger::Http => &HTTP,
             Logger::Retry => &RETRY,
@@ -244,7 +244,7 @@ pub fn look_at_logging(py: Python<'_>) {
 }
 
 fn listening(py: Python<'_>) -> PyResult<u8> {
-    static MODULES: Once<Py<PyAny>> = Once::new();
+    static MODULES: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     let modules = MODULES.import(py, "sys", "modules")?;
     if !modules.contains(intern!(py, "logging"))? {
         return Ok(0);
@@ -264,34 +264,34 @@ fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
     let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
     let facts = PyDict::new(py);
     let (logger, text) = match what {
-        What::Sending => return Ok(()),
-        What::Answered { status, duration } => {
+        EventKind::Sending => return Ok(()),
+        EventKind::RefreshFuture { status, duration } => {
             facts.set_item("status", status)?;
             facts.set_item("duration", duration.as_secs_f64())?;
             (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
         }
-        What::Failed { error, duration } => {
+        EventKind::Failed { error, duration } => {
             facts.set_item("status", py.None())?;
             facts.set_item("duration", duration.as_secs_f64())?;
             (Logger::Http, format!("{method} {path} -> no answer in {}: {error}", ms(duration)))
         }
-        What::Retrying { wait, reason } => {
+        EventKind::Retrying { wait, reason } => {
             (Logger::Retry, format!("{method} {path} is sent again in {}: {reason}", ms(wait)))
         }
-        What::QuotaUsedUp { reason } => (
+        EventKind::RetryBudgetExhausted { reason } => (
             Logger::Retry,
             format!("{method} {path} is not sent again, since too many retries failed: {reason}"),
         ),
-        What::Slowed { per_second } => (
+        EventKind::Slowed { per_second } => (
             Logger::Retry,
             format!("{method} {path} is refused for frequency: {per_second:.1} a second from now"),
         ),
-        What::ClockCorrected { offset_ms } => (
+        EventKind::ClockCorrected { offset_ms } => (
             Logger::Auth,
             format!("the service's clock is {offset_ms} ms ahead of this one: signing by that"),
         ),
-        What::TokenRefreshed => (Logger::Auth, "the access token was refreshed".to_owned()),
-        What::TokenNotRefreshed { reason } => {
+        EventKind::TokenRefreshed => (Logger::Auth, "the access token was refreshed".to_owned()),
+        EventKind::TokenNotRefreshed { reason } => {
             (Logger::Auth, format!("the access token was not refreshed: {reason}"))
         }
     };
