@@ -336,7 +336,7 @@ impl ClientBase {
     /// A pickle carries the arguments; credentials in it are references or refuse.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
+        let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
         options::refuse_secrets(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)

@@ -147,7 +147,7 @@ pub fn open(
             Some(ApiKey::open(py, &key_id, private_key, None)?.credentials())
         }
         (None, Some(ProfileAuth::OAuth { client_id, store })) => {
-            let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
+            let login = py.import("boardlot.clients.profile_login")?.getattr("profile_login")?;
             let login = login.call1((client_id, store))?;
             needed.push(login.clone().unbind());
             Some(credentials(&login)?)
