@@ -34,9 +34,12 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
     Sandbox::start(options, &Handle::current()).expect("a sandbox")
 }
 
-fn client(base: &str, credentials: Option<Credentials>, tape: Option<Cassette>) -> Client {
-    let options =
-        SenderOptions { max_retries: 0, tape: cassette.map(Arc::new), ..SenderOptions::default() };
+fn client(base: &str, credentials: Option<Credentials>, cassette: Option<Cassette>) -> Client {
+    let options = SenderOptions {
+        max_retries: 0,
+        cassette: cassette.map(Arc::new),
+        ..SenderOptions::default()
+    };
     Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
 }
 
@@ -230,7 +233,7 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
     runtime().block_on(async {
         let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("tape.jsonl");
+        let path = folder.join("cassette.jsonl");
         let sandbox = sandbox(HOUR_MS, Faults::default());
         let recorder = Recorder::create(&path).expect("a recorder");
         let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));

@@ -4,7 +4,7 @@ use boardlot::{
     api::ParameterLocation,
     decode::Page,
     error::{Error, ErrorKind},
-    pages::{DateRange, NextEnd, PreviousRows, Style},
+    pages::{DateRange, NextEnd, PagingStyle, PreviousRows},
 };
 
 use super::scripted;
@@ -16,8 +16,8 @@ fn told(unique: Option<&str>) -> DateRange {
     DateRange { end: "end".to_owned(), next, unique: unique.map(str::to_owned) }
 }
 
-fn style(range: DateRange) -> Style {
-    Style::DateRange(ParameterLocation::Query, range)
+fn style(range: DateRange) -> PagingStyle {
+    PagingStyle::DateRange(ParameterLocation::Query, range)
 }
 
 fn page(ids: &[i64], next: &str) -> Page {

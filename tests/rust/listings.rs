@@ -11,20 +11,20 @@ use std::{
 
 use boardlot::{
     api::{FirstPage, ParameterLocation},
-    decode::{ColumnOptions, Columns, Page, Parts},
+    decode::{BatchBuilder, ColumnOptions, Columns, Page},
     error::{Error, ErrorKind, Result},
     http::Draft,
-    pages::{Listing, Pages, Position, PreviousRows, Source, Style, checkpoint},
+    pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
 };
 
 use super::scripted::{self, body, in_turn, listing, pages, rest};
 
-fn next_key() -> Style {
-    Style::NextKey(ParameterLocation::Query)
+fn next_key() -> PagingStyle {
+    PagingStyle::NextKey(ParameterLocation::Query)
 }
 
-fn page_flag(first: FirstPage) -> Style {
-    Style::PageFlag(ParameterLocation::Query, first)
+fn page_flag(first: FirstPage) -> PagingStyle {
+    PagingStyle::PageFlag(ParameterLocation::Query, first)
 }
 
 fn asked(listing: &Listing, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
@@ -151,8 +151,9 @@ async fn columns_take_up_every_row_of_every_page() {
     let answers = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
     let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
     let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
-    let parts = pages.gather(None, None, &AtomicU64::new(0), || Parts::new(make)).await;
-    let parts: Vec<Columns> = parts.expect("rows").into_iter().flat_map(Parts::finish).collect();
+    let parts = pages.gather(None, None, &AtomicU64::new(0), || BatchBuilder::new(make)).await;
+    let parts: Vec<Columns> =
+        parts.expect("rows").into_iter().flat_map(BatchBuilder::finish).collect();
     assert_eq!(parts.iter().map(Columns::rows).sum::<usize>(), 9);
 }
 

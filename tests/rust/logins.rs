@@ -68,9 +68,9 @@ impl TokenStore for Disk {
         self.values.delete(key)
     }
 
-    fn hold(&self, key: &str) -> Result<Guard> {
+    fn lock(&self, key: &str) -> Result<Guard> {
         self.holds.fetch_add(1, Ordering::SeqCst);
-        self.values.hold(key)
+        self.values.lock(key)
     }
 }
 
@@ -122,7 +122,7 @@ impl Rig {
     }
 
     fn ready(&self, rejected: Option<&TokenSet>) -> Option<String> {
-        let ready = self.oauth.ready(rejected).expect("ready or not");
+        let ready = self.oauth.cached_token(rejected).expect("ready or not");
         ready.map(|token| token.access_token.to_string())
     }
 
@@ -159,7 +159,7 @@ fn credentials_say_whose_they_are() {
 #[tokio::test]
 async fn credentials_of_no_service_find_no_tokens() {
     let oauth = Arc::new(OAuth::new("c".to_owned(), None, Arc::new(Disk::default())));
-    let error = oauth.peek().await.expect_err("no service");
+    let error = oauth.stored_token().await.expect_err("no service");
     assert!(matches!(*error.kind, ErrorKind::Config(_)), "{error}");
 }
 
@@ -168,7 +168,7 @@ async fn a_login_is_kept_for_its_client_and_its_service() {
     let disk = Arc::new(Disk::default());
     let oauth = oauth(&disk, None);
     let registration = Registration::new("c".to_owned(), None, 4000);
-    oauth.keep(good_for("a", 3_000), registration.clone()).await.expect("kept");
+    oauth.save_login(good_for("a", 3_000), registration.clone()).await.expect("kept");
     assert_eq!(disk.stored().access_token.as_str(), "a");
     let kept = disk.values.load(&registration_key(ORIGIN)).expect("loads").expect("kept");
     assert!(Registration::read(&kept, "it").expect("read") == registration);
@@ -184,7 +184,7 @@ async fn a_token_that_still_serves_is_taken_without_a_look_at_the_store() {
     assert_eq!(rig.token(None).await.expect("a token"), "a");
     assert_eq!(rig.disk.loads.load(Ordering::SeqCst), loads);
     // The one that the service has just rejected does not serve, however long it is good for.
-    let rejected = rig.oauth.peek().await.expect("a token");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
     assert_eq!(rig.ready(Some(&rejected)), None);
     assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "b");
     assert_eq!(rig.ready(Some(&rejected)).as_deref(), Some("b"));
@@ -194,7 +194,7 @@ async fn a_token_that_still_serves_is_taken_without_a_look_at_the_store() {
 #[tokio::test]
 async fn a_token_that_ends_soon_is_renewed_before_it_is_sent() {
     let rig = rig(&good_for("a", 30), None, vec![Ok(answer("b", None, 3_600))]);
-    assert_eq!(rig.oauth.peek().await.expect("a token").access_token.as_str(), "a");
+    assert_eq!(rig.oauth.stored_token().await.expect("a token").access_token.as_str(), "a");
     assert_eq!(rig.ready(None), None);
     assert_eq!(rig.token(None).await.expect("a token"), "b");
     assert_eq!(rig.disk.stored().access_token.as_str(), "b");
@@ -205,7 +205,7 @@ async fn a_token_that_ends_soon_is_renewed_before_it_is_sent() {
 async fn a_token_of_another_process_is_taken_without_a_refresh() {
     let rig = rig(&good_for("a", 3_000), None, Vec::new());
     assert_eq!(rig.token(None).await.expect("a token"), "a");
-    let rejected = rig.oauth.peek().await.expect("a token");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
     rig.disk.put(&good_for("b", 3_000));
     assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "b");
     assert_eq!((rig.refreshes(), rig.disk.holds.load(Ordering::SeqCst)), (0, 0));
@@ -219,7 +219,7 @@ async fn while_the_service_is_away_a_token_serves_until_its_end_and_no_longer() 
         assert_eq!(holding.ready(None).as_deref(), Some("a"), "for a while");
     }
     assert_eq!(holding.refreshes(), 1);
-    let rejected = holding.oauth.peek().await.expect("a token");
+    let rejected = holding.oauth.stored_token().await.expect("a token");
     assert_eq!(holding.ready(Some(&rejected)), None);
     let error = holding.token(Some(&rejected)).await.expect_err("rejected");
     assert!(matches!(*error.kind, ErrorKind::Timeout(_)), "{error}");
@@ -282,7 +282,7 @@ async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh
     assert!(error.to_string().contains("full"), "{error}");
     assert_eq!(rig.ready(None).as_deref(), Some("b"));
     assert_eq!(rig.disk.stored().access_token.as_str(), "a");
-    let rejected = rig.oauth.peek().await.expect("a token");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
     // A rejected one does not serve in place of a store that cannot be read.
     rig.disk.unreadable.store(true, Ordering::SeqCst);
     let error = rig.token(Some(&rejected)).await.expect_err("unreadable");
@@ -300,7 +300,7 @@ async fn what_another_process_stored_is_not_replaced_by_what_could_not_be_saved(
     let rig = rig(&good_for("a", -1), None, vec![Ok(answer("b", None, 3_600))]);
     rig.disk.full.store(true, Ordering::SeqCst);
     rig.token(None).await.expect_err("not saved");
-    let rejected = rig.oauth.peek().await.expect("a token");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
     rig.disk.full.store(false, Ordering::SeqCst);
     rig.disk.put(&good_for("c", 3_000));
     assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "c");

@@ -11,7 +11,7 @@ use boardlot::{
     decode::{Page, PageSlice, RowsAt, Value, parse_page},
     error::{Error, Result},
     http::{Body, Draft},
-    pages::{Listing, Pages, Source, Style},
+    pages::{Listing, Pages, PagingStyle, Source},
 };
 
 pub const ORIGIN: &str = "https://api.example.com";
@@ -47,7 +47,7 @@ impl Source for Scripted {
 }
 
 /// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
-pub fn listing(style: Style, query: &[(&str, &str)]) -> Listing {
+pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> Listing {
     let text = |text: &str| text.to_owned();
     Listing {
         draft: Draft {
