@@ -101,8 +101,8 @@ impl Frame {
 
 /// The options of the columns from their words.
 pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions> {
-    let refused = |name: &str, word: &str, allowed: &str| {
-        Err(Error::argument(name, &format!("'{}'", word.escape_debug()), allowed))
+    let refused = |name: &str, word: &str, expected: &str| {
+        Err(Error::argument(name, &format!("'{}'", word.escape_debug()), expected))
     };
     let decimals = match decimals {
         "float64" => Decimals::Float64,

@@ -219,7 +219,7 @@ impl ClientBase {
         let mut draft = draft(py, method, path, query, arguments::body_members(body)?)?;
         if draft.method != Method::GET && draft.method != Method::POST {
             let shown = draft.method.to_string();
-            return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         draft.idempotent = true;
         let style = style(paging, &draft.method)?;
@@ -263,7 +263,7 @@ impl ClientBase {
             "collect" => true,
             other => {
                 let error =
-                    Error::argument("on_error", &format!("'{other}'"), "'raise', 'collect'");
+                    Error::argument("on_error", &format!("'{other}'"), "'raise' or 'collect'");
                 return Err(raise(py, error));
             }
         };
@@ -271,11 +271,19 @@ impl ClientBase {
             .ok()
             .filter(|number| (1..=1024).contains(number))
             .ok_or_else(|| {
-                raise(py, Error::argument("concurrency", &concurrency.to_string(), "1 to 1024"))
+                raise(
+                    py,
+                    Error::argument(
+                        "concurrency",
+                        &concurrency.to_string(),
+                        "an integer from 1 to 1024",
+                    ),
+                )
             })?;
         let (endpoint, _) = checked(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
-            let error = Error::argument("keys", "a text", "a list of keys, such as [\"HK.00700\"]");
+            let error =
+                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
         let keys =
@@ -342,7 +350,14 @@ pub fn checked<'py>(
 ) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
     let endpoint = endpoint(name).ok_or_else(|| {
         let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
-        raise(py, Error::argument("method", &format!("'{name}'"), &methods.join(", ")))
+        raise(
+            py,
+            Error::argument(
+                "method",
+                &format!("'{name}'"),
+                &format!("one of {}", methods.join(", ")),
+            ),
+        )
     })?;
     let mut given = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {
