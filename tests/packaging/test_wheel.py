@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from .installed import EXTRAS
 
+from .installed import EXTRAS
 from .interpreters import NEWEST, OLDEST, VERSIONS, interpreter
 
 ROOT = Path(__file__).parents[2]
