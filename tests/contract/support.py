@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import boardlot as bl
+from boardlot._endpoints import ENDPOINTS
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -20,7 +21,7 @@ KEYS = json.loads((VECTORS / "signing.json").read_text("utf-8"))["keys"]
 PRIVATE_PEM = KEYS["ed25519"]["private_pem"]
 PUBLIC_PEM = KEYS["ed25519"]["public_pem"]
 
-PAGERS = {"plate_stocks", "crypto_orders", "fills_history"}
+PAGERS = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
 FACES = ["sync", "async"]
 
 
