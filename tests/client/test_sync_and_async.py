@@ -4,6 +4,7 @@ import inspect
 
 import boardlot as bl
 import pytest
+from boardlot._endpoints import ENDPOINTS
 
 # The protocols of `with` and `async with`.
 OWN = {"__enter__", "__exit__", "__aenter__", "__aexit__"}
@@ -36,8 +37,8 @@ def test_what_is_awaited_is_a_coroutine_function_and_pagers_are_not():
     awaited = {
         name for name, m in methods(bl.AsyncClient).items() if inspect.iscoroutinefunction(m)
     }
-    paged = {"plate_stocks", "crypto_orders", "fills_history", "paginate"}
-    assert methods(bl.AsyncClient).keys() - awaited == paged | {"explain", "__init__"}
+    paged = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
+    assert methods(bl.AsyncClient).keys() - awaited == paged | {"paginate", "explain", "__init__"}
     assert not any(inspect.iscoroutinefunction(method) for method in methods(bl.Client).values())
 
 

@@ -4,10 +4,11 @@ import asyncio
 import inspect
 
 import boardlot as bl
+from boardlot._endpoints import ENDPOINTS
 
 from .keys import api_key
 
-PAGERS = {"plate_stocks", "crypto_orders", "fills_history"}
+PAGERS = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
 FACES = ["sync", "async"]
 
 
