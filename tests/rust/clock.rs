@@ -9,7 +9,7 @@ use std::{
 };
 
 use boardlot::{
-    api::{Argument, DIVIDENDS},
+    api::{Argument, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
@@ -123,7 +123,11 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
             let client = Client::new(base, Some(api_key(&sandbox)), options).expect("a client");
             let symbol = [("symbol", Argument::Text("HK.00700".to_owned()))];
             for _ in 0..2 {
-                for rows in join_all((0..8).map(|_| client.call(&DIVIDENDS, &symbol))).await {
+                for rows in join_all(
+                    (0..8).map(|_| client.call(endpoint("dividends").expect("a row"), &symbol)),
+                )
+                .await
+                {
                     rows.expect("accepted");
                 }
             }

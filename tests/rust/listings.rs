@@ -14,7 +14,7 @@ use boardlot::{
     decode::{BatchBuilder, ColumnOptions, Columns, Page},
     error::{Error, ErrorKind, Result},
     http::Draft,
-    pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
+    pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, TimeRange, checkpoint},
 };
 
 use super::scripted::{self, body, in_turn, listing, pages, rest};
@@ -43,6 +43,31 @@ fn the_first_page_is_asked_for_as_its_style_wants_and_as_the_caller_wrote() {
     assert_eq!(flag(FirstPage::Omitted), "page_flag=f");
     let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
     assert_eq!(ranged, "start=1&end=2&page_flag=f");
+}
+
+#[tokio::test]
+async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
+    const DAY: i64 = 86_400_000_000;
+    for (start, end, expected) in [
+        (Some(5 * DAY), None, (5 * DAY, 7 * DAY)),
+        (None, Some(5 * DAY), (3 * DAY, 5 * DAY)),
+        (None, Some(DAY), (1, DAY)),
+        (Some(5), Some(6), (5, 6)),
+    ] {
+        let span = TimeRange { start, end, default_days: 2, time_field: "id", windows: 1 };
+        assert!(!span.is_open());
+        let ranged = Listing { span: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
+        let requests: Arc<Mutex<Vec<Draft>>> = Arc::default();
+        let end = body([1], "\"pagination\":{\"completed\":true}");
+        // This source does not tell the time.
+        let mut pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
+        assert_eq!(rest(&mut pages).await.expect("rows"), [1]);
+        let asked = requests.lock().expect("a lock");
+        let number = |name| {
+            asked[0].get(ParameterLocation::Query, name).expect("sent").parse().expect("one")
+        };
+        assert_eq!((number("start"), number("end")), expected);
+    }
 }
 
 fn advanced(listing: &Listing, beside: &str) -> Result<Option<String>> {

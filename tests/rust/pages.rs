@@ -118,7 +118,12 @@ proptest! {
 #[test]
 fn a_checkpoint_is_of_one_service() {
     let pages = |base: &str, resume: Option<&str>| {
-        client(base).pages(&CRYPTO_ORDERS, &[("acc_id", Argument::Integer(1))], None, resume)
+        client(base).pages(
+            endpoint("crypto_orders").expect("a row"),
+            &[("acc_id", Argument::Integer(1))],
+            None,
+            resume,
+        )
     };
     let checkpoint = pages("https://one.example.com", None).expect("pages").checkpoint();
     assert!(checkpoint.contains("\"service\":\"https://one.example.com\""), "{checkpoint}");
