@@ -10,6 +10,7 @@
 
 mod arrows;
 mod clock;
+mod exceptions;
 mod generated;
 mod pages;
 mod positions;
