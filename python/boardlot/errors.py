@@ -32,7 +32,7 @@ __all__ = [
 
 
 class BoardlotError(Exception):
-    """Everything that boardlot raises on purpose.
+    """The base class of all boardlot exceptions.
 
     Attributes:
         endpoint: Name of the endpoint (`"dividends"`), or `"METHOD /path"` of a request of the
@@ -77,25 +77,25 @@ class BoardlotError(Exception):
 
 
 class ConfigError(BoardlotError, ValueError):
-    """An argument or a setting that was refused before anything was sent."""
+    """An argument or setting is invalid; nothing was sent."""
 
     _usual_hint = "Correct the argument; nothing was sent."
 
 
 class TransportError(BoardlotError, ConnectionError):
-    """There was no answer: DNS, TLS, refused or reset connection."""
+    """No response: DNS, TLS, or a refused or reset connection."""
 
     _usual_hint = "Check the base URL, the network and the proxy, then call again."
 
 
 class RequestTimeout(TransportError, TimeoutError):
-    """No answer came within `timeout` or `connect_timeout`, or the whole call took too long."""
+    """No response within `timeout` or `connect_timeout`, or the whole call took too long."""
 
     _usual_hint = "Call again, or give the client a larger `timeout`."
 
 
 class ProtocolError(BoardlotError):
-    """An answer of no documented form: bad JSON, no success mark, a redirect, too large."""
+    """An undocumented response format: bad JSON, no success mark, a redirect, too large."""
 
     _usual_hint = (
         "Check that the base URL is the API's own and that no login page stands in between."
@@ -103,13 +103,13 @@ class ProtocolError(BoardlotError):
 
 
 class PaginationError(ProtocolError):
-    """A paged answer that cannot be followed, such as a cursor that was already seen."""
+    """A page that cannot be followed, such as one with a cursor that was already used."""
 
     _usual_hint = "Go on from `.checkpoint` later; report it if it comes again."
 
 
 class ApiError(BoardlotError):
-    """The service answered, and said no.
+    """The service rejected the request.
 
     Attributes:
         http_status: HTTP status of the answer. The service document states none, so the same
@@ -160,19 +160,19 @@ class ApiError(BoardlotError):
 
 
 class InvalidParameter(ApiError, ValueError):
-    """A parameter that the service refused: code -3, `invalid_parameter`."""
+    """The service rejected a parameter: code -3, `invalid_parameter`."""
 
     _usual_hint = "Correct the argument that the message names."
 
 
 class InvalidSymbol(ApiError, LookupError):
-    """A symbol that the service does not know: code -7, `invalid_symbol`."""
+    """The service does not know the symbol: code -7, `invalid_symbol`."""
 
     _usual_hint = "Verify that the code exists and is written as {market}.{code}."
 
 
 class ServiceError(ApiError):
-    """The service failed itself: a code documented as `internal_error`, or HTTP 5xx."""
+    """The service failed: a code documented as `internal_error`, or HTTP 5xx."""
 
     _usual_hint = "Call again later; report it if it persists."
 
@@ -184,7 +184,7 @@ class AuthenticationError(ApiError):
 
 
 class ClockSkewError(AuthenticationError):
-    """The service refused the signed time, also after a correction of the clock: code -12006."""
+    """The service rejected the signed time, even after the clock was corrected: code -12006."""
 
     _usual_hint = "Check this machine's clock, and that the uploaded key is the one that signs."
 
@@ -240,7 +240,7 @@ class RateLimited(ApiError):
 
 
 class OAuthError(BoardlotError):
-    """An OAuth endpoint, or the user on the consent page, said no.
+    """An OAuth endpoint, or the user on the consent page, declined.
 
     Attributes:
         error: Short code of OAuth, such as `"invalid_grant"` or `"access_denied"`.
@@ -278,7 +278,7 @@ class LoginRequired(OAuthError):
 
 
 class StoreError(BoardlotError):
-    """A token store that cannot be read or written; its file is kept as it was."""
+    """A token store cannot be read or written; its file is unchanged."""
 
     _usual_hint = "Check the token store; it was left as it is."
 

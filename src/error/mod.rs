@@ -114,9 +114,9 @@ impl Error {
         ErrorKind::Config(message.into()).into()
     }
 
-    /// An argument that is refused: its name, its value, and what is allowed.
-    pub fn argument(name: &str, value: &str, allowed: &str) -> Self {
-        Self::config(format!("{name} is {value}; allowed is {allowed}"))
+    /// An invalid argument: its name, its value, and what was expected of it.
+    pub fn argument(name: &str, value: &str, expected: &str) -> Self {
+        Self::config(format!("{name} is {value}; expected {expected}"))
     }
 
     /// An answer that has no documented form, with the first of its body.

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{
     dates::{DateClasses, date},
-    errors::raise,
+    errors::{raise, wrong_type},
 };
 use crate::{
     api::{Argument, ENDPOINTS, Endpoint, endpoint},
@@ -28,18 +28,18 @@ pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
 
 /// An argument of an endpoint's method.
 pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
-    const EXPECTED: &str = "a str, an int, a date or an aware datetime";
+    const EXPECTED: &str = "a string, an integer, a date or an aware datetime";
     let py = value.py();
     let refuse =
         |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
     if value.is_instance_of::<PyBool>() {
-        return refuse("a bool", EXPECTED);
+        return Err(wrong_value(name, value, EXPECTED));
     }
     if let Ok(text) = value.cast::<PyString>() {
         // A lone surrogate cannot be sent.
         return match text.to_str() {
             Ok(text) => Ok(Argument::Text(text.to_owned())),
-            Err(_) => refuse("not valid Unicode", "a str without lone surrogates"),
+            Err(_) => refuse("not valid Unicode", "a string without lone surrogates"),
         };
     }
     // Also the integers of other libraries, such as numpy's.
@@ -47,7 +47,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         return match value.call_method0("__index__") {
             Ok(number) => match number.extract::<i128>() {
                 Ok(number) => Ok(Argument::Integer(number)),
-                Err(_) => refuse("an int of more than 127 bits", "a smaller one"),
+                Err(_) => refuse("out of range", "an integer of at most 127 bits"),
             },
             Err(_) => Err(wrong_value(name, value, EXPECTED)),
         };
@@ -57,7 +57,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         if value.getattr("tzinfo")?.is_none() || value.call_method0("utcoffset")?.is_none() {
             return refuse(
                 &format!("{value}, a naive datetime"),
-                "an aware one: write datetime(..., tzinfo=timezone.utc) or \
+                "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
                  .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
         }
@@ -65,13 +65,13 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
         return match (Timestamp::from_microsecond(micros), date(value)?) {
             (Ok(instant), Some(date)) => Ok(Argument::Instant(instant, date)),
-            _ => refuse("out of range", "a datetime from year 1 to 9999"),
+            _ => refuse("out of range", "a datetime in the years 1 to 9999"),
         };
     }
     if value.is_instance(classes.date.bind(py))? {
         return match date(value)? {
             Some(date) => Ok(Argument::Date(date)),
-            None => refuse("out of range", "a date from year 1 to 9999"),
+            None => refuse("out of range", "a date in the years 1 to 9999"),
         };
     }
     Err(wrong_value(name, value, EXPECTED))
@@ -85,7 +85,14 @@ pub fn endpoint_arguments<'py>(
 ) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
     let endpoint = endpoint(method).ok_or_else(|| {
         let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
-        raise(py, Error::argument("method", &format!("'{method}'"), &methods.join(", ")))
+        raise(
+            py,
+            Error::argument(
+                "method",
+                &format!("'{method}'"),
+                &format!("one of {}", methods.join(", ")),
+            ),
+        )
     })?;
     let mut given = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {
@@ -99,12 +106,6 @@ pub fn endpoint_arguments<'py>(
 /// Arguments in the form that the core takes.
 pub fn borrowed(arguments: &[(String, Argument)]) -> Vec<(&str, Argument)> {
     arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
-}
-
-/// The error for an argument of a type that is not supported.
-pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
-    let class = value.get_type().name().map_or_else(|_| "unknown".into(), |name| name.to_string());
-    raise(value.py(), Error::argument(name, &format!("of type {class}"), expected))
 }
 
 /// The error for an argument whose value or type is not supported.
@@ -121,7 +122,7 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 
 /// A string.
 pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    value.extract().map_err(|_| wrong_type(name, value, "a str"))
+    value.extract().map_err(|_| wrong_type(name, value, "a string"))
 }
 
 /// A string that is erased from memory when it is dropped. Python's own copy is not.
@@ -134,7 +135,7 @@ pub fn secret_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<
     if let Ok(bytes) = value.cast::<PyBytes>() {
         return Ok(Zeroizing::new(bytes.as_bytes().to_vec()));
     }
-    let text = secret_text(value).map_err(|_| wrong_type(name, value, "a str or bytes"))?;
+    let text = secret_text(value).map_err(|_| wrong_type(name, value, "a string or bytes"))?;
     Ok(Zeroizing::new(text.as_bytes().to_vec()))
 }
 
@@ -146,7 +147,7 @@ pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
         Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
             Ok(Duration::from_secs_f64(seconds))
         }
-        _ => Err(wrong_value(name, value, "a number of seconds above 0, at most 86400")),
+        _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
     }
 }
 
@@ -154,11 +155,7 @@ pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
 pub fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     match value.extract::<f64>() {
         Ok(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(rate),
-        _ => Err(wrong_value(
-            name,
-            value,
-            "a number of requests per second from 0.001 to 1000000, or None",
-        )),
+        _ => Err(wrong_value(name, value, "requests per second from 0.001 to 1000000, or None")),
     }
 }
 
@@ -166,7 +163,7 @@ pub fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> PyResult<usize> {
     match value.extract::<usize>() {
         Ok(number) if (min..=max).contains(&number) => Ok(number),
-        _ => Err(wrong_value(name, value, &format!("an int from {min} to {max}"))),
+        _ => Err(wrong_value(name, value, &format!("an integer from {min} to {max}"))),
     }
 }
 

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 
 use super::{
-    arguments::wrong_type,
     credentials::{ApiKey, BearerToken},
+    errors::wrong_type,
     oauth::OAuth,
 };
 use crate::{auth::Credentials, profile::ProfileAuth};
@@ -38,7 +38,8 @@ impl Auth {
                 Ok(Some(Auth { credentials: key.credentials(), object: None }))
             }
             ProfileAuth::OAuth { client_id, store } => {
-                let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
+                let login =
+                    py.import("boardlot.clients.profile_login")?.getattr("profile_login")?;
                 Auth::from_argument(&login.call1((client_id, store))?).map(Some)
             }
         }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{prelude::*, types::PyTuple};
 
-use super::{arguments::wrong_type, errors::raise};
+use super::errors::{raise, wrong_type};
 use crate::{
     error::Error,
     http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},

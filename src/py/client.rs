@@ -214,7 +214,7 @@ impl ClientBase {
         let mut draft = draft(py, method, path, query, request_arguments::body_members(body)?)?;
         if draft.method != Method::GET && draft.method != Method::POST {
             let shown = draft.method.to_string();
-            return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         draft.idempotent = true;
         let style = style(paging, &draft.method)?;
@@ -258,7 +258,7 @@ impl ClientBase {
             "collect" => true,
             other => {
                 let error =
-                    Error::argument("on_error", &format!("'{other}'"), "'raise', 'collect'");
+                    Error::argument("on_error", &format!("'{other}'"), "'raise' or 'collect'");
                 return Err(raise(py, error));
             }
         };
@@ -266,11 +266,19 @@ impl ClientBase {
             .ok()
             .filter(|number| (1..=1024).contains(number))
             .ok_or_else(|| {
-                raise(py, Error::argument("concurrency", &concurrency.to_string(), "1 to 1024"))
+                raise(
+                    py,
+                    Error::argument(
+                        "concurrency",
+                        &concurrency.to_string(),
+                        "an integer from 1 to 1024",
+                    ),
+                )
             })?;
         let (endpoint, _) = endpoint_arguments(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
-            let error = Error::argument("keys", "a text", "a list of keys, such as [\"HK.00700\"]");
+            let error =
+                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
         let keys =
@@ -323,7 +331,7 @@ impl ClientBase {
     /// A pickle carries the arguments; credentials in it are references or refuse.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
+        let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
         check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)

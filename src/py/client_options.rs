@@ -110,7 +110,8 @@ fn check_websocket_url(name: &str, url: &str) -> Result<()> {
         (None, None) => String::new(),
     };
     if BaseUrl::parse(&http_url).is_err() {
-        return Err(Error::config(format!("{name} is not a usable URL; expected wss://...")));
+        let expected = "wss:// (ws:// goes only to a loopback address such as ws://127.0.0.1:8080)";
+        return Err(Error::argument(name, "not valid", expected));
     }
     Ok(())
 }

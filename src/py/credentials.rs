@@ -9,8 +9,8 @@ use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
 use zeroize::Zeroizing;
 
 use super::{
-    arguments::{secret_bytes, secret_text, wrong_type},
-    errors::raise,
+    arguments::{secret_bytes, secret_text},
+    errors::{raise, wrong_type},
 };
 use crate::{
     auth::{Credentials, KeyPair},

@@ -8,7 +8,7 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
-use super::{arguments::wrong_type, errors::raise};
+use super::errors::{raise, wrong_type};
 use crate::{
     error::Error,
     http::{Body, header_pair},
@@ -17,7 +17,7 @@ use crate::{
 /// Query pairs from a dict or a list of pairs, in their order.
 pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
     let Some(value) = value else { return Ok(Vec::new()) };
-    const EXPECTED: &str = "a dict or a list of pairs, whose values are str, int or float";
+    const EXPECTED: &str = "a dict or a list of pairs, with strings or numbers as values";
     let refuse = |shown: &str| Err(raise(value.py(), Error::argument("query", shown, EXPECTED)));
     let items = match value.cast::<PyMapping>() {
         Ok(mapping) => mapping.items()?.into_any(),
@@ -37,8 +37,7 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
                 || item.is_instance_of::<PyFloat>());
         if !plain {
             let class = item.get_type().name()?;
-            let shown =
-                format!("a mapping of '{}' to a value of type {class}", name.escape_debug());
+            let shown = format!("invalid: '{}' is of type {class}", name.escape_debug());
             return refuse(&shown);
         }
         // Of an enum member, its value.
@@ -69,7 +68,7 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         let raw = RawValue::from_string(compact_json(&member)?).map_err(|error| {
             raise(value.py(), Error::config(format!("body cannot be written as JSON: {error}")))
         })?;
-        let name = name.extract().map_err(|_| wrong_type("a key of body", &name, "a str"))?;
+        let name = name.extract().map_err(|_| wrong_type("a key of body", &name, "a string"))?;
         members.push((name, raw));
     }
     Ok(Body::Json(members))
@@ -91,14 +90,14 @@ fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
 pub fn headers(value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
     let Some(value) = value else { return Ok(map) };
-    const EXPECTED: &str = "a dict of str to str";
+    const EXPECTED: &str = "a dict with strings as keys and values";
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type("headers", value, EXPECTED))?;
     for item in mapping.items()? {
         let (name, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let pair = match (name.extract::<String>(), text.extract::<String>()) {
             (Ok(name), Ok(text)) => header_pair(&name, &text),
-            (Ok(_), Err(_)) => return Err(wrong_type("a value of headers", &text, "a str")),
-            (Err(_), _) => return Err(wrong_type("a key of headers", &name, "a str")),
+            (Ok(_), Err(_)) => return Err(wrong_type("a value of headers", &text, "a string")),
+            (Err(_), _) => return Err(wrong_type("a key of headers", &name, "a string")),
         };
         let (name, text) = pair.map_err(|error| raise(value.py(), error))?;
         map.append(name, text);

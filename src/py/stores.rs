@@ -19,9 +19,9 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use super::{
-    arguments::{secret_text, wrong_type},
+    arguments::secret_text,
     bridge::{SIGNAL_POLL, block},
-    errors::raise,
+    errors::{raise, wrong_type},
     fork_safe_cell::intern,
     shutdown_gate::{attach, detach, with_interpreter},
     weak::{Holder, Weak},
@@ -149,7 +149,7 @@ impl EncryptedFileStore {
             let (holder, callable) = Weak::of(passphrase)?;
             (Some(holder), ask_by(callable))
         } else {
-            let expected = "a str, or a callable that returns one";
+            let expected = "a string, or a callable that returns one";
             return Err(wrong_type("passphrase", passphrase, expected));
         };
         // The path as it is meant now, whatever the working folder will be.

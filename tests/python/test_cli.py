@@ -10,8 +10,9 @@ from typing import Any
 
 import boardlot as bl
 import pytest
-from boardlot import errors, frames
+from boardlot import errors
 from boardlot.cli import main
+from boardlot.results import frames
 from fake_records import HOSTILE, FakeRecords, Field, fills
 
 click = pytest.importorskip("click")

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
-from boardlot import tables
-from boardlot.cells import cut, width_of
+from boardlot.results import tables
+from boardlot.results.cell_format import cut, width_of
 from command_line import ACCOUNT, Screen, Service
 
 COMMANDS = [

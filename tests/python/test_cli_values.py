@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
 from answers import answering, fills
-from boardlot.cells import escaped
 from boardlot.cli import main
+from boardlot.results.cell_format import escaped
 from command_line import COMMAND, in_a_terminal
 
 CALL = ["fills", "1", "HK"]

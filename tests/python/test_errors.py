@@ -8,7 +8,8 @@ import traceback
 from pathlib import Path
 
 import pytest
-from boardlot import errors, frames
+from boardlot import errors
+from boardlot.results import frames
 
 TREE = {
     "BoardlotError": (Exception,),
@@ -90,7 +91,7 @@ def test_every_error_says_what_to_do(name: str) -> None:
 
 def test_errors_of_the_python_parts_say_what_to_do() -> None:
     with pytest.raises(errors.ConfigError) as refused:
-        frames.ready("to_polars", "float32", "raise")
+        frames.prepare("to_polars", "float32", "raise")
     assert refused.value.hint == "Correct the argument; nothing was sent."
 
 

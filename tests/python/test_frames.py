@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from boardlot import _core, errors, frames
+from boardlot import _core, errors
+from boardlot.results import frames
 from fake_records import FakeRecords, Field
 
 pa = pytest.importorskip("pyarrow")

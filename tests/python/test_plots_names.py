@@ -9,7 +9,7 @@ from boardlot import errors, plots
 
 figure = pytest.importorskip("matplotlib.figure")
 matplotlib = pytest.importorskip("matplotlib")
-from boardlot.plots import looks  # noqa: E402
+from boardlot.plots import style  # noqa: E402
 
 NAMES = [
     "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}",
@@ -97,10 +97,10 @@ def test_a_side_with_an_underscore_is_in_the_legend() -> None:
 
 
 def test_a_long_name_is_cut_and_one_that_the_font_lacks_tells_its_length() -> None:
-    assert looks.label("x" * 300) == "x" * 39 + "…"
-    assert looks.label("HK.00700") == looks.drawable("HK.00700") == "HK.00700"
-    assert looks.label("US.🚀🚀") == "US.??"
-    assert looks.drawable("US.🚀🚀") == ""
+    assert style.label("x" * 300) == "x" * 39 + "…"
+    assert style.label("HK.00700") == style.drawable("HK.00700") == "HK.00700"
+    assert style.label("US.🚀🚀") == "US.??"
+    assert style.drawable("US.🚀🚀") == ""
 
 
 @pytest.mark.parametrize("value", ["soon", "1_0x", [1], {}])

@@ -11,7 +11,7 @@ import boardlot as bl
 import pytest
 
 tqdm_std = pytest.importorskip("tqdm.std")
-from boardlot.progress import Bar, watched  # noqa: E402
+from boardlot.results.progress import Bar, watched  # noqa: E402
 
 
 class Clock:

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from unicodedata import east_asian_width
 
 import pytest
-from boardlot import tables
+from boardlot.results import tables
 from fake_records import FILL, HOSTILE, FakeRecords, Field, fills
 
 

@@ -1,4 +1,4 @@
-"""Promise 14: no secret is ever shown, wherever one looks."""
+"""Promise 14: no secret is ever shown, wherever one style."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""What the clients' methods take, by its names in their annotations."""
+"""The types of the arguments of the clients' methods, as the generated annotations name them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("click")
-from boardlot.cli.again import same_command, with_resume
+from boardlot.cli.resume_command import same_command, with_resume
 from boardlot.cli.settings import Settings
 
 TYPED = ["fills", "1", "HK"]

@@ -1,17 +1,15 @@
-"""Paths that users type, folders that must be writable, and files of secrets."""
+"""Paths that users type, and what there is at them."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["UserPath", "check_writable", "refuse_existing", "same_file", "secret_file"]
+__all__ = ["UserPath", "check_writable", "refuse_existing", "same_file"]
 
 
 class UserPath(click.Path):
@@ -65,24 +63,3 @@ def refuse_existing(path: Path) -> None:
     """End the command if something exists at the path: a link counts too."""
     if os.path.lexists(path):
         raise click.UsageError(f"{path} exists and is not overwritten")
-
-
-@contextmanager
-def secret_file(path: Path, text: str) -> Iterator[None]:
-    """A new file that only its owner can read, from its first byte on.
-
-    It is whole, or it is removed again: also if what is done with it fails.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    file = os.fdopen(os.open(path, flags, 0o600), "wb")
-    try:
-        with file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        yield
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
-            error.filename = str(path)
-        raise

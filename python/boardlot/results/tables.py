@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from boardlot.cells import (
+from boardlot.results.cell_format import (
     ELLIPSIS,
     TITLE_CAP,
     WIDEST,
