@@ -9,7 +9,7 @@ use pyo3::{
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::{arguments::DateClasses, errors::raise, fork_safe_cell::ForkSafeOnce, signals::tick};
+use super::{dates::DateClasses, errors::raise, fork_safe_cell::ForkSafeOnce, signals::tick};
 use crate::{
     api::{Field, Kind, TimeUnit},
     decode::{
