@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from . import _arguments, _records, calendar
+    from . import _records, calendar
+    from .clients import argument_types as _arguments
 else:
 
     class _Module:
@@ -52,7 +53,7 @@ else:
         {name: _Module(name) for name in ("datetime", "os", "types", "typing")},
         abc=_Module("collections.abc"),
         calendar=_Module("boardlot.calendar"),
-        _arguments=_Module("boardlot._arguments"),
+        _arguments=_Module("boardlot.clients.argument_types"),
         _records=_Module("boardlot._records"),
         Self=_core.ClientBase,
     )

@@ -46,7 +46,7 @@ __all__ = [
     "PageIterator",
     "Pager",
     "PagerBase",
-    "Received",
+    "RecordedRequest",
     "Recorder",
     "Records",
     "RecordsIterator",
@@ -564,7 +564,7 @@ class Faults:
     __hash__: None  # type: ignore[assignment]
 
 @final
-class Received:
+class RecordedRequest:
     @property
     def method(self) -> str: ...
     @property
@@ -596,7 +596,7 @@ class Sandbox:
     @property
     def accounts(self) -> dict[str, list[str]]: ...
     @property
-    def requests(self) -> list[Received]: ...
+    def requests(self) -> list[RecordedRequest]: ...
     @property
     def faults(self) -> Faults: ...
     @faults.setter

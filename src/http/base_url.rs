@@ -4,42 +4,44 @@ use url::{Host, Url};
 
 use crate::error::{Error, Result};
 
-/// The origin of the service, with a path prefix where it has one.
+/// The origin of the service, with a path prefix if it has one.
 #[derive(Debug, Clone)]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// `https`, or `http` to a loopback address written as a number.
+    /// `https`, or `http` to a loopback address, given as an IP address.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |allowed: &str| {
+        let refuse = |expected: &str| {
             // One with an @ may carry a password.
             let shown = format!("'{}'", text.escape_debug());
-            let shown = if text.contains('@') { "not usable" } else { &shown };
-            Err(Error::argument("base_url", shown, allowed))
+            let shown = if text.contains('@') { "not valid" } else { &shown };
+            Err(Error::argument("base_url", shown, expected))
         };
         let Ok(url) = Url::parse(text) else {
             return refuse("an absolute URL such as https://api.example.com");
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return refuse("a URL without user name and password");
+            return refuse("a URL without a user name and password");
         }
         if url.fragment().is_some() || url.query().is_some() {
-            return refuse("a URL without query and fragment");
+            return refuse("a URL without a query or fragment");
         }
         match url.scheme() {
             "https" if url.has_host() => Ok(BaseUrl(url)),
             "http" if is_loopback(&url) => Ok(BaseUrl(url)),
             "http" => refuse(
-                "https:// (http:// goes only to a loopback address such as http://127.0.0.1:8080)",
+                "an https:// URL (http:// is only for a loopback address such as http://127.0.0.1:8080)",
             ),
-            _ => refuse("https://"),
+            _ => refuse("an https:// URL"),
         }
     }
 
+    /// Without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
 
+    /// Whether connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -49,7 +51,7 @@ impl BaseUrl {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
-    /// Whether that path of a URL is this path below this base.
+    /// Whether the whole path of a URL is this path below this base.
     pub fn is_path(&self, whole: &str, path: &str) -> bool {
         whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
@@ -74,7 +76,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A path that no URL parser folds into another: no dot segments, plain or encoded.
+/// Accepts a path that every URL parser leaves unchanged: without dot segments, plain or encoded.
 fn check_path(path: &str) -> Result<()> {
     let hostile = !path.starts_with('/')
         || path.starts_with("//")
@@ -85,14 +87,14 @@ fn check_path(path: &str) -> Result<()> {
         return Err(Error::argument(
             "path",
             &format!("'{}'", shown.escape_debug()),
-            "an absolute path without query, fragment, backslash, control characters or dot \
-             segments",
+            "an absolute path without a query, fragment, backslash, control character or dot \
+             segment",
         ));
     }
     Ok(())
 }
 
-/// Also where dots or the strokes around them are written as a URL parser may read them.
+/// Also finds dots and slashes that are percent-encoded or backslashes, as a URL parser may.
 fn has_dot_segments(path: &str) -> bool {
     let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
     if !path.contains('%') {

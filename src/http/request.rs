@@ -34,7 +34,11 @@ pub fn method(name: &str) -> Result<Method> {
     let upper = name.to_ascii_uppercase();
     match Method::from_bytes(upper.as_bytes()) {
         Ok(method) if known.contains(&upper.as_str()) => Ok(method),
-        _ => Err(Error::argument("method", &name.escape_debug().to_string(), &known.join(", "))),
+        _ => Err(Error::argument(
+            "method",
+            &format!("'{}'", name.escape_debug()),
+            &format!("one of {}", known.join(", ")),
+        )),
     }
 }
 
@@ -51,12 +55,13 @@ pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)>
         "connection",
     ];
     let shown = name.escape_debug().to_string();
-    let parsed = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| Error::argument("headers", &format!("the name '{shown}'"), "a header name"))?;
+    let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        Error::argument("a header name", &format!("'{shown}'"), "a valid HTTP field name")
+    })?;
     if OWN.contains(&parsed.as_str()) {
         return Err(Error::argument(
-            "headers",
-            &format!("the name '{shown}'"),
+            "a header name",
+            &format!("'{shown}'"),
             "a header that the client does not set itself",
         ));
     }
@@ -67,6 +72,6 @@ pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)>
         )));
     }
     let value = HeaderValue::from_str(value)
-        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not usable")))?;
+        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not valid")))?;
     Ok((parsed, value))
 }

@@ -56,7 +56,11 @@ impl Listing {
             check_windows(endpoint, windows).map_err(|error| error.with_endpoint(endpoint.name))?;
         let time_range = plan.request.time_range();
         if time_range.is_none() && windows > 1 {
-            let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
+            let error = Error::argument(
+                "windows",
+                &windows.to_string(),
+                "1 for times beyond 2^63 microseconds",
+            );
             return Err(error.with_endpoint(endpoint.name));
         }
         let time_range =
@@ -196,7 +200,13 @@ fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
         return Err(no_time_range(endpoint));
     }
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
-        || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),
+        || {
+            Error::argument(
+                "windows",
+                &windows.to_string(),
+                &format!("an integer from 1 to {WINDOWS_MAX}"),
+            )
+        },
     )
 }
 

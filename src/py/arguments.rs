@@ -9,7 +9,10 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
-use super::{errors::raise, fork_safe_cell::ForkSafeOnce};
+use super::{
+    errors::{raise, wrong_type},
+    fork_safe_cell::ForkSafeOnce,
+};
 use crate::{
     api::Argument,
     error::Error,
@@ -19,15 +22,15 @@ use crate::{
 /// An argument of a typed method.
 pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let py = value.py();
-    let refuse = |what: &str, allowed: &str| Err(raise(py, Error::argument(name, what, allowed)));
+    let refuse = |what: &str, expected: &str| Err(raise(py, Error::argument(name, what, expected)));
     if value.is_instance_of::<PyBool>() {
-        return refuse("a bool", "a text, a whole number or a time");
+        return refuse(&typed(value)?, EXPECTED);
     }
     if let Ok(text) = value.cast::<PyString>() {
         // A lone surrogate cannot be sent.
         return match text.to_str() {
             Ok(text) => Ok(Argument::Text(text.to_owned())),
-            Err(_) => refuse("no valid Unicode text", "a text"),
+            Err(_) => refuse("not valid Unicode", "a string without lone surrogates"),
         };
     }
     // Whole numbers of other libraries too, such as numpy's: in the endpoint's own unit.
@@ -35,7 +38,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         return match value.call_method0("__index__") {
             Ok(number) => match number.extract::<i128>() {
                 Ok(number) => Ok(Argument::Integer(number)),
-                Err(_) => refuse("a number of more than 127 bits", "a number that fits"),
+                Err(_) => refuse("out of range", "an integer of at most 127 bits"),
             },
             Err(_) => refuse(&typed(value)?, EXPECTED),
         };
@@ -43,10 +46,10 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
         if value.getattr("tzinfo")?.is_none() || value.call_method0("utcoffset")?.is_none() {
-            let shown = format!("{value}, a naive datetime, which could mean any time zone");
+            let shown = format!("{value}, a naive datetime");
             return refuse(
                 &shown,
-                "an aware one: write datetime(..., tzinfo=timezone.utc) or \
+                "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
                  .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
             );
         }
@@ -54,24 +57,24 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
         return match (Timestamp::from_microsecond(micros), date(value)?) {
             (Ok(instant), Some(date)) => Ok(Argument::Instant(instant, date)),
-            _ => refuse("out of range", "a datetime of the years 1 to 9999"),
+            _ => refuse("out of range", "a datetime in the years 1 to 9999"),
         };
     }
     if value.is_instance(classes.date.bind(py))? {
         return match date(value)? {
             Some(date) => Ok(Argument::Date(date)),
-            None => refuse("out of range", "a date"),
+            None => refuse("out of range", "a date in the years 1 to 9999"),
         };
     }
     refuse(&typed(value)?, EXPECTED)
 }
 
-const EXPECTED: &str = "a text, a whole number, a date or an aware datetime";
+const EXPECTED: &str = "a string, an integer, a date or an aware datetime";
 
 /// A value with its type, for an error message.
 fn typed(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let shown: String = value.repr()?.to_string().chars().take(64).collect();
-    Ok(format!("{shown}, of the type {}", value.get_type().name()?))
+    Ok(format!("{shown}, of type {}", value.get_type().name()?))
 }
 
 /// The calendar date that a `date`, or a `datetime` in its own time zone, shows.
@@ -118,31 +121,34 @@ impl DateClasses {
     }
 }
 
+const QUERY: &str = "a dict or a list of pairs, with strings or numbers as values";
+
 /// Query pairs from a dict or a list of pairs, in their order.
 pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
     let Some(value) = value else { return Ok(Vec::new()) };
-    let refuse = |what: &str| {
-        let allowed = "a dict or a list of pairs, of texts and numbers";
-        Err(raise(value.py(), Error::argument("query", what, allowed)))
-    };
+    let refuse = |what: &str| Err(raise(value.py(), Error::argument("query", what, QUERY)));
     let items = match value.cast::<PyMapping>() {
         Ok(mapping) => mapping.items()?.into_any(),
         Err(_) if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() => {
             value.clone()
         }
-        Err(_) => return refuse("of another type"),
+        Err(_) => return Err(wrong_type("query", value, QUERY)),
     };
     let mut pairs = Vec::new();
     for item in items.try_iter()? {
         let Ok((name, item)) = item?.extract::<(String, Bound<'_, PyAny>)>() else {
-            return refuse("with an entry that is no pair");
+            return refuse("a list with an entry that is not a pair");
         };
         let plain = !item.is_instance_of::<PyBool>()
             && (item.is_instance_of::<PyString>()
                 || item.is_instance_of::<PyInt>()
                 || item.is_instance_of::<PyFloat>());
         if !plain {
-            return refuse(&format!("with '{}' of another type", name.escape_debug()));
+            return refuse(&format!(
+                "invalid: '{}' is of type {}",
+                name.escape_debug(),
+                item.get_type().name()?
+            ));
         }
         // An enum member stands for its value.
         let item = item.getattr("value").unwrap_or(item);
@@ -160,20 +166,27 @@ pub fn body(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>() {
         return Ok(Body::Bytes(compact_json(value)?.into(), Some("application/json")));
     }
-    Err(raise(value.py(), Error::argument("body", "of another type", "a dict, a list, or bytes")))
+    Err(wrong_type("body", value, "a dict, a list or bytes"))
 }
 
 /// A JSON object whose members can still be set: the body of a listing.
 pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     let Some(value) = value else { return Ok(Body::None) };
-    let refuse = |what: &str| Err(raise(value.py(), Error::argument("body", what, "a dict")));
-    let Ok(dict) = value.cast::<PyDict>() else { return refuse("of another type") };
+    let Ok(dict) = value.cast::<PyDict>() else {
+        return Err(wrong_type("body", value, "a dict"));
+    };
+    let refuse = |what: &str| {
+        let expected = "a dict with string keys and JSON values";
+        Err(raise(value.py(), Error::argument("body", what, expected)))
+    };
     let mut members = Vec::new();
     for (name, member) in dict {
         let Ok(raw) = RawValue::from_string(compact_json(&member)?) else {
-            return refuse("no JSON");
+            return refuse("not valid JSON");
         };
-        let Ok(name) = name.extract() else { return refuse("with a name that is no text") };
+        let Ok(name) = name.extract() else {
+            return refuse("a dict with a key that is not a string");
+        };
         members.push((name, raw));
     }
     Ok(Body::Json(members))
@@ -195,16 +208,16 @@ fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
 pub fn headers(value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
     let Some(value) = value else { return Ok(map) };
-    let refuse = || {
-        let allowed = "a dict of texts";
-        raise(value.py(), Error::argument("headers", "of another type", allowed))
-    };
-    let mapping = value.cast::<PyMapping>().map_err(|_| refuse())?;
+    let expected = "a dict with strings as keys and values";
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type("headers", value, expected))?;
     for item in mapping.items()? {
         let (name, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let pair = match (name.extract::<String>(), text.extract::<String>()) {
             (Ok(name), Ok(text)) => header_pair(&name, &text),
-            _ => return Err(refuse()),
+            _ => {
+                let shown = "a dict with other keys or values";
+                return Err(raise(value.py(), Error::argument("headers", shown, expected)));
+            }
         };
         let (name, text) = pair.map_err(|error| raise(value.py(), error))?;
         map.append(name, text);

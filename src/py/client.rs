@@ -219,7 +219,7 @@ impl ClientBase {
         let plan = plan(py, method, path, query, body, HeaderMap::new())?;
         if plan.method() != Method::GET && plan.method() != Method::POST {
             let shown = plan.method().to_string();
-            return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         let style = style(paging, plan.method())?;
         let listing = Listing::custom(plan, rows, style);
@@ -255,7 +255,7 @@ impl ClientBase {
             "collect" => true,
             other => {
                 let error =
-                    Error::argument("on_error", &format!("'{other}'"), "'raise', 'collect'");
+                    Error::argument("on_error", &format!("'{other}'"), "'raise' or 'collect'");
                 return Err(raise(py, error));
             }
         };
@@ -263,11 +263,19 @@ impl ClientBase {
             .ok()
             .filter(|number| (1..=1024).contains(number))
             .ok_or_else(|| {
-                raise(py, Error::argument("concurrency", &concurrency.to_string(), "1 to 1024"))
+                raise(
+                    py,
+                    Error::argument(
+                        "concurrency",
+                        &concurrency.to_string(),
+                        "an integer from 1 to 1024",
+                    ),
+                )
             })?;
         let (endpoint, _) = checked(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
-            let error = Error::argument("keys", "a text", "a list of keys, such as [\"HK.00700\"]");
+            let error =
+                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
         let keys =
@@ -320,7 +328,7 @@ impl ClientBase {
     /// A pickle carries the arguments; credentials in it are references or refuse.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
+        let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
         options::refuse_secrets(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
@@ -334,7 +342,14 @@ pub fn checked<'py>(
 ) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
     let endpoint = endpoint(name).ok_or_else(|| {
         let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
-        raise(py, Error::argument("method", &format!("'{name}'"), &methods.join(", ")))
+        raise(
+            py,
+            Error::argument(
+                "method",
+                &format!("'{name}'"),
+                &format!("one of {}", methods.join(", ")),
+            ),
+        )
     })?;
     let mut given = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {

@@ -9,7 +9,11 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{errors::raise, oauth::OAuth, shutdown_gate::detach};
+use super::{
+    errors::{raise, wrong_type},
+    oauth::OAuth,
+    shutdown_gate::detach,
+};
 use crate::{
     auth::{Algorithm, Credentials, KeyPair, generate, payload},
     error::{Error, Result},
@@ -89,12 +93,9 @@ impl ApiKey {
             let key = KeyPair::read(text.as_bytes(), password).map_err(refused)?;
             return ApiKey::of(key_id, key).map_err(refused);
         }
-        let path: PathBuf = private_key.extract().map_err(|_| {
-            raise(
-                py,
-                Error::argument("private_key", "of another type", "a path, PEM text or bytes"),
-            )
-        })?;
+        let path: PathBuf = private_key
+            .extract()
+            .map_err(|_| wrong_type("private_key", private_key, "a path, PEM text or bytes"))?;
         ApiKey::open(py, key_id, path, password)
     }
 
@@ -235,7 +236,6 @@ impl GeneratedKey {
 
 /// The credentials that an `auth` argument stands for.
 pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
-    let py = auth.py();
     if let Ok(key) = auth.cast::<ApiKey>() {
         return Ok(key.get().credentials());
     }
@@ -245,15 +245,7 @@ pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
     if let Ok(oauth) = auth.cast::<OAuth>() {
         return Ok(oauth.get().credentials());
     }
-    let kind = auth.get_type().name()?.to_string();
-    Err(raise(
-        py,
-        Error::argument(
-            "auth",
-            &format!("of the type {kind}"),
-            "an ApiKey, a BearerToken or an OAuth",
-        ),
-    ))
+    Err(wrong_type("auth", auth, "an ApiKey, a BearerToken or an OAuth"))
 }
 
 fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
@@ -262,10 +254,7 @@ fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
     }
     match secret_text(value) {
         Ok(text) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
-        Err(_) => Err(raise(
-            value.py(),
-            Error::argument("password", "of another type", "a text or bytes"),
-        )),
+        Err(_) => Err(wrong_type("password", value, "a string or bytes")),
     }
 }
 

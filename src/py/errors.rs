@@ -13,6 +13,16 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
+/// The exception for an argument of the wrong type; its value is not shown, as it may be a secret.
+pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    match value.get_type().name() {
+        Ok(class) => {
+            raise(value.py(), Error::argument(name, &format!("of type {class}"), expected))
+        }
+        Err(failure) => failure,
+    }
+}
+
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     static ERRORS: ForkSafeOnce<Py<PyModule>> = ForkSafeOnce::new();

@@ -61,8 +61,8 @@ impl OAuth {
     ) -> PyResult<Self> {
         let refused = |error| raise(py, error);
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
-            let allowed = "a text without control characters";
-            return Err(refused(Error::argument("client_id", "unusable", allowed)));
+            let expected = "a non-empty string without control characters";
+            return Err(refused(Error::argument("client_id", "not valid", expected)));
         }
         let secret = client_secret.map(secret_text).transpose()?;
         let (store, object) = store_of(py, Some(store))?;
@@ -279,8 +279,9 @@ pub fn login<'py>(
 }
 
 fn port(number: i64) -> Result<u16> {
-    u16::try_from(number)
-        .map_err(|_| Error::argument("redirect_port", &number.to_string(), "0 to 65535"))
+    u16::try_from(number).map_err(|_| {
+        Error::argument("redirect_port", &number.to_string(), "an integer from 0 to 65535")
+    })
 }
 
 /// Waits for the end of a login; who gives up waiting gives the login up.

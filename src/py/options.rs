@@ -17,7 +17,7 @@ use super::{
     arguments,
     cassette::cassette,
     credentials::{ApiKey, credentials},
-    errors::raise,
+    errors::{raise, wrong_type},
     observer::PyObserver,
     shutdown_gate::{detach, with_interpreter},
 };
@@ -147,7 +147,7 @@ pub fn open(
             Some(ApiKey::open(py, &key_id, private_key, None)?.credentials())
         }
         (None, Some(ProfileAuth::OAuth { client_id, store })) => {
-            let login = py.import("boardlot._rebuild")?.getattr("login_of")?;
+            let login = py.import("boardlot.clients.profile_login")?.getattr("profile_login")?;
             let login = login.call1((client_id, store))?;
             needed.push(login.clone().unbind());
             Some(credentials(&login)?)
@@ -228,15 +228,14 @@ fn check_websocket_url(name: &str, url: &str) -> Result<()> {
         (None, None) => String::new(),
     };
     if BaseUrl::parse(&like).is_err() {
-        return Err(Error::config(format!("{name} is not usable; allowed is wss://")));
+        let expected = "wss:// (ws:// goes only to a loopback address such as ws://127.0.0.1:8080)";
+        return Err(Error::argument(name, "not valid", expected));
     }
     Ok(())
 }
 
 fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    value
-        .extract()
-        .map_err(|_| raise(value.py(), Error::argument(name, "of another type", "a text")))
+    value.extract().map_err(|_| wrong_type(name, value, "a string"))
 }
 
 pub fn seconds(
@@ -251,7 +250,11 @@ pub fn seconds(
         Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(Duration::from_secs_f64(seconds)),
         _ => Err(raise(
             value.py(),
-            Error::argument(name, &value.repr()?.to_string(), "seconds above 0, at most 86400"),
+            Error::argument(
+                name,
+                &value.repr()?.to_string(),
+                "a number of seconds above 0 and up to 86400",
+            ),
         )),
     }
 }
@@ -265,7 +268,7 @@ fn rate(value: Option<Bound<'_, PyAny>>) -> PyResult<Option<f64>> {
             Error::argument(
                 "rate_limit",
                 &value.repr()?.to_string(),
-                "requests a second from 0.001 to 1000000, or None",
+                "requests per second from 0.001 to 1000000, or None",
             ),
         )),
     }
@@ -285,7 +288,7 @@ fn whole(
             Error::argument(
                 name,
                 &value.repr()?.to_string(),
-                &format!("a whole number from {min} to {max}"),
+                &format!("an integer from {min} to {max}"),
             ),
         )),
     }

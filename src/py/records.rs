@@ -184,12 +184,12 @@ impl Records {
 
     fn __repr__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        py.import("boardlot.tables")?.call_method1(intern!(py, "text"), (this,))
+        py.import("boardlot.results.tables")?.call_method1(intern!(py, "text"), (this,))
     }
 
     fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        py.import("boardlot.tables")?.call_method1(intern!(py, "html"), (this,))
+        py.import("boardlot.results.tables")?.call_method1(intern!(py, "html"), (this,))
     }
 
     /// What stood beside the list, and in its `pagination` object; of `fetch_many`, for each key.

@@ -22,7 +22,7 @@ use super::fork_safe_cell::intern;
 use super::{
     bridge::{SIGNAL_POLL, block},
     credentials::secret_text,
-    errors::raise,
+    errors::{raise, wrong_type},
     shutdown_gate::{attach, detach, with_interpreter},
     weak::{Holder, Weak},
 };
@@ -149,13 +149,13 @@ impl EncryptedFileStore {
             let (holder, callable) = Weak::of(passphrase)?;
             (Some(holder), ask_by(callable))
         } else {
-            let allowed = "a text, or a callable that gives one";
-            return Err(raise(py, Error::argument("passphrase", "of another type", allowed)));
+            let expected = "a string, or a callable that returns one";
+            return Err(wrong_type("passphrase", passphrase, expected));
         };
         // The path as it is meant now, whatever the working folder will be.
         let path = std::path::absolute(&path).map_err(|error| {
             let shown = format!("'{}'", path.display());
-            raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
+            raise(py, Error::argument("path", &shown, &format!("the path of a file: {error}")))
         })?;
         let tick = Box::new(look_for_signals);
         let store = Arc::new(EncryptedFile::new(path.clone(), passphrase, tick));
@@ -258,10 +258,9 @@ pub fn store_of(
     let kind = store.get_type().name()?.to_string();
     for name in ["load", "save", "delete"] {
         if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-            let allowed = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object with \
-                           load(key), save(key, data) and delete(key)";
-            let error = Error::argument("store", &format!("of the type {kind}"), allowed);
-            return Err(raise(py, error));
+            let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object \
+                            with load(key), save(key, data) and delete(key)";
+            return Err(wrong_type("store", store, expected));
         }
     }
     let (holder, weak) = Weak::of(store)?;

@@ -113,7 +113,7 @@ impl Fills {
         };
         let Some(book) = books.iter().find(|book| book.market == market) else {
             let shown = market.escape_debug();
-            return Err(Refusal::invalid(format!("trd_market is '{shown}'; allowed are HK, US")));
+            return Err(Refusal::invalid(format!("trd_market is '{shown}'; expected HK or US")));
         };
         let code = asked.text("code");
         let (start, end) = span(asked)?;

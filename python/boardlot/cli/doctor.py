@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import click
 
-from boardlot.cells import clean
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import DataCommand, Settings, coloured
 from boardlot.doctor import Finding, examine
+from boardlot.results.cell_format import clean
 
 __all__ = ["command"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Settings, store_option
 from boardlot.cli.stores import check_config, last_client_id, store_for_login
+from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 

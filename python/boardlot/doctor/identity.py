@@ -244,6 +244,6 @@ def _key(key_id: str, file: Path) -> ApiKey:
 
 
 def _login(client_id: str, store: Path | None) -> object:
-    from boardlot._rebuild import login_of
+    from boardlot.clients.profile_login import profile_login
 
-    return login_of(client_id, store)
+    return profile_login(client_id, store)
