@@ -286,7 +286,11 @@ pub fn listing(
         windows_of(endpoint, windows).map_err(|error| error.with_endpoint(endpoint.name))?;
     let span = span_of(span, &plan.draft, windows);
     if span.is_none() && windows > 1 {
-        let error = Error::argument("windows", &windows.to_string(), "1 for times beyond 2^63");
+        let error = Error::argument(
+            "windows",
+            &windows.to_string(),
+            "1 for times beyond 2^63 microseconds",
+        );
         return Err(error.with_endpoint(endpoint.name));
     }
     let span = span.filter(|span| span.start.is_none() || span.end.is_none() || windows > 1);
@@ -337,7 +341,13 @@ fn windows_of(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
         return Err(no_span(endpoint));
     }
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
-        || Error::argument("windows", &windows.to_string(), &format!("1 to {WINDOWS_MAX}")),
+        || {
+            Error::argument(
+                "windows",
+                &windows.to_string(),
+                &format!("an integer from 1 to {WINDOWS_MAX}"),
+            )
+        },
     )
 }
 

@@ -32,7 +32,7 @@ impl Parameter {
                 let key = other(parameter).unwrap_or_default();
                 match sets.iter().find(|(name, _)| *name == key) {
                     Some((_, set)) => self.value_of(argument, set, key),
-                    None => Err(self.refuse(argument, &format!("a known {parameter} beside it"))),
+                    None => Err(self.refuse(argument, &format!("a known {parameter} with it"))),
                 }
             }
             ParameterKind::AccountNumber => self.account_number(argument),
@@ -43,12 +43,12 @@ impl Parameter {
             ParameterKind::Text => self.text(argument),
             ParameterKind::TextList => self.texts(argument),
             ParameterKind::Secret => self.secret(argument),
-            ParameterKind::Cursor => Err(self.refuse(argument, "none: the paging sets it")),
+            ParameterKind::Cursor => Err(self.refuse(argument, "no value: the pager sets it")),
         }
     }
 
-    fn refuse(&self, argument: &Argument, allowed: &str) -> Error {
-        Error::argument(self.name, &argument.shown(), allowed)
+    fn refuse(&self, argument: &Argument, expected: &str) -> Error {
+        Error::argument(self.name, &argument.shown(), expected)
     }
 
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
@@ -65,10 +65,10 @@ impl Parameter {
             }
             _ => {
                 let limit = max.map_or(String::new(), |max| format!(", at most {max} characters"));
-                let allowed = format!(
+                let expected = format!(
                     "{{market}}.{{code}}, such as 'HK.00700': letters, digits and . _ - only{limit}"
                 );
-                Err(self.refuse(argument, &allowed))
+                Err(self.refuse(argument, &expected))
             }
         }
     }
@@ -80,7 +80,7 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "a market prefix such as 'HK': capital letters only")),
+            _ => Err(self.refuse(argument, "a market prefix in capital letters, such as 'HK'")),
         }
     }
 
@@ -125,7 +125,7 @@ impl Parameter {
                 Value::Text(value) => value.to_owned(),
             })
             .collect();
-        Err(self.refuse(argument, &format!("for {key} one of {}", meanings.join(", "))))
+        Err(self.refuse(argument, &format!("one of these for {key}: {}", meanings.join(", "))))
     }
 
     fn account_number(&self, argument: &Argument) -> Result<EncodedValue> {
@@ -139,7 +139,7 @@ impl Parameter {
         match number {
             // Leading zeros would name the same account by another path.
             Some(number) => Ok(EncodedValue::Text(number.to_string())),
-            None => Err(self.refuse(argument, "a whole number from 0 to 18446744073709551615")),
+            None => Err(self.refuse(argument, "an integer from 0 to 18446744073709551615")),
         }
     }
 
@@ -155,7 +155,7 @@ impl Parameter {
         if well_formed {
             Ok(EncodedValue::Text(text))
         } else {
-            Err(self.refuse(argument, "1 to 64 letters, digits, _ or -, or a positive number"))
+            Err(self.refuse(argument, "1 to 64 letters, digits, _ or -, or a non-negative integer"))
         }
     }
 
@@ -164,7 +164,7 @@ impl Parameter {
             Argument::Integer(number) if (i128::from(min)..=i128::from(max)).contains(number) => {
                 Ok(EncodedValue::Integer(*number))
             }
-            _ => Err(self.refuse(argument, &format!("a whole number from {min} to {max}"))),
+            _ => Err(self.refuse(argument, &format!("an integer from {min} to {max}"))),
         }
     }
 
@@ -212,7 +212,7 @@ impl Parameter {
             Some(instant) if instant >= Timestamp::UNIX_EPOCH => {
                 Ok(EncodedValue::Integer(i128::from(instant.as_microsecond()).max(1)))
             }
-            Some(_) => Err(self.refuse(argument, "a time since 1970")),
+            Some(_) => Err(self.refuse(argument, "a time since 1970-01-01 UTC")),
             None => Err(self.refuse(
                 argument,
                 "an aware datetime, a date (midnight UTC), ISO 8601 with an offset such as \
@@ -250,7 +250,7 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(Error::argument(self.name, "unusable", "visible ASCII characters")),
+            _ => Err(Error::argument(self.name, "not valid", "visible ASCII characters")),
         }
     }
 }

@@ -137,7 +137,7 @@ impl Argument {
                 let dots = if cut.len() < text.len() { "..." } else { "" };
                 format!("'{}{dots}'", cut.escape_debug())
             }
-            Argument::Texts(texts) => format!("a list of {} texts", texts.len()),
+            Argument::Texts(texts) => format!("a list of {} strings", texts.len()),
             Argument::Integer(number) => number.to_string(),
             Argument::Date(date) => date.to_string(),
             Argument::Instant(instant, _) => instant.to_string(),

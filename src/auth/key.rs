@@ -57,7 +57,7 @@ impl Algorithm {
             Error::argument(
                 "algorithm",
                 &format!("'{}'", name.escape_debug()),
-                "Ed25519, RSA-SHA256",
+                "'Ed25519' or 'RSA-SHA256'",
             )
         })
     }
@@ -71,26 +71,25 @@ impl KeyPair {
             "PRIVATE KEY" => Self::from_pkcs8(&document),
             "RSA PRIVATE KEY" => Self::from_rsa(RsaKeyPair::from_der(document.as_bytes())),
             "ENCRYPTED PRIVATE KEY" => Self::from_encrypted(&document, password),
-            "PUBLIC KEY" | "RSA PUBLIC KEY" => Err(Error::config(
-                "private_key is a public key; signing needs the private key beside it",
-            )),
+            "PUBLIC KEY" | "RSA PUBLIC KEY" => {
+                Err(Error::config("private_key is a public key; expected its private key"))
+            }
             other => Err(Error::config(format!(
-                "private_key is of the kind '{other}'; allowed are PKCS#8 and PKCS#1 keys for \
-                 Ed25519 or RSA (convert with `openssl pkcs8 -topk8 -nocrypt`)"
+                "private_key is a '{other}'; expected an Ed25519 or RSA key in PKCS#8 or PKCS#1 \
+                 (convert with `openssl pkcs8 -topk8 -nocrypt`)"
             ))),
         }
     }
 
     fn from_encrypted(document: &SecretDocument, password: Option<&[u8]>) -> Result<Self> {
-        let password = password.ok_or_else(|| {
-            Error::config("private_key is encrypted; give its password by `password=`")
-        })?;
+        let password = password
+            .ok_or_else(|| Error::config("private_key is encrypted; expected `password=`"))?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
         let opened = info.decrypt(password).map_err(|_| {
             Error::config(
                 "private_key cannot be decrypted: the password is wrong, or the encryption is \
-                 none of PBES2 with AES",
+                 not PBES2 with AES",
             )
         })?;
         Self::from_pkcs8(&opened)
@@ -105,7 +104,7 @@ impl KeyPair {
                 .and_then(|key| Self::from_seed(key.as_bytes())),
             RSA_OID => Self::from_rsa(RsaKeyPair::from_pkcs8(document.as_bytes())),
             other => Err(Error::config(format!(
-                "private_key is of the kind {other}; allowed are Ed25519 and RSA"
+                "private_key is of algorithm {other}; expected Ed25519 or RSA"
             ))),
         }
     }

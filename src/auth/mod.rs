@@ -39,7 +39,7 @@ impl Credentials {
         if is_header_word(&key_id) {
             Ok(Credentials::ApiKey { key_id, key, origin: Arc::default() })
         } else {
-            Err(Error::argument("key_id", "unusable", "visible ASCII characters without spaces"))
+            Err(Error::argument("key_id", "not valid", "visible ASCII characters without spaces"))
         }
     }
 
@@ -47,7 +47,7 @@ impl Credentials {
         if is_header_word(&token) {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {
-            Err(Error::argument("token", "unusable", "visible ASCII characters without spaces"))
+            Err(Error::argument("token", "not valid", "visible ASCII characters without spaces"))
         }
     }
 

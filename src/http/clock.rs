@@ -29,7 +29,6 @@ const DRIFT_PARTS: u32 = 5_000;
 #[derive(Debug, Default)]
 pub struct Clock {
     offset_ms: AtomicI64,
-    corrections: AtomicU64,
     /// Counts the requests for the service's time that ended, so that of many callers one asks.
     asked: AtomicU64,
     reading: ArcSwapOption<Reading>,
@@ -101,10 +100,6 @@ impl Clock {
         self.offset_ms.load(Ordering::Relaxed)
     }
 
-    pub fn corrections(&self) -> u64 {
-        self.corrections.load(Ordering::Acquire)
-    }
-
     /// How many requests for the service's time have ended, however they went.
     pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::Acquire)
@@ -122,11 +117,7 @@ impl Clock {
     /// Lets signatures follow the last reading; false if they did already.
     fn correct(&self) -> bool {
         let offset_ms = self.reading().map_or(0, |reading| reading.offset_ms());
-        if self.offset_ms.swap(offset_ms, Ordering::Relaxed) == offset_ms {
-            return false;
-        }
-        self.corrections.fetch_add(1, Ordering::Release);
-        true
+        self.offset_ms.swap(offset_ms, Ordering::Relaxed) != offset_ms
     }
 }
 
@@ -237,7 +228,6 @@ mod tests {
         assert!(clock.correct());
         assert_eq!(clock.offset_ms(), 8_000);
         assert!(!clock.correct(), "once for all calls that were rejected together");
-        assert_eq!(clock.corrections(), 1);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
         let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
         let proxy = Proxy::all(address).ok().filter(|_| known).ok_or_else(|| {
             let shown = format!("'{}'", address.escape_debug());
-            let shown = if address.contains('@') { "not usable" } else { &shown };
+            let shown = if address.contains('@') { "not valid" } else { &shown };
             Error::argument("proxy", shown, "a URL such as http://proxy:3128")
         })?;
         builder = builder.proxy(proxy);

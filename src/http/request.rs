@@ -277,7 +277,11 @@ pub fn method(name: &str) -> Result<Method> {
     let upper = name.to_ascii_uppercase();
     match Method::from_bytes(upper.as_bytes()) {
         Ok(method) if known.contains(&upper.as_str()) => Ok(method),
-        _ => Err(Error::argument("method", &name.escape_debug().to_string(), &known.join(", "))),
+        _ => Err(Error::argument(
+            "method",
+            &format!("'{}'", name.escape_debug()),
+            &format!("one of {}", known.join(", ")),
+        )),
     }
 }
 
@@ -288,28 +292,28 @@ pub struct BaseUrl(Url);
 impl BaseUrl {
     /// `https`, or `http` to a loopback address written as a number.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |allowed: &str| {
+        let refuse = |expected: &str| {
             // One with an @ may carry a password.
             let shown = format!("'{}'", text.escape_debug());
-            let shown = if text.contains('@') { "not usable" } else { &shown };
-            Err(Error::argument("base_url", shown, allowed))
+            let shown = if text.contains('@') { "not valid" } else { &shown };
+            Err(Error::argument("base_url", shown, expected))
         };
         let Ok(url) = Url::parse(text) else {
             return refuse("an absolute URL such as https://api.example.com");
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return refuse("a URL without user name and password");
+            return refuse("a URL without a user name and password");
         }
         if url.fragment().is_some() || url.query().is_some() {
-            return refuse("a URL without query and fragment");
+            return refuse("a URL without a query or fragment");
         }
         match url.scheme() {
             "https" if url.has_host() => Ok(BaseUrl(url)),
             "http" if is_loopback(&url) => Ok(BaseUrl(url)),
             "http" => refuse(
-                "https:// (http:// goes only to a loopback address such as http://127.0.0.1:8080)",
+                "an https:// URL (http:// goes only to a loopback address such as http://127.0.0.1:8080)",
             ),
-            _ => refuse("https://"),
+            _ => refuse("an https:// URL"),
         }
     }
 
@@ -362,8 +366,8 @@ fn check_path(path: &str) -> Result<()> {
         return Err(Error::argument(
             "path",
             &format!("'{}'", shown.escape_debug()),
-            "an absolute path without query, fragment, backslash, control characters or dot \
-             segments",
+            "an absolute path without a query, fragment, backslash, control character or dot \
+             segment",
         ));
     }
     Ok(())
@@ -393,22 +397,23 @@ pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)>
         "connection",
     ];
     let shown = name.escape_debug().to_string();
-    let parsed = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| Error::argument("headers", &format!("the name '{shown}'"), "a header name"))?;
+    let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| {
+        Error::argument("a header name", &format!("'{shown}'"), "a valid HTTP field name")
+    })?;
     if OWN.contains(&parsed.as_str()) {
         return Err(Error::argument(
-            "headers",
-            &format!("the name '{shown}'"),
+            "a header name",
+            &format!("'{shown}'"),
             "a header that the client does not set itself",
         ));
     }
     if !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return Err(Error::config(format!(
-            "headers: the value of '{shown}' has control or non-ASCII characters; allowed are \
+            "headers: the value of '{shown}' has control or non-ASCII characters; expected \
              visible ASCII characters and spaces"
         )));
     }
     let value = HeaderValue::from_str(value)
-        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not usable")))?;
+        .map_err(|_| Error::config(format!("headers: the value of '{shown}' is not valid")))?;
     Ok((parsed, value))
 }

@@ -191,7 +191,7 @@ fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     if name.is_empty() || !name.chars().all(plain) {
         let shown = format!("'{}'", name.escape_debug());
-        return Err(Error::argument("profile", &shown, "letters, digits, _ and -"));
+        return Err(Error::argument("profile", &shown, "letters, digits, _ and - only"));
     }
     Ok(())
 }

@@ -10,20 +10,22 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{self, DateClasses, argument},
+    arguments::{Arguments, argument, borrowed, endpoint_arguments},
     bridge::{Call, CallMode},
+    client_options::{build_client, check_picklable},
+    dates::DateClasses,
     errors::{exception, raise},
     event_loop::load_asyncio,
-    options::{self, open},
     pager::PagerBase,
     paging::style,
     progress::Progress,
     records::Records,
+    request_arguments,
     response::{Explanation, Response},
     shapes::Shapes,
 };
 use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, Envelope, endpoint},
+    api::{ENDPOINTS, Endpoint, Envelope},
     client::{BatchOutcome, Client as Core},
     decode::RowsAt,
     error::Error,
@@ -56,8 +58,6 @@ impl ClientBase {
     }
 }
 
-pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
-
 #[pymethods]
 impl ClientBase {
     #[new]
@@ -84,7 +84,7 @@ impl ClientBase {
             None => PyDict::new(py),
         };
         given.set_item("base_url", &base_url)?;
-        let (core, needed) = open(py, base_url, options)?;
+        let (core, needed) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
             core,
             mode,
@@ -152,12 +152,8 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let future = async move {
-            let arguments: Vec<_> =
-                arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            core.call(endpoint, &arguments).await
-        };
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
         let records = base.shapes_of(endpoint).records();
         base.mode.call(py, base.core.sender(), Call::new(name, future, records).of(this))
     }
@@ -172,11 +168,10 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let arguments: Vec<_> =
-            arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let pages =
-            core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let pages = core
+            .pages(endpoint, &borrowed(&arguments), windows, resume)
+            .map_err(|error| raise(py, error))?;
         PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -190,8 +185,8 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, arguments::body(body)?)?;
-        draft.headers = arguments::headers(headers)?;
+        let mut draft = draft(py, method, path, query, request_arguments::body(body)?)?;
+        draft.headers = request_arguments::headers(headers)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
@@ -216,10 +211,10 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, arguments::body_members(body)?)?;
+        let mut draft = draft(py, method, path, query, request_arguments::body_members(body)?)?;
         if draft.method != Method::GET && draft.method != Method::POST {
             let shown = draft.method.to_string();
-            return Err(raise(py, Error::argument("method", &shown, "GET or POST: a listing")));
+            return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         draft.idempotent = true;
         let style = style(paging, &draft.method)?;
@@ -243,7 +238,7 @@ impl ClientBase {
         query: Option<&Bound<'_, PyAny>>,
         body: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let draft = draft(py, method, path, query, arguments::body(body)?)?;
+        let draft = draft(py, method, path, query, request_arguments::body(body)?)?;
         let explained = self.core(py)?.explain(&draft).map_err(|error| raise(py, error))?;
         Ok(Explanation(explained))
     }
@@ -263,7 +258,7 @@ impl ClientBase {
             "collect" => true,
             other => {
                 let error =
-                    Error::argument("on_error", &format!("'{other}'"), "'raise', 'collect'");
+                    Error::argument("on_error", &format!("'{other}'"), "'raise' or 'collect'");
                 return Err(raise(py, error));
             }
         };
@@ -271,11 +266,19 @@ impl ClientBase {
             .ok()
             .filter(|number| (1..=1024).contains(number))
             .ok_or_else(|| {
-                raise(py, Error::argument("concurrency", &concurrency.to_string(), "1 to 1024"))
+                raise(
+                    py,
+                    Error::argument(
+                        "concurrency",
+                        &concurrency.to_string(),
+                        "an integer from 1 to 1024",
+                    ),
+                )
             })?;
-        let (endpoint, _) = checked(py, name, &[])?;
+        let (endpoint, _) = endpoint_arguments(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
-            let error = Error::argument("keys", "a text", "a list of keys, such as [\"HK.00700\"]");
+            let error =
+                Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
         let keys =
@@ -328,29 +331,11 @@ impl ClientBase {
     /// A pickle carries the arguments; credentials in it are references or refuse.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = py.import("boardlot._rebuild")?.getattr("rebuild")?;
+        let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
-        options::refuse_secrets(&given)?;
+        check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
-}
-
-pub fn checked<'py>(
-    py: Python<'py>,
-    name: &str,
-    arguments: &[(String, Bound<'py, PyAny>)],
-) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
-    let endpoint = endpoint(name).ok_or_else(|| {
-        let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
-        raise(py, Error::argument("method", &format!("'{name}'"), &methods.join(", ")))
-    })?;
-    let mut given = Vec::with_capacity(arguments.len());
-    for (name, value) in arguments {
-        if !value.is_none() {
-            given.push((name.clone(), argument(name, value)?));
-        }
-    }
-    Ok((endpoint, given))
 }
 
 fn draft(
@@ -366,7 +351,7 @@ fn draft(
         idempotent: verb.is_safe(),
         method: verb,
         path: path.to_owned(),
-        query: arguments::query(query)?,
+        query: request_arguments::query(query)?,
         body,
         headers: ::http::HeaderMap::new(),
         order: &[],

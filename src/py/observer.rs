@@ -13,7 +13,7 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 
 use super::{
-    errors::raise,
+    errors::{raise, wrong_type},
     fork_safe_cell::{ForkSafeOnce, intern},
     shutdown_gate::attach,
     weak::{Holder, Weak},
@@ -42,12 +42,12 @@ impl PyObserver {
         let mut holders = Vec::new();
         let mut callable = |name: &str, hook: Option<Bound<'_, PyAny>>| match hook {
             Some(hook) if !hook.is_callable() => {
-                let shown = hook.get_type().to_string();
-                Err(raise(hook.py(), Error::argument(name, &shown, "a function of one argument")))
+                Err(wrong_type(name, &hook, "a function of one argument"))
             }
             Some(hook) if is_async(&hook) => {
-                let shown = "an async function, which nobody would await";
-                Err(raise(hook.py(), Error::argument(name, shown, "a function of one argument")))
+                let shown = "an async function, which would not be awaited";
+                let expected = "a plain function of one argument";
+                Err(raise(hook.py(), Error::argument(name, shown, expected)))
             }
             None => Ok(None),
             Some(hook) => {

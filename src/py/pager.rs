@@ -197,7 +197,7 @@ impl PagerBase {
             Some(Ok(limit)) => Ok(Some(limit)),
             Some(Err(_)) => {
                 let shown = value.unwrap_or_default().to_string();
-                Err(raise(py, Error::argument(name, &shown, "0 or more")))
+                Err(raise(py, Error::argument(name, &shown, "an integer from 0")))
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);

@@ -46,13 +46,12 @@ impl Sandbox {
         let host: IpAddr = host.parse().map_err(|_| {
             raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
         })?;
-        let count = |name: &str, number: i128| {
-            fitting(name, number, "a whole number from 0").map_err(refused)
-        };
+        let count =
+            |name: &str, number: i128| fitting(name, number, "an integer from 0").map_err(refused);
         let options = sandbox::Options {
             seed: seed_of(seed).map_err(refused)?,
             host,
-            port: fitting("port", port, "0 to 65535").map_err(refused)?,
+            port: fitting("port", port, "an integer from 0 to 65535").map_err(refused)?,
             fills: count("fills", fills)?,
             orders: count("orders", orders)?,
             plate_stocks: count("plate_stocks", plate_stocks)?,
@@ -209,8 +208,8 @@ impl Sandbox {
                 Ok(algorithm @ ("Ed25519" | "RSA-SHA256")) => sandbox.api_key(py, algorithm)?,
                 Ok(other) => {
                     let shown = format!("'{}'", other.escape_debug());
-                    let allowed = "'Ed25519', 'RSA-SHA256', 'oauth' or credentials";
-                    return Err(raise(py, Error::argument("auth", &shown, allowed)));
+                    let expected = "'Ed25519', 'RSA-SHA256', 'oauth' or credentials";
+                    return Err(raise(py, Error::argument("auth", &shown, expected)));
                 }
                 Err(_) => auth.clone(),
             },
@@ -228,13 +227,13 @@ impl Sandbox {
     }
 }
 
-/// A number that fits its place.
-fn fitting<T: TryFrom<i128>>(name: &str, number: i128, allowed: &str) -> Result<T> {
-    T::try_from(number).map_err(|_| Error::argument(name, &number.to_string(), allowed))
+/// A number that fits its type.
+fn fitting<T: TryFrom<i128>>(name: &str, number: i128, expected: &str) -> Result<T> {
+    T::try_from(number).map_err(|_| Error::argument(name, &number.to_string(), expected))
 }
 
 fn seed_of(seed: i128) -> Result<u64> {
-    fitting("seed", seed, "a whole number from 0 to 2^64 - 1")
+    fitting("seed", seed, "an integer from 0 to 2^64 - 1")
 }
 
 /// How a sandbox misbehaves on purpose: `latency` in seconds, rates from 0 to 1.

@@ -18,11 +18,11 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::fork_safe_cell::intern;
 use super::{
+    arguments::secret_text,
     bridge::{SIGNAL_POLL, block},
-    credentials::secret_text,
-    errors::raise,
+    errors::{raise, wrong_type},
+    fork_safe_cell::intern,
     shutdown_gate::{attach, detach, with_interpreter},
     weak::{Holder, Weak},
 };
@@ -149,8 +149,8 @@ impl EncryptedFileStore {
             let (holder, callable) = Weak::of(passphrase)?;
             (Some(holder), ask_by(callable))
         } else {
-            let allowed = "a text, or a callable that gives one";
-            return Err(raise(py, Error::argument("passphrase", "of another type", allowed)));
+            let expected = "a string, or a callable that returns one";
+            return Err(wrong_type("passphrase", passphrase, expected));
         };
         // The path as it is meant now, whatever the working folder will be.
         let path = std::path::absolute(&path).map_err(|error| {
@@ -258,10 +258,9 @@ pub fn store_of(
     let kind = store.get_type().name()?.to_string();
     for name in ["load", "save", "delete"] {
         if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-            let allowed = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object with \
-                           load(key), save(key, data) and delete(key)";
-            let error = Error::argument("store", &format!("of the type {kind}"), allowed);
-            return Err(raise(py, error));
+            let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object with \
+                            load(key), save(key, data) and delete(key)";
+            return Err(wrong_type("store", store, expected));
         }
     }
     let (holder, weak) = Weak::of(store)?;
@@ -335,11 +334,11 @@ fn ask_by(callable: Weak) -> Passphrase {
             let raised = |error| failed(py, "the callable that asks for the passphrase", error);
             let answer = callable.get(py).ok_or_else(dropped)?.call0().map_err(raised)?;
             secret_text(&answer).map_err(|_| {
-                let kind = answer.get_type().name().map(|name| name.to_string());
+                let class = answer.get_type().name().map(|name| name.to_string());
                 Error::config(format!(
                     "passphrase: the callable returned {}; expected str. Return the passphrase, or \
                      raise an exception if there is none",
-                    kind.unwrap_or_default()
+                    class.unwrap_or_default()
                 ))
             })
         })

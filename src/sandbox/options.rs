@@ -58,17 +58,25 @@ impl Options {
             ("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX),
         ] {
             if count > max {
-                let allowed = format!("a whole number from 0 to {max}");
-                return Err(Error::argument(name, &count.to_string(), &allowed));
+                let expected = format!("an integer from 0 to {max}");
+                return Err(Error::argument(name, &count.to_string(), &expected));
             }
         }
         if !(0.0..=Self::OFFSET_MAX_SECONDS).contains(&self.token_lifetime) {
             let shown = self.token_lifetime.to_string();
-            return Err(Error::argument("token_lifetime", &shown, "seconds from 0 to 1e9"));
+            return Err(Error::argument(
+                "token_lifetime",
+                &shown,
+                "a number of seconds from 0 to 1e9",
+            ));
         }
         if !(-Self::OFFSET_MAX_SECONDS..=Self::OFFSET_MAX_SECONDS).contains(&self.clock_offset) {
             let shown = self.clock_offset.to_string();
-            return Err(Error::argument("clock_offset", &shown, "seconds from -1e9 to 1e9"));
+            return Err(Error::argument(
+                "clock_offset",
+                &shown,
+                "a number of seconds from -1e9 to 1e9",
+            ));
         }
         self.faults.validate()
     }

@@ -9,19 +9,10 @@ import boardlot as bl
 import pytest
 from boardlot._endpoints import ENDPOINTS
 
-from .scripted import Scripted, answer
-from .support import (
-    FACES,
-    KEYS,
-    PAGERS,
-    api_key,
-    assert_signed,
-    endpoint_vectors,
-    run,
-    same,
-    scripted_answers,
-    vector_case,
-)
+from ..support.clients import FACES, PAGERS, run, same
+from ..support.keys import KEYS, api_key, assert_signed
+from ..support.scripted_server import Scripted, answer
+from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
 
 CASES = endpoint_vectors()
 IDS = [f"{endpoint}-{case['name'].replace(' ', '_')}" for endpoint, case in CASES]

@@ -114,3 +114,20 @@ proptest! {
         prop_assert_eq!(seen, (0..total).collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn a_checkpoint_is_of_one_service() {
+    let pages = |base: &str, resume: Option<&str>| {
+        client(base).pages(
+            endpoint("crypto_orders").expect("a row"),
+            &[("acc_id", Argument::Integer(1))],
+            None,
+            resume,
+        )
+    };
+    let checkpoint = pages("https://one.example.com", None).expect("pages").checkpoint();
+    assert!(checkpoint.contains("\"service\":\"https://one.example.com\""), "{checkpoint}");
+    pages("https://one.example.com", Some(&checkpoint)).expect("its own");
+    let error = pages("https://two.example.com", Some(&checkpoint)).expect_err("another");
+    assert!(error.to_string().contains("this client's is https://two.example.com"), "{error}");
+}

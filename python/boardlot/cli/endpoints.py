@@ -19,7 +19,7 @@ import click
 
 from boardlot import _endpoints
 from boardlot._api import Client
-from boardlot.cli.files import UserPath
+from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Argument, DataCommand, Settings
 
 __all__ = ["ENDPOINTS", "command", "summary"]
@@ -80,9 +80,9 @@ def _is_resumable(method: str) -> bool:
 
 def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
-        from boardlot.cli.again import with_resume
         from boardlot.cli.output import check_out, emit, emit_bytes
         from boardlot.cli.resume import resumed
+        from boardlot.cli.resume_command import with_resume
 
         if checkpoint is not None:
             typed = _typed(endpoint.method, arguments)
