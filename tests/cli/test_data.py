@@ -201,7 +201,7 @@ def test_columns_are_written_in_the_order_that_was_asked_for(service: Service) -
 def test_a_refusal_by_the_service_ends_with_1_and_says_what_to_do(service: Service) -> None:
     done = service.run("dividends", "HK.99999")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"boardlot: dividends: 'HK.99999' is not known" in done.stderr
+    assert b"boardlot: dividends: 'HK.99999' is not a known symbol" in done.stderr
     assert b"hint: Verify that the code exists" in done.stderr
 
 
