@@ -64,6 +64,7 @@ mod plates;
 mod prices;
 mod reply;
 mod routes;
+mod rsa;
 mod scopes;
 mod securities;
 mod seeded_rng;

@@ -11,9 +11,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
     ("lock", &[]),
-    ("auth", &["api", "error", "lock", "process"]),
+    ("atomic_file", &[]),
+    ("auth", &["api", "atomic_file", "error", "lock", "process"]),
     ("process", &["error"]),
-    ("profile", &["error", "lock"]),
+    ("profile", &["atomic_file", "error", "lock"]),
     ("decode", &["api", "auth", "error"]),
     ("http", &["api", "auth", "error", "process"]),
     ("pages", &["api", "auth", "decode", "error", "http"]),
@@ -128,7 +129,7 @@ fn libraries_stay_in_their_rooms() {
         ("pyo3", &["py/", "lib.rs"]),
         ("reqwest", &["http/"]),
         ("axum", &["sandbox/"]),
-        ("rsa::", &["sandbox/"]),
+        ("num_bigint::", &["sandbox/"]),
         ("arrow_array", &["decode/", "py/"]),
     ];
     for path in sources(&src()) {
