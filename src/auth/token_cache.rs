@@ -1,5 +1,5 @@
-//! What one process knows of a login besides the store: the token in use, the refresh under way, and
-//! what came of earlier ones.
+//! The token cache of a process: the token in use, the refresh that is under way, and the outcome of
+//! earlier ones.
 
 use std::{
     future::Future,
@@ -13,132 +13,133 @@ use tokio::sync::watch;
 use super::token::{TokenSet, now_ms};
 use crate::{error::Result, process::runtime};
 
-/// After a renewal ahead of the end failed, the token that still holds is used for so long; and so
-/// long after they could not be saved, tokens are not saved again.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
+/// How long to use a token that is still valid after an early refresh has failed, and how long to wait
+/// before tokens that could not be saved are saved again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
+/// The outcome of a refresh.
 pub type Outcome = Result<Arc<TokenSet>>;
 
 #[derive(Default)]
-pub struct Live {
+pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
-    flight: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
-    /// The stored tokens whose refresh the service refused for good: it is not asked again.
+    refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
+    /// The stored tokens whose refresh the service refused for good: they are not sent again.
     refused: ArcSwapOption<TokenSet>,
     unsaved: ArcSwapOption<Unsaved>,
     pause_until: ArcSwapOption<Instant>,
 }
 
-/// Tokens that the service gave and the store did not take.
+/// New tokens that could not be saved.
 struct Unsaved {
-    /// What the store held then: where it holds something else, another process was there.
+    /// The content of the store then: if it has changed, another process has refreshed.
     stored: TokenSet,
-    renewed: TokenSet,
-    try_again: Instant,
+    refreshed: TokenSet,
+    retry_at: Instant,
 }
 
-impl Live {
-    pub fn take(&self, set: TokenSet) -> Arc<TokenSet> {
+impl TokenCache {
+    pub fn set_current(&self, set: TokenSet) -> Arc<TokenSet> {
         let set = Arc::new(set);
         self.current.store(Some(set.clone()));
         set
     }
 
-    /// Forgets everything but a refresh that is under way.
-    pub fn forget(&self) {
+    /// Clears everything but a refresh that is under way.
+    pub fn clear(&self) {
         self.current.store(None);
         self.refused.store(None);
         self.unsaved.store(None);
     }
 
-    /// Notes that the service refused to refresh these tokens.
-    pub fn refuse(&self, stored: TokenSet) {
-        self.forget();
+    /// Records that the service refused to refresh these tokens.
+    pub fn mark_refused(&self, stored: TokenSet) {
+        self.clear();
         self.refused.store(Some(Arc::new(stored)));
     }
 
-    /// Whether these tokens are known to be refused a refresh.
-    pub fn has_refused(&self, stored: &TokenSet) -> bool {
+    /// Whether the service has refused to refresh these tokens.
+    pub fn is_refused(&self, stored: &TokenSet) -> bool {
         stored.refresh_refused
             || self.refused.load().as_ref().is_some_and(|refused| refused.is_same(stored))
     }
 
-    /// Notes that tokens could not be saved in the place of the stored ones.
-    pub fn save_later(&self, stored: TokenSet, renewed: TokenSet) {
-        let try_again = Instant::now() + PAUSE_AFTER_FAILURE;
-        self.unsaved.store(Some(Arc::new(Unsaved { stored, renewed, try_again })));
+    /// Records that refreshed tokens could not replace the stored ones.
+    pub fn record_unsaved(&self, stored: TokenSet, refreshed: TokenSet) {
+        let retry_at = Instant::now() + RETRY_INTERVAL;
+        self.unsaved.store(Some(Arc::new(Unsaved { stored, refreshed, retry_at })));
     }
 
-    /// Saving failed again.
-    pub fn save_again_later(&self) {
+    /// Records that saving them failed again.
+    pub fn postpone_save(&self) {
         if let Some(unsaved) = self.unsaved.load_full() {
-            self.save_later(unsaved.stored.clone(), unsaved.renewed.clone());
+            self.record_unsaved(unsaved.stored.clone(), unsaved.refreshed.clone());
         }
     }
 
-    pub fn saved(&self) {
+    pub fn clear_unsaved(&self) {
         self.unsaved.store(None);
     }
 
-    /// The tokens that still have to be saved.
+    /// The tokens that are not saved yet.
     pub fn unsaved(&self) -> Option<TokenSet> {
-        self.unsaved.load().as_ref().map(|unsaved| unsaved.renewed.clone())
+        self.unsaved.load().as_ref().map(|unsaved| unsaved.refreshed.clone())
     }
 
-    /// Those that still have to be saved in the place of these.
-    pub fn unsaved_after(&self, stored: &TokenSet) -> Option<TokenSet> {
+    /// The tokens that are to replace these in the store.
+    pub fn unsaved_replacing(&self, stored: &TokenSet) -> Option<TokenSet> {
         let unsaved = self.unsaved.load_full()?;
-        unsaved.stored.is_same(stored).then(|| unsaved.renewed.clone())
+        unsaved.stored.is_same(stored).then(|| unsaved.refreshed.clone())
     }
 
-    /// Whether it is time to save what could not be saved.
-    pub fn must_save(&self) -> bool {
-        self.unsaved.load().as_ref().is_some_and(|unsaved| Instant::now() >= unsaved.try_again)
+    /// Whether it is time to save unsaved tokens again.
+    pub fn save_is_due(&self) -> bool {
+        self.unsaved.load().as_ref().is_some_and(|unsaved| Instant::now() >= unsaved.retry_at)
     }
 
-    /// Uses the token that still holds for a while.
-    pub fn pause(&self) {
-        self.pause_until.store(Some(Arc::new(Instant::now() + PAUSE_AFTER_FAILURE)));
+    /// Postpones the next early refresh.
+    pub fn pause_refresh(&self) {
+        self.pause_until.store(Some(Arc::new(Instant::now() + RETRY_INTERVAL)));
     }
 
-    pub fn pauses_for(&self, current: &TokenSet) -> bool {
-        !current.has_ended(now_ms())
+    pub fn refresh_is_paused(&self, current: &TokenSet) -> bool {
+        !current.is_expired(now_ms())
             && self.pause_until.load().as_ref().is_some_and(|until| Instant::now() < **until)
     }
 
-    /// The flight that is under way, or a new one. It runs by itself, so that a caller that gives
-    /// up does not end it for the others.
-    pub fn join<F>(
+    /// The refresh that is under way, or a new one. It is a task of its own, so that a cancelled caller
+    /// does not end it for the others.
+    pub fn join_refresh<F>(
         self: &Arc<Self>,
         start: impl FnOnce() -> F,
     ) -> Result<watch::Receiver<Option<Outcome>>>
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
-        let mut flight = self.flight.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(under_way) = &*flight {
+        let mut refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(under_way) = &*refresh {
             return Ok(under_way.clone());
         }
         let runtime = runtime()?;
         let (sender, receiver) = watch::channel(None);
-        *flight = Some(receiver.clone());
-        let (work, live) = (start(), self.clone());
+        *refresh = Some(receiver.clone());
+        let (work, cache) = (start(), self.clone());
         runtime.spawn(async move {
-            // Also where the work panics: nobody shall wait for ever.
-            let landed = Landing(live);
+            // Also cleared if the work panics, so that no caller waits for ever.
+            let under_way = UnderWay(cache);
             let outcome = work.await;
-            drop(landed);
+            drop(under_way);
             sender.send_replace(Some(outcome));
         });
         Ok(receiver)
     }
 }
 
-/// Clears the way for the next flight.
-struct Landing(Arc<Live>);
+/// A refresh that is under way; the next one can start when this is dropped.
+struct UnderWay(Arc<TokenCache>);
 
-impl Drop for Landing {
+impl Drop for UnderWay {
     fn drop(&mut self) {
-        *self.0.flight.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.refresh.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
