@@ -2,6 +2,7 @@
 
 mod class;
 mod escapes;
+mod exception;
 mod redact;
 mod rejection;
 
@@ -9,6 +10,7 @@ use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable};
+pub use exception::ExceptionClass;
 pub use redact::Redactor;
 pub use rejection::says_token_rejected;
 
@@ -275,12 +277,12 @@ impl Error {
             }
             ErrorKind::Timeout(_) => "Call again, or set a larger `timeout`.".into(),
             ErrorKind::Protocol { .. } => {
-                "Check that the base URL is the API's own and that no proxy or login page stands \
-                 in between."
+                "Check that the base URL is the API's own and that no proxy or login page answers \
+                 in its place."
                     .into()
             }
             ErrorKind::Pagination(_) => {
-                "The service repeated a cursor; resume from `.checkpoint` later, or report it.".into()
+                "Resume from `.checkpoint` later; report the error if it repeats.".into()
             }
             ErrorKind::Api(api_failure) => api_failure.hint(),
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
@@ -298,7 +300,11 @@ impl Error {
                      `boardlot.login(base_url)`."
                 )
             }
-            ErrorKind::Store(_) => "Check the token store; it was left unchanged.".into(),
+            ErrorKind::Store(_) => {
+                "Check the passphrase, owner and permissions of the file, or that the keychain is \
+                 unlocked; the store is unchanged."
+                    .into()
+            }
         }
     }
 }
@@ -330,18 +336,17 @@ impl ApiFailure {
             FailureClass::InvalidSymbol => {
                 "Verify that the code exists and is written as {market}.{code}.".into()
             }
-            FailureClass::Service => "Call again later; report it if it persists.".into(),
+            FailureClass::Service => "Call again later; report the error if it persists.".into(),
             FailureClass::Authentication => {
                 "Check the key id, that the public key was uploaded, or the token.".into()
             }
             FailureClass::ClockSkew => {
-                "Correcting the clock and signing again did not help. There are three known causes: \
-                 a clock that is still off by more than 5 seconds, a signature by another private \
-                 key than the uploaded one, and too many requests."
+                "Check this machine's clock, that the uploaded key is the one that signs, and \
+                 that you do not send too many requests."
                     .into()
             }
             FailureClass::PermissionDenied => {
-                "The key or the granted scope does not cover this endpoint or account.".into()
+                "Log in again with more scopes, or use another account or key.".into()
             }
             FailureClass::RateLimited => match self.retry_after {
                 Some(wait) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),

@@ -28,9 +28,9 @@ use self::{listener::CallbackRequest, page::Page};
 use crate::{
     api::{AUTHORIZE, Argument, Endpoint, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
-    decode::{server_time, token_answer},
+    decode::token_answer,
     error::{Error, ErrorKind, Redactor, Result},
-    http::{BaseUrl, Draft, ResponseParsers, Sender, SenderOptions},
+    http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
 };
 
@@ -84,8 +84,7 @@ impl Flow {
             timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
             ..options.sender.clone()
         };
-        let readers = ResponseParsers { clock: server_time, token: token_answer };
-        let sender = Sender::new(base, None, sender_options, readers)?;
+        let sender = Sender::new(base, None, sender_options)?;
         let (socket, client) = registration::client(&sender, &options).await?;
         let attempt = Attempt::new()?;
         let redirect_uri = redirect_uri(client.redirect_port);
@@ -266,8 +265,8 @@ fn authorization_url(
         ("response_type", text("code")),
         ("state", text(&attempt.state)),
     ];
-    let draft = Draft::of(&AUTHORIZE, &arguments)?;
-    Ok(draft.prepare(sender.base(), &::http::HeaderMap::new())?.url)
+    let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
+    Ok(sender.request(&plan, None, None)?.url)
 }
 
 async fn send<T>(
@@ -276,9 +275,8 @@ async fn send<T>(
     arguments: &[(&str, Argument)],
     parse: fn(&crate::http::HttpResponse) -> Result<T>,
 ) -> Result<T> {
-    let draft = Draft::of(endpoint, arguments)?;
-    let prepared = draft.prepare(sender.base(), &sender.options().headers)?;
-    sender.send(&prepared, parse).await
+    let plan = RequestPlan::new(endpoint, arguments)?;
+    sender.call(&sender.request(&plan, None, None)?, parse).await
 }
 
 fn redirect_uri(port: u16) -> String {

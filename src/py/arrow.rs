@@ -23,7 +23,7 @@ impl ArrowStream {
     /// The columns of these records. Long ones are made beside this thread, which handles signals
     /// meanwhile: once it is interrupted, what is left of them is not made.
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
-        if rows.bytes() <= SHORT_BYTES {
+        if rows.byte_length() <= SHORT_BYTES {
             let made = detach(py, || Self::of(rows.columns(options, || true)?));
             return made.map_err(|error| raise(py, error));
         }
@@ -79,8 +79,8 @@ impl Frame {
         decimals: &str,
         invalid: &str,
     ) -> PyResult<Self> {
-        let frames = py.import(intern!(py, "boardlot.frames"))?;
-        let strings = frames.call_method1(intern!(py, "ready"), (function, decimals, invalid))?;
+        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
+        let strings = frames.call_method1(intern!(py, "prepare"), (function, decimals, invalid))?;
         let options = column_options(decimals, invalid, strings.extract()?);
         Ok(Frame { function, options: options.map_err(|error| raise(py, error))? })
     }
@@ -88,14 +88,14 @@ impl Frame {
     /// The record batch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
         let columns = ArrowStream::of_rows(py, rows, self.options)?;
-        let frames = py.import(intern!(py, "boardlot.frames"))?;
+        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
         frames.call_method1(intern!(py, "batch"), (columns,)).map(Bound::unbind)
     }
 
     /// The frame of the parts of one result.
     pub fn made(self, py: Python<'_>, columns: ArrowStream) -> PyResult<Py<PyAny>> {
-        let frames = py.import(intern!(py, "boardlot.frames"))?;
-        frames.call_method1(intern!(py, "made"), (self.function, columns)).map(Bound::unbind)
+        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
+        frames.call_method1(intern!(py, "convert"), (self.function, columns)).map(Bound::unbind)
     }
 }
 

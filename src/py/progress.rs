@@ -1,4 +1,4 @@
-//! Progress bars: counted in Rust, drawn by `boardlot.progress` where tqdm is installed.
+//! Progress bars: counted in Rust, drawn by `boardlot.results.progress` where tqdm is installed.
 
 use std::sync::{
     Arc,
@@ -34,7 +34,7 @@ impl Progress<'_> {
             return mode.run(py, call);
         }
         let _inside = shutdown_gate::enter(py);
-        let module = py.import("boardlot.progress")?;
+        let module = py.import("boardlot.results.progress")?;
         let count = Bound::new(py, Counter(self.count.clone()))?;
         let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
         match mode {

@@ -174,11 +174,15 @@ pub fn percent_decoded(segment: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{CRYPTO_ORDERS, FILLS_HISTORY, IPO_LIST, PLATE_STOCKS};
+    use crate::api::endpoint;
 
-    fn refused(endpoint: &'static Endpoint, path: &str, query: &str, body: &str) -> String {
-        let name = endpoint.parameters[0].name;
-        let path = [(name, path.to_owned())];
+    fn row(name: &str) -> &'static Endpoint {
+        endpoint(name).expect("an endpoint")
+    }
+
+    fn refused(name: &str, path: &str, query: &str, body: &str) -> String {
+        let endpoint = row(name);
+        let path = [(endpoint.parameters[0].name, path.to_owned())];
         Arguments::read(endpoint, &path, query, body.as_bytes(), 0).expect_err("refused").message
     }
 
@@ -186,7 +190,7 @@ mod tests {
     fn arguments_are_read_from_path_query_and_body() {
         let path = [("acc_id", "7".to_owned())];
         let query = "trd_market=HK&page_flag=a%2Bb+c%3D&page_size=10&code=&start=5&unknown=1";
-        let read = Arguments::read(&FILLS_HISTORY, &path, query, b"", 9).expect("read");
+        let read = Arguments::read(row("fills_history"), &path, query, b"", 9).expect("read");
         assert_eq!(read.text("acc_id"), "7");
         assert_eq!(read.text("trd_market"), "HK");
         assert_eq!(read.integer("page_size"), Some(10));
@@ -196,23 +200,25 @@ mod tests {
 
         let path = [("plate_code", "HK.BK1001".to_owned())];
         let body = br#"{"next_key":"","limit":20}"#;
-        let read = Arguments::read(&PLATE_STOCKS, &path, "", body, 9).expect("read");
+        let read = Arguments::read(row("plate_stocks"), &path, "", body, 9).expect("read");
         assert_eq!((read.integer("limit"), read.cursor), (Some(20), None));
     }
 
     #[test]
     fn what_is_missing_doubled_or_of_another_kind_is_named() {
-        assert!(refused(&FILLS_HISTORY, "7", "page_flag=", "").contains("trd_market is missing"));
-        assert!(refused(&FILLS_HISTORY, "7", "trd_market=HK", "").contains("page_flag is missing"));
+        assert!(refused("fills_history", "7", "page_flag=", "").contains("trd_market is missing"));
+        assert!(
+            refused("fills_history", "7", "trd_market=HK", "").contains("page_flag is missing")
+        );
         let doubled = "trd_market=HK&trd_market=US&page_flag=";
-        assert!(refused(&FILLS_HISTORY, "7", doubled, "").contains("twice"));
-        assert!(refused(&CRYPTO_ORDERS, "7", "page_size=51", "").contains("page_size"));
-        assert!(refused(&CRYPTO_ORDERS, "-7", "", "").contains("acc_id"));
-        assert!(refused(&IPO_LIST, "hk", "request_type=x", "").contains("no integer"));
-        assert!(refused(&IPO_LIST, "hk", "request_type=4", "").contains("request_type"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", "[]").contains("JSON object"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
+        assert!(refused("fills_history", "7", doubled, "").contains("twice"));
+        assert!(refused("crypto_orders", "7", "page_size=51", "").contains("page_size"));
+        assert!(refused("crypto_orders", "-7", "", "").contains("acc_id"));
+        assert!(refused("ipo_list", "hk", "request_type=x", "").contains("no integer"));
+        assert!(refused("ipo_list", "hk", "request_type=4", "").contains("request_type"));
+        assert!(refused("plate_stocks", "HK.BK1", "", "[]").contains("JSON object"));
+        assert!(refused("plate_stocks", "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
+        assert!(refused("plate_stocks", "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
     }
 
     #[test]

@@ -14,20 +14,22 @@ use super::{
     world::World,
 };
 use crate::api::{
-    Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record, ResponseShape,
-    RowsPlace, Schema,
+    Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, ResponseShape, RowsPlace,
+    Schema,
 };
 
 /// How many trading days back the histories reach.
 const DEPTH: usize = 520;
 const LIMIT: usize = 100;
 
-pub const CAPITAL_FLOW: Endpoint = endpoint(
+pub const ENDPOINTS: &[&Endpoint] = &[&CAPITAL_FLOW, &KLINES];
+
+const CAPITAL_FLOW: Endpoint = endpoint(
     "capital_flow_history",
     "/api/v1.0/quote/{symbol}/capital-flow/history",
     &["data", "capital_flow_list"],
 );
-pub const KLINES: Endpoint =
+const KLINES: Endpoint =
     endpoint("history_kline", "/api/v1.0/quote/{symbol}/history-kline", &["data", "kline_list"]);
 
 const fn endpoint(
@@ -48,7 +50,8 @@ const fn endpoint(
         paging: None,
         failures: &[],
         idempotent: true,
-        example: Example::NONE,
+        example: None,
+        command: None,
     }
 }
 

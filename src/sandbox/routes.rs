@@ -1,4 +1,4 @@
-//! The routes: the table's endpoints with what answers them here. Paths, methods and parameters
+//! The routes: each row of the table with the handler of its name. Paths, methods and parameters
 //! come from the rows; nothing of them is written a second time.
 
 use super::{
@@ -7,45 +7,38 @@ use super::{
     reply::{INVALID, Refusal, Reply},
     world::World,
 };
-use crate::api::{self, Endpoint};
+use crate::api::{ENDPOINTS, Endpoint, ResponseShape};
 
+/// What answers an endpoint.
 pub type Handler = fn(&World, &Arguments) -> Reply;
+
+/// The handler of each row, by the row's name.
+const HANDLERS: &[(&str, Handler)] = &[
+    ("server_time", |_, asked| Ok(server_time(asked))),
+    ("trading_days", |world, asked| world.calendar.trading_days(asked)),
+    ("reference_futures", |world, asked| world.futures.related(world, asked)),
+    ("ipo_list", |world, asked| world.ipos.list(asked)),
+    ("dividends", |world, asked| world.dividends.of(world, asked)),
+    ("plate_stocks", |world, asked| world.plates.stocks(world, asked)),
+    ("crypto_orders", |world, asked| world.crypto.orders(world.seed, asked)),
+    ("sim_orders", |world, asked| world.sim.orders(asked)),
+    ("sim_positions", |world, asked| world.sim.positions(asked)),
+    ("fills_history", |world, asked| world.fills.history(world.seed, asked)),
+    ("capital_flow_history", history::capital_flow),
+    ("history_kline", history::klines),
+];
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: &'static Endpoint,
-    pub handler: Handler,
-    /// The endpoint's code for an argument that is refused.
-    invalid_code: i64,
-    /// Whether it answers without credentials.
-    pub open: bool,
-}
-
-pub const ROUTES: &[Route] = &[
-    Route { open: true, ..route(&api::SERVER_TIME, INVALID, |_, asked| server_time(asked)) },
-    route(&api::TRADING_DAYS, INVALID, |world, asked| world.calendar.trading_days(asked)),
-    route(&api::REFERENCE_FUTURES, INVALID, |world, asked| world.futures.related(world, asked)),
-    route(&api::IPO_LIST, INVALID, |world, asked| world.ipos.list(asked)),
-    route(&api::DIVIDENDS, INVALID, |world, asked| world.dividends.of(world, asked)),
-    route(&api::PLATE_STOCKS, INVALID, |world, asked| world.plates.stocks(world, asked)),
-    // Seen in the document's error examples: 1 here, -1200 for the deals.
-    route(&api::CRYPTO_ORDERS, 1, |world, asked| world.crypto.orders(world.seed, asked)),
-    route(&api::SIM_ORDERS, INVALID, |world, asked| world.sim.orders(asked)),
-    route(&api::SIM_POSITIONS, INVALID, |world, asked| world.sim.positions(asked)),
-    route(&api::FILLS_HISTORY, -1200, |world, asked| world.fills.history(world.seed, asked)),
-    route(&history::CAPITAL_FLOW, INVALID, history::capital_flow),
-    route(&history::KLINES, INVALID, history::klines),
-];
-
-const fn route(endpoint: &'static Endpoint, invalid_code: i64, handler: Handler) -> Route {
-    Route { endpoint, handler, invalid_code, open: false }
+    handler: Handler,
 }
 
 /// What a request line leads to.
 #[derive(Debug)]
 pub enum Found {
-    Route(&'static Route, Vec<(&'static str, String)>),
+    Route(Route, Vec<(&'static str, String)>),
     OAuth(&'static login::Route),
     /// The path is known, with other methods: these.
     OtherMethod(Vec<&'static str>),
@@ -55,7 +48,7 @@ pub enum Found {
 /// The route of a method and a raw path.
 pub fn find(method: &str, path: &str) -> Found {
     let mut others = Vec::new();
-    for route in ROUTES {
+    for route in routes() {
         let Some(values) = matched(route.endpoint.path, path) else { continue };
         if route.endpoint.method.as_str() == method {
             return Found::Route(route, values);
@@ -71,7 +64,20 @@ pub fn find(method: &str, path: &str) -> Found {
     if others.is_empty() { Found::Nothing } else { Found::OtherMethod(others) }
 }
 
+/// The rows that have a handler.
+fn routes() -> impl Iterator<Item = Route> {
+    ENDPOINTS.iter().copied().chain(history::ENDPOINTS.iter().copied()).filter_map(|endpoint| {
+        let (_, handler) = HANDLERS.iter().find(|(name, _)| *name == endpoint.name)?;
+        Some(Route { endpoint, handler: *handler })
+    })
+}
+
 impl Route {
+    /// Whether it answers without credentials.
+    pub fn is_open(&self) -> bool {
+        matches!(self.endpoint.answer, ResponseShape::ServerTime(_))
+    }
+
     /// The answer, with refused arguments under the endpoint's own code.
     pub fn answer(
         &self,
@@ -84,9 +90,18 @@ impl Route {
         Arguments::read(self.endpoint, path, query, body, now_ms)
             .and_then(|arguments| (self.handler)(world, &arguments))
             .map_err(|refusal| match refusal.code {
-                INVALID => Refusal { code: self.invalid_code, ..refusal },
+                INVALID => Refusal { code: self.invalid_code(), ..refusal },
                 _ => refusal,
             })
+    }
+
+    /// The endpoint's code for an invalid argument, as the document's error examples show it.
+    fn invalid_code(&self) -> i64 {
+        match self.endpoint.name {
+            "crypto_orders" => 1,
+            "fills_history" => -1200,
+            _ => INVALID,
+        }
     }
 }
 
@@ -105,11 +120,8 @@ fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, Stri
     segments.next().is_none().then_some(values)
 }
 
-fn server_time(asked: &Arguments) -> Reply {
-    let crate::api::ResponseShape::ServerTime(field) = api::SERVER_TIME.answer else {
-        return Err(Refusal::new(-1, "internal_error", "the table has no field for the time"));
-    };
-    Ok(format!(r#"{{"{field}":"{}"}}"#, asked.now_ms).into_bytes())
+fn server_time(asked: &Arguments) -> Vec<u8> {
+    format!(r#"{{"server_time_ms":"{}"}}"#, asked.now_ms).into_bytes()
 }
 
 #[cfg(test)]
@@ -117,13 +129,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_endpoint_of_the_table_has_a_route() {
-        for endpoint in api::ENDPOINTS {
-            let routes = ROUTES.iter().filter(|route| route.endpoint.name == endpoint.name).count();
-            assert_eq!(routes, 1, "{}", endpoint.name);
-        }
-        assert_eq!(ROUTES.len(), api::ENDPOINTS.len() + 2);
-        assert_eq!(ROUTES.iter().filter(|route| route.open).count(), 1);
+    fn every_row_has_a_handler_and_every_handler_a_row() {
+        let rows = ENDPOINTS.iter().chain(history::ENDPOINTS);
+        let rows: Vec<&str> = rows.map(|endpoint| endpoint.name).collect();
+        let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(rows, handlers);
+        let open = |route: &Route| route.is_open();
+        let open: Vec<&str> = routes().filter(open).map(|route| route.endpoint.name).collect();
+        assert_eq!(open, ["server_time"]);
     }
 
     #[test]

@@ -169,7 +169,7 @@ async fn answer(shared: &Shared, request: Request) -> Response {
                 (Found::OtherMethod(others), _) => other_method(&others),
                 (Found::Route(route, values), Ok(body)) => {
                     let signed = Signed { method, path, query, body: &body };
-                    routed(shared, (route, &values), &parts.headers, signed, fault)
+                    routed(shared, (&route, &values), &parts.headers, signed, fault)
                 }
                 (Found::OAuth(route), Ok(body)) => {
                     let now_ms = shared.now_ms();
@@ -207,7 +207,7 @@ fn routed(
         return refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
     }
     let now_ms = shared.now_ms();
-    if !route.open
+    if !route.is_open()
         && let Err(refusal) =
             shared.credentials.check(headers, request, now_ms).and_then(|scopes| match scopes {
                 Some(scopes) => scopes.check(route.endpoint, values),

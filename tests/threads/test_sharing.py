@@ -10,13 +10,13 @@ import boardlot as bl
 import pytest
 from boardlot import _core
 
-from ..delivery.children import run_child
+from ..support.processes import run_child
 from .sharing import SHARED
 
 # Types that cannot be made or shared by themselves: bases, and what needs a keychain.
 NOT_SHARED = {"ClientBase", "PagerBase", "KeyringStore", "AsyncPageIterator"}
 # Public under another name here.
-KNOWN_AS = {"Ready": "Awaitable", "Received": "Sandbox"}
+KNOWN_AS = {"Ready": "Awaitable", "RecordedRequest": "Sandbox"}
 KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from boardlot import frames, tables
 from boardlot.calendar.events import events, in_order
 from boardlot.errors import BoardlotError
+from boardlot.results import frames, tables
 
 if TYPE_CHECKING:
     import pandas
@@ -95,7 +95,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame of the same types as that of `Records`."""
-        frames.ready("to_polars", "float64", "raise")
+        frames.prepare("to_polars", "float64", "raise")
         # Without pyarrow, as with `Records`.
         import polars as pl
 

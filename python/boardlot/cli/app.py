@@ -15,7 +15,6 @@ from typing import Any
 
 import click
 
-from boardlot.cells import escaped
 from boardlot.cli import endpoints
 from boardlot.cli.settings import (
     DataCommand,
@@ -25,6 +24,7 @@ from boardlot.cli.settings import (
     write_examples,
 )
 from boardlot.errors import AuthenticationError, BoardlotError, ConfigError, StoreError
+from boardlot.results.cell_format import escaped
 
 __all__ = ["app", "run"]
 

@@ -13,10 +13,11 @@ from typing import Any
 import click
 
 import boardlot as bl
-from boardlot import plots, tables
-from boardlot.cli.files import UserPath
+from boardlot import plots
 from boardlot.cli.output import replacing
+from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Command
+from boardlot.results import tables
 
 __all__ = ["command"]
 

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, Protocol
 
 import click
 
-from boardlot import tables
 from boardlot._core import Records
-from boardlot.cells import clean, escaped
 from boardlot.cli.settings import coloured
+from boardlot.results import tables
+from boardlot.results.cell_format import clean, escaped
 
 __all__ = ["WRITERS", "Fields", "Writer", "compact", "counted", "names_of"]
 

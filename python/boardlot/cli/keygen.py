@@ -9,7 +9,8 @@ from typing import Literal
 
 import click
 
-from boardlot.cli.files import UserPath, refuse_existing, secret_file
+from boardlot.cli.paths import UserPath, refuse_existing
+from boardlot.cli.secret_files import secret_file
 from boardlot.cli.settings import Command
 
 __all__ = ["command"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Settings, store_option
 from boardlot.cli.stores import check_config, last_client_id, store_for_login
+from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 
@@ -108,7 +108,7 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
     file = None if file is None else file.absolute()
     # Where the registration was forgotten, as by a logout, the service gave another id.
     try:
-        path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+        path = _core._save_profile(name, base_url, client_id, file, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
         # As by another process meanwhile; before the login it could be written.
         store = "" if file is None else f" --store {file}"

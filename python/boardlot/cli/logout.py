@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from boardlot.cells import escaped
 from boardlot.cli.settings import Command, Login, Settings, store_option
 from boardlot.cli.stores import last_client_id
+from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 

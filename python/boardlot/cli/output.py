@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.files import check_writable, same_file
 from boardlot.cli.formats import WRITERS, Fields, Writer, counted
+from boardlot.cli.paths import check_writable, same_file
 from boardlot.cli.settings import Settings
 
 __all__ = [
@@ -218,7 +218,7 @@ class Progress:
     def add(self, rows: int) -> None:
         self.rows += rows
         if self._shown and self._bar is None:
-            from boardlot.progress import Bar
+            from boardlot.results.progress import Bar
 
             # The total is known from the first page on.
             self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)

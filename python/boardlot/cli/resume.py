@@ -19,8 +19,6 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.again import RESUMED_FORMATS, same_command
-from boardlot.cli.files import same_file
 from boardlot.cli.formats import WRITERS, Fields, counted
 from boardlot.cli.output import (
     PART,
@@ -30,6 +28,8 @@ from boardlot.cli.output import (
     naming,
     put_in_place,
 )
+from boardlot.cli.paths import same_file
+from boardlot.cli.resume_command import RESUMED_FORMATS, same_command
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from boardlot.cli.files import UserPath
+from boardlot.cli.paths import UserPath
 from boardlot.cli.stores import last_client_id, open_store
 
 __all__ = [

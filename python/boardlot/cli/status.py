@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from boardlot.cells import escaped
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import Command, Login, Settings, store_option
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
+from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from boardlot.cli.files import check_writable
+from boardlot.cli.paths import check_writable
 
 __all__ = ["check_config", "last_client_id", "open_store", "store_for_login"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot.plots import looks
+from boardlot.plots import style
 from boardlot.plots.rows import day, number, rows, text
 
 if TYPE_CHECKING:
@@ -56,21 +56,21 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     # That which is not told comes last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
     height = 5.5 if len(currencies) < 2 else 1 + 2.5 * len(currencies)
-    ax = looks.axes(ax, "dividends", (10, height))
+    ax = style.axes(ax, "dividends", (10, height))
 
-    panels = looks.panels(ax, max(1, len(currencies)))
+    panels = style.panels(ax, max(1, len(currencies)))
     for panel, currency in zip(panels, currencies or [""], strict=True):
         part = [payment for payment in paid if payment.currency == currency]
         (_lines if len(symbols) > 1 else _bars)(panel, part, symbols)
-        unit = _unit(part, looks.label(currency), alone=len(panels) == 1)
-        panel.set_ylabel(unit, **looks.PLAIN)
-        looks.finish(panel, "", empty=not paid, grid="y")
-    ax.set_title(_title(paid, symbols), pad=6, **looks.PLAIN)
+        unit = _unit(part, style.label(currency), alone=len(panels) == 1)
+        panel.set_ylabel(unit, **style.PLAIN)
+        style.finish(panel, "", empty=not paid, grid="y")
+    ax.set_title(_title(paid, symbols), pad=6, **style.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
         for panel, currency in zip(panels, currencies, strict=True):
             part = [payment for payment in paid if payment.currency == currency]
-            looks.label_ends(panel, _ends(part, symbols))
+            style.label_ends(panel, _ends(part, symbols))
     return ax
 
 
@@ -86,7 +86,7 @@ def _title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
     count = f"{len(paid):,} dividend{'' if len(paid) == 1 else 's'}"
     if not any(symbols):
         return count
-    of = looks.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
+    of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
     return f"{count} of {of}"
 
 
@@ -131,14 +131,14 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
     settled = _by_year([payment for payment in paid if not payment.planned])
     planned = _by_year([payment for payment in paid if payment.planned])
     ax.bar(
-        list(settled), list(settled.values()), width=0.72, color=looks.BLUE, label="Implementation"
+        list(settled), list(settled.values()), width=0.72, color=style.BLUE, label="Implementation"
     )
     if planned:
         below = [settled.get(year, 0.0) for year in planned]
-        look: dict[str, Any] = {"color": "white", "edgecolor": looks.BLUE, "hatch": "////"}
+        look: dict[str, Any] = {"color": "white", "edgecolor": style.BLUE, "hatch": "////"}
         amounts = list(planned.values())
         ax.bar(list(planned), amounts, width=0.72, bottom=below, label=PLAN, **look)
-        looks.legend(ax, loc="upper left", ncols=2)
+        style.legend(ax, loc="upper left", ncols=2)
         ax.margins(y=0.12)
 
 
@@ -149,10 +149,10 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
             continue
         look: dict[str, Any] = {
             "color": _colour(number_),
-            "marker": MARKERS[number_ // len(looks.PALETTE) % len(MARKERS)],
+            "marker": MARKERS[number_ // len(style.PALETTE) % len(MARKERS)],
         }
         ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
-    looks.spread_values(ax, (payment.amount for payment in paid))
+    style.spread_values(ax, (payment.amount for payment in paid))
 
 
 def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, float, str]]:
@@ -162,10 +162,10 @@ def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, f
         if own:
             currency = own[0].currency or "currency not told"
             last = list(_by_year(own).values())[-1]
-            name = f"{looks.label(symbol)} ({looks.label(currency, 20)})"
+            name = f"{style.label(symbol)} ({style.label(currency, 20)})"
             ends.append((name, last, _colour(place)))
     return ends
 
 
 def _colour(place: int) -> str:
-    return looks.PALETTE[place % len(looks.PALETTE)] if place < LABELLED_SYMBOLS else looks.GREY
+    return style.PALETTE[place % len(style.PALETTE)] if place < LABELLED_SYMBOLS else style.GREY

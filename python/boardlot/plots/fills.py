@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot.plots import looks
+from boardlot.plots import style
 from boardlot.plots.rows import moment, number, rows, text, units
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["fills"]
 
 # On paper the sides stay apart by their markers.
-SIDES = {"BUY": (looks.BLUE, "^"), "SELL": (looks.ORANGE, "v")}
-OTHER_SIDES = (looks.GREY, "o")
+SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}
+OTHER_SIDES = (style.GREY, "o")
 # What the service document shows as the status of a deal.
 DONE = "OK"
 # Codes beyond these share the chart without a label of their own.
@@ -51,7 +51,7 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.fills(pager.all()).get_xlabel()
         'Time of the fill (UTC)'
     """
-    ax = looks.axes(ax, "fills")
+    ax = style.axes(ax, "fills")
     found = _points(records_or_frame)
     points = [point for point in found if point.status in (DONE, "")]
     codes = _by_code(points)
@@ -61,26 +61,26 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     for side in sorted({point.side for point in points}):
         chosen = [point for point in points if point.side == side]
         colour, marker = SIDES.get(side, OTHER_SIDES)
-        label = f"{looks.label(side)} ({len(chosen):,})"
+        label = f"{style.label(side)} ({len(chosen):,})"
         look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
         _draw(ax.scatter, chosen, label=label, zorder=2, **look)
 
-    looks.spread_values(ax, (point.price for point in points))
-    looks.utc_axis(ax)
+    style.spread_values(ax, (point.price for point in points))
+    style.utc_axis(ax)
     ax.set_xlabel("Time of the fill (UTC)")
     unit = units(records_or_frame).get("price") or "trading currency of each code"
-    ax.set_ylabel(f"Price ({looks.label(unit)})", **looks.PLAIN)
+    ax.set_ylabel(f"Price ({style.label(unit)})", **style.PLAIN)
     count = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
     title = f"{count} of {len(codes)} code{'' if len(codes) == 1 else 's'}{_not_drawn(found)}"
-    looks.finish(ax, title, empty=not points)
+    style.finish(ax, title, empty=not points)
     if points:
-        looks.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
+        style.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
         # Room for the legend above, and for labels beside the lowest and highest price.
         ax.margins(x=0.02, y=0.12)
         ends = [
-            (looks.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
+            (style.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
         ]
-        looks.label_ends(ax, ends)
+        style.label_ends(ax, ends)
     return ax
 
 
@@ -107,8 +107,8 @@ def _points(source: Any) -> list[_Point]:
 def _not_drawn(points: Sequence[_Point]) -> str:
     """How many deals of another status there are, for the title."""
     others = Counter(point.status for point in points if point.status not in (DONE, ""))
-    told = ", ".join(f"{count:,} {looks.label(status, 24)}" for status, count in others.items())
-    return f"; not drawn: {looks.label(told, 80)}" if told else ""
+    told = ", ".join(f"{count:,} {style.label(status, 24)}" for status, count in others.items())
+    return f"; not drawn: {style.label(told, 80)}" if told else ""
 
 
 def _draw(how: Any, points: Sequence[_Point], **look: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boardlot.plots import looks
+from boardlot.plots import style
 from boardlot.plots.rows import day, rows, text, units
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ __all__ = ["ipos"]
 
 # Colour, marker and what the legend calls it; on paper they stay apart by their markers.
 MARKERS = {
-    "draw": (looks.PALETTE[3], "P", "Retail ballot"),
-    "ballot": (looks.ORANGE, "D", "Ballot announced"),
-    "grey_market": (looks.GREY, "s", "Grey market"),
-    "listing": (looks.PALETTE[2], "*", "Listing"),
+    "draw": (style.PALETTE[3], "P", "Retail ballot"),
+    "ballot": (style.ORANGE, "D", "Ballot announced"),
+    "grey_market": (style.GREY, "s", "Grey market"),
+    "listing": (style.PALETTE[2], "*", "Listing"),
 }
-SUBSCRIPTION = looks.PALETTE[4]
+SUBSCRIPTION = style.PALETTE[4]
 DAY = timedelta(days=1)
 NAME_WIDTH = 26
 
@@ -48,18 +48,18 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         "Date (each market's own time zone)"
     """
     lines = _lines(_calendar(records_or_frame))
-    ax = looks.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
+    ax = style.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
     from matplotlib import dates
 
     for place, line in enumerate(lines):
         _draw(ax, place, line)
     labels = [line.label for line in lines]
-    ax.set_yticks(range(len(lines)), labels, fontsize=8, **looks.PLAIN)
+    ax.set_yticks(range(len(lines)), labels, fontsize=8, **style.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(lines) - 0.4, -0.6)
     for place in range(1, len(lines)):
         if lines[place].market != lines[place - 1].market:
-            ax.axhline(place - 0.5, color=looks.GREY, linewidth=0.6, alpha=0.5)
+            ax.axhline(place - 0.5, color=style.GREY, linewidth=0.6, alpha=0.5)
     if lines:
         locator = dates.AutoDateLocator(minticks=5)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
@@ -71,7 +71,7 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("Date (each market's own time zone)")
     markets = len({line.market for line in lines})
     title = f"{len(lines):,} IPO{'' if len(lines) == 1 else 's'} of {markets} market"
-    looks.finish(ax, title + ("" if markets == 1 else "s"), empty=not lines, grid="x", pad=26)
+    style.finish(ax, title + ("" if markets == 1 else "s"), empty=not lines, grid="x", pad=26)
     ax.spines["left"].set_visible(False)
     return ax
 
@@ -100,7 +100,7 @@ def _lines(source: Any) -> list[_Line]:
         held = day(when)
         if held is None:
             continue
-        label = f"{looks.drawable(text(name), NAME_WIDTH)}  {looks.label(text(code))}".strip()
+        label = f"{style.drawable(text(name), NAME_WIDTH)}  {style.label(text(code))}".strip()
         line = found.setdefault(text(code), _Line(text(market), label, {}))
         line.days[text(event)] = held
     return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
@@ -140,4 +140,4 @@ def _legend(ax: Axes, events: set[str]) -> None:
             handles.append(Line2D([], [], color=colour, label=label, **look))
     # Between title and axes, where no line can be.
     where: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    looks.legend(ax, handles=handles, ncols=len(handles), fontsize=9, **where)
+    style.legend(ax, handles=handles, ncols=len(handles), fontsize=9, **where)

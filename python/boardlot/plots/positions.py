@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from boardlot.errors import ConfigError
-from boardlot.plots import looks
+from boardlot.plots import style
 from boardlot.plots.rows import number, rows, text
 
 if TYPE_CHECKING:
@@ -59,19 +59,19 @@ def positions(
         raise ConfigError(f"value is {value!r}; allowed is one of {', '.join(VALUES)}")
     bars = _bars(records_or_frame, value)
     shown = sorted(sorted(bars, key=lambda bar: -abs(bar.value))[:MOST], key=lambda bar: bar.value)
-    ax = looks.axes(ax, "positions", (9, 1.4 + 0.27 * max(len(shown), 3)))
+    ax = style.axes(ax, "positions", (9, 1.4 + 0.27 * max(len(shown), 3)))
     drawn = ax.barh(
         range(len(shown)),
         [bar.value for bar in shown],
         height=0.72,
-        color=[looks.BLUE if bar.value >= 0 else looks.ORANGE for bar in shown],
+        color=[style.BLUE if bar.value >= 0 else style.ORANGE for bar in shown],
     )
     for patch, bar in zip(drawn, shown, strict=True):
         if bar.short:
             patch.set(hatch="////", edgecolor="white", linewidth=0)
     unit, form = VALUES[value]
     ax.bar_label(drawn, [form.format(bar.value) for bar in shown], padding=4, fontsize=8)
-    ax.set_yticks(range(len(shown)), [bar.label for bar in shown], fontsize=9, **looks.PLAIN)
+    ax.set_yticks(range(len(shown)), [bar.label for bar in shown], fontsize=9, **style.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.axvline(0, color="black", linewidth=0.8)
@@ -81,7 +81,7 @@ def positions(
     some = f"{len(shown)} of " if len(shown) < len(bars) else ""
     hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
     count = f"{len(bars):,} position{'' if len(bars) == 1 else 's'}"
-    looks.finish(ax, f"{some}{count}{hatched}", empty=not shown, grid="x")
+    style.finish(ax, f"{some}{count}{hatched}", empty=not shown, grid="x")
     ax.spines["left"].set_visible(False)
     return ax
 
@@ -99,6 +99,6 @@ def _bars(source: Any, column: str) -> list[_Bar]:
     ):
         size = number(value)
         if size is not None:
-            label = f"{looks.drawable(text(name), 24)}  {looks.label(text(symbol))}".strip()
+            label = f"{style.drawable(text(name), 24)}  {style.label(text(symbol))}".strip()
             bars.append(_Bar(label, size, kind == SHORT))
     return bars

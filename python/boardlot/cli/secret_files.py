@@ -1,0 +1,31 @@
+"""Files of secrets: readable by their owner only, and never half written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["secret_file"]
+
+
+@contextmanager
+def secret_file(path: Path, text: str) -> Iterator[None]:
+    """A new file that only its owner can read, from its first byte on.
+
+    It is whole, or it is removed again: also if what is done with it fails.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags, 0o600), "wb")
+    try:
+        with file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        yield
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise

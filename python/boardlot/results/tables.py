@@ -1,0 +1,314 @@
+"""Records as a table: text for a terminal, HTML for a notebook.
+
+Only the rows that are shown are read, by slicing, so that records of any length print at once.
+Every value comes from outside: control characters are shown escaped, never sent to the terminal.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from boardlot.results.cell_format import (
+    ELLIPSIS,
+    TITLE_CAP,
+    WIDEST,
+    Column,
+    cells_of,
+    clean,
+    columns_of,
+    cut,
+    digits_of,
+    undeclared,
+    width_of,
+)
+
+__all__ = ["Layout", "html", "text", "wrapped"]
+
+GAP = "  "
+# As wide as a point and as a digit in a proportional font.
+PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
+# Text goes from the widest down to the first while not all columns fit, and back to the second
+# where even that is not enough and columns are left out.
+NARROWEST, COMFORTABLE = 16, 24
+HTML_CAP = 60
+# No more fields that are not declared are laid out, and in a notebook shown.
+MOST_UNDECLARED = 500
+
+_DIM = "opacity:.65;font-weight:normal;font-size:85%"
+_LINE = "rgba(128,128,128,.45)"
+_CELL = (
+    "padding:2px 10px;white-space:pre;vertical-align:baseline;line-height:1.5;"
+    "background:none;border:0"
+)
+
+
+def text(
+    records: Sequence[Mapping[str, Any]],
+    max_rows: int = 20,
+    width: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> str:
+    """Records as a text table.
+
+    Timestamps are shown in UTC, other values as the service sent them; a null or missing value
+    is a dash. Below the names stand the units, at the end the number of rows and columns.
+
+    Args:
+        records: `Records`, or any sequence of dicts.
+        max_rows: How many rows are shown: of more, the first and the last of them.
+        width: Columns of the terminal; `None` asks it. What does not fit is left out in the
+            middle.
+        columns: Names of the columns to show; `None` for all.
+
+    Returns:
+        Lines joined by line feeds, with none at the end.
+    """
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
+    width = width or shutil.get_terminal_size().columns
+    if not grid.columns:
+        return "\n".join(wrapped(grid.summary(0), width))
+    layout = Layout(grid.columns, grid.rows, width)
+    lines = layout.lines(grid.rows)
+    if grid.skipped:
+        lines.insert(grid.head, layout.dots())
+    return "\n".join([*layout.heading(), *lines, *wrapped(grid.summary(layout.hidden), width)])
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """The words of a line in as many lines as it takes, none wider than the terminal."""
+    return [line] if width is None else textwrap.wrap(line, width)
+
+
+class Layout:
+    """Columns of a text table, laid out by the first rows: others can follow below them.
+
+    A later value that is wider than its column is cut where it is text; half a number, a time or
+    a date would mislead, so these push their line out, as far as the terminal goes.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Mapping[str, Any]],
+        width: int | None,
+        favourites: Sequence[str] = (),
+    ) -> None:
+        self._width = width
+        parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
+        self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
+        liked = {part.name: part for part in parts}
+        some = [liked[name] for name in favourites if name in liked]
+        while self.hidden and some:
+            self._parts, left_out = _fitted(some, width or 0)
+            if not left_out or len(some) == 1:
+                self.hidden = len(parts) - len(some)
+                break
+            some.pop()
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Mapping[str, Any]],
+        width: int | None,
+        columns: Sequence[str] | None = None,
+        favourites: Sequence[str] = (),
+    ) -> Layout | None:
+        """The layout by these records; `None` where they have no column.
+
+        Args:
+            records: `Records`, or any sequence of dicts: what the widths are taken from.
+            width: Columns of the terminal; `None` where nothing is to be cut.
+            columns: Names of the columns to show; `None` for all.
+            favourites: Names of the columns to show where not all of them fit, the most
+                important first.
+        """
+        grid = _Grid.of(records, len(records), columns, MOST_UNDECLARED if width else None)
+        if not grid.columns:
+            return None
+        layout = cls(grid.columns, grid.rows, width, favourites)
+        layout.hidden += grid.left_out
+        return layout
+
+    def heading(self) -> list[str]:
+        """The names, the units where there are any, and a rule."""
+        lines = [[part.pad(part.name) for part in self._parts]]
+        if any(part.units for part in self._parts):
+            lines.append([part.pad(part.units) for part in self._parts])
+        lines.append(["─" * part.width for part in self._parts])
+        return [GAP.join(line).rstrip() for line in lines]
+
+    def lines(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """A line for each row."""
+        cells = [part.cells(rows) for part in self._parts]
+        return [self._line(line) for line in zip(*cells, strict=True)]
+
+    def _line(self, cells: Sequence[str]) -> str:
+        pairs = list(zip(self._parts, cells, strict=True))
+        line = GAP.join(part.pad(cell) for part, cell in pairs).rstrip()
+        if self._width is None or width_of(line) <= self._width:
+            return line
+        return GAP.join(part.pad(cut(cell, part.width)) for part, cell in pairs).rstrip()
+
+    def dots(self) -> str:
+        """The line that stands for rows left out."""
+        return GAP.join(part.pad(ELLIPSIS) for part in self._parts).rstrip()
+
+
+def html(
+    records: Sequence[Mapping[str, Any]],
+    max_rows: int = 20,
+    columns: Sequence[str] | None = None,
+) -> str:
+    """Records as an HTML table for a notebook: no script, no style sheet, everything escaped.
+
+    The title of a header cell tells kind, unit and meaning of the field, the title of a cell that
+    is cut its whole text. `max_rows` and `columns` are those of `text`.
+    """
+    grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
+    heads, cells = [], []
+    for column in grid.columns:
+        align = f"text-align:{'right' if column.numeric else 'left'}"
+        units = f'<div style="{_DIM}">{escape(column.units)}</div>' if column.units else ""
+        heads.append(
+            f'<th title="{escape(column.title())}" style="{_CELL};{align};'
+            f'border-bottom:1px solid {_LINE}">{escape(clean(column.name))}{units}</th>'
+        )
+        values = cells_of(column, grid.rows, PUNCTUATION_SPACE, FIGURE_SPACE)
+        cells.append([_html_cell(value, f"{_CELL};{align}") for value in values])
+    lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
+    if grid.skipped:
+        span = f'<td colspan="{len(grid.columns)}" style="{_CELL};{_DIM};text-align:left">'
+        lines.insert(grid.head, f"<tr>{span}{ELLIPSIS} {grid.skipped:,} more rows</td></tr>")
+    # The classes keep MathJax from reading prices between two dollar signs as formulas.
+    return (
+        '<div class="tex2jax_ignore mathjax_ignore" style="overflow-x:auto;max-width:100%">'
+        '<table style="border-collapse:collapse;border:0;margin:0;color:inherit;'
+        'font-variant-numeric:tabular-nums">'
+        f'<thead style="border:0"><tr>{"".join(heads)}</tr></thead>'
+        f'<tbody style="border:0">{"".join(lines)}</tbody></table>'
+        f'<div style="{_DIM};padding:4px 10px">{escape(grid.summary(0))}</div></div>'
+    )
+
+
+class _Grid(NamedTuple):
+    """What is shown: the columns, and the first and last rows in one list."""
+
+    columns: list[Column]
+    rows: list[Mapping[str, Any]]
+    head: int
+    total: int
+    # How many fields are no columns.
+    left_out: int
+
+    @classmethod
+    def of(
+        cls,
+        records: Sequence[Mapping[str, Any]],
+        max_rows: int,
+        names: Sequence[str] | None,
+        most: int | None,
+    ) -> _Grid:
+        count = len(records)
+        if count <= max_rows:
+            rows, head = list(records[:count]), count
+        else:
+            head, tail = max_rows - max_rows // 2, max_rows // 2
+            rows = list(records[:head])
+            rows += list(records[count - tail :])
+        columns, left_out = columns_of(records, rows, most if names is None else None)
+        if names is not None:
+            known = {column.name: column for column in columns}
+            columns = [known.get(name) or undeclared(name, rows) for name in names]
+        return cls(columns, rows, head, count, left_out)
+
+    @property
+    def skipped(self) -> int:
+        return self.total - len(self.rows)
+
+    def summary(self, hidden: int) -> str:
+        rows = f"{self.total:,} row{'' if self.total == 1 else 's'}"
+        hidden += self.left_out
+        number = len(self.columns) + self.left_out
+        columns = f"{number} column{'' if number == 1 else 's'}"
+        return f"{rows} × {columns}" + (f", {hidden} of them not shown" if hidden else "")
+
+
+class _TextColumn:
+    """One column of the text table: how it is written, and how wide it is."""
+
+    def __init__(
+        self, column: Column | None, rows: Sequence[Mapping[str, Any]], *, limited: bool = True
+    ) -> None:
+        # `None` is the column that stands for those left out.
+        self.column = column
+        self.name = clean(column.name) if column else ELLIPSIS
+        self.units = column.units if column else ""
+        self.numeric = bool(column and column.numeric)
+        # Half a number, a time or a date would mislead: only text is narrowed.
+        self.whole = bool(column and column.kind not in ("text", "object"))
+        self.digits = digits_of(column, rows) if column else 0
+        self.natural = max(map(width_of, [self.name, self.units, *self.cells(rows)]))
+        self.width = self.natural
+        self.limit: int | None = WIDEST if self.whole else self.width
+        if not limited:
+            self.limit = None
+
+    def cells(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        if self.column is None:
+            return [ELLIPSIS] * len(rows)
+        return cells_of(self.column, rows, least=self.digits)
+
+    def cap(self, width: int) -> None:
+        self.width = min(self.natural, WIDEST if self.whole else width)
+        self.limit = max(self.width, WIDEST) if self.whole else self.width
+
+    def pad(self, value: str) -> str:
+        if self.limit is not None:
+            value = cut(value, self.limit)
+        space = " " * (self.width - width_of(value))
+        return space + value if self.numeric else value + space
+
+
+def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:
+    """The columns that fit, narrowed where that is enough, and how many are left out."""
+
+    def total(some: Iterable[_TextColumn]) -> int:
+        return sum(column.width + len(GAP) for column in some) - len(GAP)
+
+    for cap in (*range(WIDEST, NARROWEST - 1, -1), COMFORTABLE):
+        for column in columns:
+            column.cap(cap)
+        if total(columns) <= width:
+            return columns, 0
+    dots = _TextColumn(None, [])
+    front, back = [columns[0]], list[_TextColumn]()
+    rest = columns[1:]
+    while rest:
+        # The front gets three columns for one of the back: the first ones name the row.
+        ahead = len(front) <= 3 * len(back) + 2
+        for side in (ahead, not ahead):
+            column = rest[0] if side else rest[-1]
+            if total([*front, column, dots, *back]) <= width:
+                break
+        else:
+            break
+        rest.remove(column)
+        if side:
+            front.append(column)
+        else:
+            back.insert(0, column)
+    shown = [*front, dots, *back] if rest else [*front, *back]
+    if total(shown) > width:
+        front[0].width = max(1, front[0].width - (total(shown) - width))
+        front[0].limit = front[0].width
+    return shown, len(rest)
+
+
+def _html_cell(value: str, style: str) -> str:
+    short = cut(value, HTML_CAP)
+    title = f' title="{escape(value[:TITLE_CAP])}"' if short != value else ""
+    return f'<td{title} style="{style}">{escape(short)}</td>'

@@ -1,0 +1,196 @@
+"""The bar of long operations: when it is drawn, and how often."""
+
+import asyncio
+import gc
+import io
+import re
+import sys
+from typing import Any
+
+import boardlot as bl
+import pytest
+
+tqdm_std = pytest.importorskip("tqdm.std")
+from boardlot.results.progress import Bar, watched  # noqa: E402
+
+
+class Clock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(tqdm_std, "time", clock)
+    return clock
+
+
+def drawn(bar: Bar, clock: Clock, counter: dict[str, int], seconds: float, steps: int) -> None:
+    for _ in range(steps):
+        clock.now += seconds / steps
+        counter["n"] += 1
+        bar.draw()
+
+
+@pytest.mark.parametrize("leave", [True, False])
+def test_short_work_draws_nothing(leave: bool, clock: Clock, capsys: Any) -> None:
+    counter = {"n": 0}
+    bar = Bar("fetched", "rows", 50, lambda: counter["n"], leave)
+    drawn(bar, clock, counter, 0.9, 40)
+    bar.close()
+    assert not any(capsys.readouterr())
+
+
+def test_long_work_is_drawn_ten_times_a_second_at_most(clock: Clock, capsys: Any) -> None:
+    counter = {"n": 0}
+    bar = Bar("fetched", "rows", 5_000, lambda: counter["n"])
+    drawn(bar, clock, counter, 3.0, 3_000)
+    redraws = capsys.readouterr().err.count("fetched:")
+    assert 15 <= redraws <= 21
+    drawn(bar, clock, counter, 0.0, 5)
+    bar.close()
+    assert "3005/5000" in capsys.readouterr().err
+
+
+def test_the_rate_is_that_of_what_was_done_since_the_bar_was_made(
+    clock: Clock, capsys: Any
+) -> None:
+    counter = {"n": 1_000_000}
+    bar = Bar("fetched", "rows", None, lambda: counter["n"])
+    drawn(bar, clock, counter, 2.0, 20)
+    rates = re.findall(r"([\d.]+) rows/s", capsys.readouterr().err)
+    assert set(rates) == {"10.00"}
+
+
+def test_an_unchanged_count_is_drawn_for_the_clock(clock: Clock, capsys: Any) -> None:
+    bar = Bar("fetched", "rows", 10, lambda: 0)
+    for _ in range(3):
+        clock.now += 1
+        bar.draw()
+    assert capsys.readouterr().err.count("fetched:") == 3
+
+
+class Broken(io.StringIO):
+    """A terminal that was closed, or a disk that is full."""
+
+    def write(self, text: str) -> int:
+        raise OSError("No space left on device")
+
+
+@pytest.mark.parametrize("kind", ["broken", "closed"])
+def test_a_bar_that_cannot_be_drawn_loses_no_result(
+    kind: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Broken() if kind == "broken" else io.StringIO()
+    if kind == "closed":
+        terminal.close()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    counter = {"n": 0}
+    bar = Bar("fetched", "rows", 50, lambda: counter["n"])
+    drawn(bar, clock, counter, 5.0, 40)
+
+    async def work() -> str:
+        clock.now += 5
+        await asyncio.sleep(0.25)
+        return "rows"
+
+    assert asyncio.run(watched(work(), bar)) == "rows"
+    bar.close()
+    del bar
+    gc.collect()
+
+
+class Awaited:
+    """Counts how often it is resumed before it is done."""
+
+    def __init__(self, turns: int, outcome: Any) -> None:
+        self.turns, self.outcome, self.finished = turns, outcome, False
+
+    def __await__(self) -> Any:
+        for _ in range(self.turns):
+            yield
+        self.finished = True
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return self.outcome
+
+
+@pytest.mark.parametrize("turns", [0, 1, 3])
+@pytest.mark.parametrize("outcome", ["rows", ValueError("down"), asyncio.CancelledError()])
+def test_a_result_is_returned_in_the_turn_in_which_it_came(turns: int, outcome: Any) -> None:
+    """Driven by hand: a suspension after the result could be cancelled, and the result lost."""
+
+    async def main() -> None:
+        inner = Awaited(turns, outcome)
+        running = watched(inner, Bar("fetched", "rows", None, lambda: 0))
+        done: BaseException | None = None
+        while done is None:
+            assert not inner.finished, "suspended although the result had come"
+            try:
+                running.send(None)  # type: ignore[attr-defined]
+            except BaseException as stop:
+                done = stop
+        if isinstance(outcome, BaseException):
+            assert done is outcome
+        else:
+            assert isinstance(done, StopIteration) and done.value == outcome
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("how", ["returns", "raises", "cancelled", "never awaited to its end"])
+def test_nothing_is_left_of_the_drawing(how: str) -> None:
+    drawn_after: list[int] = []
+
+    async def work() -> None:
+        await asyncio.sleep(60 if how == "cancelled" else 0.15)
+        if how == "raises":
+            raise RuntimeError
+
+    async def main() -> None:
+        done = False
+
+        def count() -> int:
+            if done:
+                drawn_after.append(1)
+            return 0
+
+        running = watched(work(), Bar("fetched", "rows", None, count))
+        if how == "never awaited to its end":
+            running.send(None)  # type: ignore[attr-defined]
+            running.close()  # type: ignore[attr-defined]
+        else:
+            task = asyncio.ensure_future(running)
+            await asyncio.wait([task], timeout=0.05 if how == "cancelled" else None)
+            task.cancel()
+            await asyncio.wait([task])
+            task.cancelled() or task.exception()
+        done = True
+        await asyncio.sleep(0.3)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    # Closed as a caller's own loop is: nobody cancels what is left and waits for it.
+    told: list[Any] = []
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context))
+    loop.run_until_complete(main())
+    loop.close()
+    gc.collect()
+    assert not told and not drawn_after
+
+
+def test_a_list_fetched_under_a_bar_is_the_same_as_without_one() -> None:
+    async def fetched(sandbox: bl.Sandbox) -> None:
+        account = sandbox.accounts["trade"][0]
+        async with sandbox.async_client() as client:
+            shown = await client.fills_history(account, "HK").all(progress=True)
+            assert shown == await client.fills_history(account, "HK").all()
+
+    with bl.Sandbox(seed=7) as sandbox:
+        asyncio.run(fetched(sandbox))
