@@ -3,6 +3,7 @@
 pub mod api;
 pub mod auth;
 pub mod client;
+pub mod client_options;
 pub mod decode;
 pub mod error;
 #[cfg(feature = "fuzzing")]

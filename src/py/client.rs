@@ -10,20 +10,22 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{self, DateClasses, argument},
+    arguments::{Arguments, argument, borrowed, endpoint_arguments},
     bridge::{Call, CallMode},
+    client_options::{build_client, check_picklable},
+    dates::DateClasses,
     errors::{exception, raise},
     event_loop::load_asyncio,
-    options::{self, open},
     pager::PagerBase,
     paging::style,
     progress::Progress,
     records::Records,
+    request_arguments,
     response::{Explanation, Response},
     shapes::Shapes,
 };
 use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, endpoint},
+    api::{ENDPOINTS, Endpoint},
     client::{BatchOutcome, Client as Core},
     error::Error,
     http::{Body, HttpResponse, RequestPlan, method},
@@ -55,8 +57,6 @@ impl ClientBase {
     }
 }
 
-pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
-
 #[pymethods]
 impl ClientBase {
     #[new]
@@ -83,7 +83,7 @@ impl ClientBase {
             None => PyDict::new(py),
         };
         given.set_item("base_url", &base_url)?;
-        let (core, needed) = open(py, base_url, options)?;
+        let (core, needed) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
             core,
             mode,
@@ -151,12 +151,8 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let future = async move {
-            let arguments: Vec<_> =
-                arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            core.call(endpoint, &arguments).await
-        };
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
         let records = base.shapes_of(endpoint).records();
         base.mode.call(py, base.core.sender(), Call::new(name, future, records).of(this))
     }
@@ -171,11 +167,10 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let arguments: Vec<_> =
-            arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let pages =
-            core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let pages = core
+            .pages(endpoint, &borrowed(&arguments), windows, resume)
+            .map_err(|error| raise(py, error))?;
         PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -189,8 +184,8 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let body = arguments::body(body)?;
-        let plan = plan(py, method, path, query, body, arguments::headers(headers)?)?;
+        let body = request_arguments::body(body)?;
+        let plan = plan(py, method, path, query, body, request_arguments::headers(headers)?)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
@@ -215,7 +210,7 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let body = arguments::body_members(body)?;
+        let body = request_arguments::body_members(body)?;
         let plan = plan(py, method, path, query, body, HeaderMap::new())?;
         if plan.method() != Method::GET && plan.method() != Method::POST {
             let shown = plan.method().to_string();
@@ -235,7 +230,7 @@ impl ClientBase {
         query: Option<&Bound<'_, PyAny>>,
         body: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let plan = plan(py, method, path, query, arguments::body(body)?, HeaderMap::new())?;
+        let plan = plan(py, method, path, query, request_arguments::body(body)?, HeaderMap::new())?;
         let explained = self.core(py)?.explain(&plan).map_err(|error| raise(py, error))?;
         Ok(Explanation(explained))
     }
@@ -272,7 +267,7 @@ impl ClientBase {
                     ),
                 )
             })?;
-        let (endpoint, _) = checked(py, name, &[])?;
+        let (endpoint, _) = endpoint_arguments(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
             let error =
                 Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
@@ -330,34 +325,9 @@ impl ClientBase {
         let py = this.py();
         let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
-        options::refuse_secrets(&given)?;
+        check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
-}
-
-pub fn checked<'py>(
-    py: Python<'py>,
-    name: &str,
-    arguments: &[(String, Bound<'py, PyAny>)],
-) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
-    let endpoint = endpoint(name).ok_or_else(|| {
-        let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
-        raise(
-            py,
-            Error::argument(
-                "method",
-                &format!("'{name}'"),
-                &format!("one of {}", methods.join(", ")),
-            ),
-        )
-    })?;
-    let mut given = Vec::with_capacity(arguments.len());
-    for (name, value) in arguments {
-        if !value.is_none() {
-            given.push((name.clone(), argument(name, value)?));
-        }
-    }
-    Ok((endpoint, given))
 }
 
 fn plan(
@@ -369,5 +339,5 @@ fn plan(
     headers: HeaderMap,
 ) -> PyResult<RequestPlan> {
     let verb = method(verb).map_err(|error| raise(py, error))?;
-    Ok(RequestPlan::custom(verb, path, arguments::query(query)?, body, headers))
+    Ok(RequestPlan::custom(verb, path, request_arguments::query(query)?, body, headers))
 }

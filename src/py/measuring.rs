@@ -12,14 +12,13 @@ use bytes::Bytes;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
+    arguments::{Arguments, borrowed, endpoint_arguments},
     bridge::CallMode,
-    client::{Arguments, checked},
     errors::raise,
     pager::PagerBase,
     shapes::Shapes,
 };
 use crate::{
-    api::Argument,
     decode::{Page, PageSlice, Rows},
     error::{Error, Result},
     http::HttpResponse,
@@ -38,7 +37,7 @@ pub struct Reader {
 #[pyfunction]
 #[pyo3(name = "_reader_of")]
 pub fn reader_of<'py>(py: Python<'py>, name: &str, arguments: Arguments<'py>) -> PyResult<Reader> {
-    let (endpoint, given) = checked(py, name, &arguments)?;
+    let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
     let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     Ok(Reader { plan, shapes: Shapes::default() })
 }
@@ -63,16 +62,12 @@ pub fn pager_of<'py>(
     arguments: Arguments<'py>,
     bodies: Vec<PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (endpoint, given) = checked(py, name, &arguments)?;
+    let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
     let source = Arc::new(Bodies { bodies, next: AtomicUsize::new(0) });
     let pages = Listing::new(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::open(py, CallMode::Sync, pages, None)
-}
-
-fn borrowed(given: &[(String, Argument)]) -> Vec<(&str, Argument)> {
-    given.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
 }
 
 #[derive(Debug)]

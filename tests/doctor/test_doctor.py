@@ -53,8 +53,8 @@ def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:
     shown = repr(findings)
     assert SECRET not in shown and "PRIVATE" not in shown
     for finding in findings:
-        assert finding.fact
-        assert finding.advice or finding.state != "failed", finding
+        assert finding.detail
+        assert finding.hint or finding.state != "failed", finding
     return {finding.step: finding for finding in findings}
 
 
@@ -85,7 +85,7 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
     assert list(findings) == [*WAY, "credentials"]
     assert failed(findings) == []
     assert findings["TLS"].state == "skipped"
-    assert "this machine only" in findings["TLS"].fact
+    assert "stays on this machine" in findings["TLS"].detail
     assert findings["credentials"].state == "skipped"
 
 
@@ -93,9 +93,9 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
 def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
     findings = found(url)
     assert failed(findings) == ["settings"]
-    assert findings["settings"].fact.startswith("base_url is ")
-    assert SECRET not in findings["settings"].fact
-    assert {findings[step].fact for step in WAY[1:]} == {"not tried: settings failed"}
+    assert findings["settings"].detail.startswith("base_url is ")
+    assert SECRET not in findings["settings"].detail
+    assert {findings[step].detail for step in WAY[1:]} == {"not tried: settings failed"}
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
 def test_an_option_that_no_client_takes_is_named(option: dict[str, Any], said: str) -> None:
     findings = found("https://nosuch.invalid", **option)
     assert failed(findings) == ["settings"]
-    assert said in findings["settings"].fact
+    assert said in findings["settings"].detail
 
 
 def test_a_name_that_does_not_exist_is_found() -> None:
     findings = found("https://nosuch.invalid")
     assert failed(findings) == ["name"]
-    assert "nosuch.invalid cannot be looked up" in findings["name"].fact
-    assert findings["connection"].fact == "not tried: name failed"
+    assert "nosuch.invalid cannot be resolved" in findings["name"].detail
+    assert findings["connection"].detail == "not tried: name failed"
 
 
 def test_a_name_no_resolver_takes_is_found() -> None:
@@ -127,8 +127,8 @@ def test_a_closed_port_is_found() -> None:
     port = closed_port()
     findings = found(f"https://127.0.0.1:{port}")
     assert failed(findings) == ["connection"]
-    assert f"127.0.0.1, port {port}" in findings["connection"].fact
-    assert "Nothing listens there" in findings["connection"].advice
+    assert f"127.0.0.1, port {port}" in findings["connection"].detail
+    assert "Nothing listens there" in findings["connection"].hint
 
 
 def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> None:
@@ -143,8 +143,8 @@ def test_an_answer_that_is_none_of_the_service_is_found() -> None:
         findings = found(portal.base_url, auth=portal.api_key())
     assert failed(findings) == ["service"]
     assert findings["signature"].state == "skipped"
-    assert findings["signature"].fact == "no service: see service"
-    assert "login page" in findings["service"].advice
+    assert findings["signature"].detail == "not tried: service failed"
+    assert "login page" in findings["service"].hint
     assert findings["clock"].state == "skipped"
 
 
@@ -161,8 +161,8 @@ def test_an_answer_that_is_none_of_the_service_is_found() -> None:
             "<a href='https://other.example'>",
             "at portal.example:8080;",
         ),
-        (None, "<html>Log in first</html>", "which it shows for any page"),
-        (None, '<a href="http://127.0.0.1/">', "which it shows for any page"),
+        (None, "<html>Log in first</html>", "which it shows for any address"),
+        (None, '<a href="http://127.0.0.1/">', "which it shows for any address"),
         (None, '<a href="https://evil\x1b[2J.example/">', "at evil"),
     ],
 )
@@ -171,10 +171,10 @@ def test_the_login_page_of_a_network_is_named(location: str | None, body: str, p
     with Scripted(lambda _: answer(body, 511, headers)) as network:
         findings = found(network.base_url)
     assert failed(findings) == ["service"]
-    assert "requires a login of its own" in findings["service"].fact
-    advice = findings["service"].advice
-    assert place in advice and "login page in a browser" in advice
-    assert "call again later" not in advice.lower()
+    assert "requires a login of its own" in findings["service"].detail
+    hint = findings["service"].hint
+    assert place in hint and "login page in a browser" in hint
+    assert "call again later" not in hint.lower()
 
 
 @pytest.mark.parametrize(("offset", "which"), [(60.0, "behind"), (-60.0, "ahead of")])
@@ -182,12 +182,12 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which:
     with bl.Sandbox(clock_offset=offset) as sandbox:
         findings = found(sandbox.base_url, auth=sandbox.api_key())
     assert failed(findings) == ["clock"]
-    assert f"s {which} the service's" in findings["clock"].fact
-    assert "beyond 5 s" in findings["clock"].fact
-    assert "clock" in findings["clock"].advice
+    assert f"s {which} the service's" in findings["clock"].detail
+    assert "beyond 5 s" in findings["clock"].detail
+    assert "clock" in findings["clock"].hint
     assert findings["signature"].state == "ok"
     # Measured at the middle of a round trip: a little more or less than the sandbox's offset.
-    told = re.search(r"corrected the time by ([+-]\d+\.\d{3}) s", findings["signature"].fact)
+    told = re.search(r"corrected the time by ([+-]\d+\.\d{3}) s", findings["signature"].detail)
     assert told is not None and abs(float(told[1]) - offset) < 5.0
 
 
@@ -198,22 +198,27 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
     with served(authority.context()) as server:
         findings = found(server.base_url, ca_file=authority.ca_file)
     assert failed(findings) == []
-    fact = findings["TLS"].fact
-    assert fact.startswith("TLS 1.3; the certificate ends ")
-    assert f"{NOW + 30 * DAY:%Y-%m-%d}" in fact
-    assert "issuer is The tests' authority" in fact
+    detail = findings["TLS"].detail
+    assert detail.startswith("TLS 1.3; the certificate expires ")
+    assert f"{NOW + 30 * DAY:%Y-%m-%d}" in detail
+    assert "issuer is The tests' authority" in detail
 
 
 @pytest.mark.parametrize(
     ("wrong", "trusted", "said", "advised"),
     [
-        ({"ends": NOW - DAY}, True, f"ended {NOW - DAY:%Y-%m-%d}", "renew"),
-        ({"starts": NOW + DAY}, True, f"begins {NOW + DAY:%Y-%m-%d}", "this machine's date"),
+        ({"ends": NOW - DAY}, True, f"expired {NOW - DAY:%Y-%m-%d}", "renew"),
+        (
+            {"starts": NOW + DAY},
+            True,
+            f"before {NOW + DAY:%Y-%m-%d}",
+            "this machine's date",
+        ),
         ({"names": ("one.example", "two.example")}, True, "for one.example, two.example, not", ""),
         ({"names": ("10.0.0.1",)}, True, "for 10.0.0.1, not for 127.0.0.1", "base URL"),
-        ({"self_signed": True, "subject": "Own"}, True, "signed by itself (Own)", "--ca-file"),
+        ({"self_signed": True, "subject": "Own"}, True, "self-signed (Own)", "--ca-file"),
         ({}, False, "issuer, The tests' authority, is not trusted", "--ca-file"),
-        ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "signed by itself", "--ca-file"),
+        ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
     ],
 )
 def test_a_certificate_that_is_refused_is_explained(
@@ -223,9 +228,9 @@ def test_a_certificate_that_is_refused_is_explained(
     with served(authority.context(**wrong)) as server:
         findings = found(server.base_url, ca_file=ca_file, auth=bl.BearerToken(SECRET))
     assert failed(findings) == ["TLS"]
-    assert said in findings["TLS"].fact
-    assert advised in findings["TLS"].advice
-    assert findings["service"].fact == "not tried: TLS failed"
+    assert said in findings["TLS"].detail
+    assert advised in findings["TLS"].hint
+    assert findings["service"].detail == "not tried: TLS failed"
     assert findings["token"].state == "skipped"
 
 
@@ -233,7 +238,7 @@ def test_what_speaks_no_tls_is_found() -> None:
     with served(None) as server:
         findings = found(f"https://127.0.0.1:{server.port}")
     assert failed(findings) == ["TLS"]
-    assert "speaks no TLS" in findings["TLS"].fact
+    assert "does not speak TLS" in findings["TLS"].detail
 
 
 # The proxy
@@ -251,10 +256,10 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
             ca_file=authority.ca_file,
         )
     assert failed(findings) == []
-    assert f"127.0.0.1, port {proxy.port}" in findings["proxy"].fact
-    assert findings["name"].fact == f"the proxy looks {name} up"
-    assert findings["connection"].fact == f"the proxy leads to {name}, port 443"
-    assert "The tests' authority" in findings["TLS"].fact
+    assert f"127.0.0.1, port {proxy.port}" in findings["proxy"].detail
+    assert findings["name"].detail == f"the proxy resolves {name}"
+    assert findings["connection"].detail == f"the proxy connects to {name}, port 443"
+    assert "The tests' authority" in findings["TLS"].detail
     # It was told the same by the client and by the doctor's own connections.
     assert len(proxy.asked) > 1
     assert {line.rsplit(" ", 1)[0] for line in proxy.asked} == {f"CONNECT {name}:443"}
@@ -266,7 +271,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     [
         (b"HTTP/1.1 407 Who are you\r\n\r\n", "407", "rejects this name and password"),
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
-        (b"something else\r\n\r\n", "no HTTP", "what the proxy allows"),
+        (b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
     ],
 )
 def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised: str) -> None:
@@ -274,23 +279,23 @@ def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised:
         address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
         findings = found("https://service.invalid", proxy=address)
     assert failed(findings) == ["connection"]
-    assert said in findings["connection"].fact
-    assert advised in findings["connection"].advice
+    assert said in findings["connection"].detail
+    assert advised in findings["connection"].hint
 
 
 def test_a_proxy_that_requires_a_password_is_told_from_one_that_rejects_it() -> None:
     with ConnectProxy({}, b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
         without = found("https://service.invalid", proxy=proxy.base_url)
     assert failed(without) == ["connection"]
-    assert "requires a name and a password" in without["connection"].advice
-    assert "NAME:PASSWORD@HOST:PORT" in without["connection"].advice
+    assert "requires a name and a password" in without["connection"].hint
+    assert "NAME:PASSWORD@HOST:PORT" in without["connection"].hint
 
 
 def test_a_proxy_that_is_not_there_is_found() -> None:
     port = closed_port()
     findings = found("https://service.invalid", proxy=f"http://u:{SECRET}@127.0.0.1:{port}")
     assert failed(findings) == ["proxy"]
-    assert f"127.0.0.1, port {port}" in findings["proxy"].fact
+    assert f"127.0.0.1, port {port}" in findings["proxy"].detail
 
 
 def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
@@ -306,9 +311,9 @@ def test_a_proxy_of_the_environment_is_named_but_not_used(
     monkeypatch.setenv("HTTPS_PROXY", url)
     proxy = found("https://nosuch.invalid")["proxy"]
     assert proxy.state == "skipped"
-    assert "the environment names proxy.invalid, port 3128, which is not used" in proxy.fact
-    assert "--proxy" in proxy.advice
-    assert found(sandbox.base_url)["proxy"].fact == "none was given"
+    assert "the environment names proxy.invalid, port 3128, which is not used" in proxy.detail
+    assert "--proxy" in proxy.hint
+    assert found(sandbox.base_url)["proxy"].detail == "none was given"
 
 
 # A key
@@ -324,18 +329,18 @@ def test_a_key_is_described_and_accepted(sandbox: bl.Sandbox, tmp_path: Path) ->
         findings = found(sandbox.base_url, auth=key)
         assert list(findings) == [*WAY, "credentials", "key", "signature"]
         assert failed(findings) == []
-        assert findings["credentials"].fact == f"the key {key.key_id}"
-        assert findings["key"].fact == f"{kind} its file is {file}"
-        assert findings["signature"].fact == "the service accepts the key"
+        assert findings["credentials"].detail == f"the key {key.key_id}"
+        assert findings["key"].detail == f"{kind} its file is {file}"
+        assert findings["signature"].detail == "the service accepts the key"
 
 
 def test_a_key_that_was_not_uploaded_is_found(sandbox: bl.Sandbox) -> None:
     made = bl.generate_key()
     findings = found(sandbox.base_url, auth=bl.ApiKey("my-app-key", made.private_pem))
     assert failed(findings) == ["signature"]
-    assert "X-Api-Key is not known" in findings["signature"].fact
-    assert findings["signature"].advice.startswith("Compare the key id with the developer page")
-    assert "Sign with" not in findings["signature"].advice
+    assert "X-Api-Key is not known" in findings["signature"].detail
+    assert findings["signature"].hint.startswith("Compare the key id with the developer page")
+    assert "Sign with" not in findings["signature"].hint
 
 
 def test_another_private_key_than_the_one_uploaded_is_found(sandbox: bl.Sandbox) -> None:
@@ -343,14 +348,14 @@ def test_another_private_key_than_the_one_uploaded_is_found(sandbox: bl.Sandbox)
     key = bl.ApiKey(key_id, bl.generate_key().private_pem)
     findings = found(sandbox.base_url, auth=key)
     assert failed(findings) == ["signature"]
-    assert findings["signature"].advice.startswith("Sign with the private key whose public half")
-    assert "Compare the key id" not in findings["signature"].advice
+    assert findings["signature"].hint.startswith("Sign with the private key whose public key")
+    assert "Compare the key id" not in findings["signature"].hint
 
 
-def test_what_the_answer_does_not_tell_apart_gets_the_advice_for_both() -> None:
+def test_what_the_answer_does_not_tell_apart_gets_the_hint_for_both() -> None:
     made = bl.ApiKey("k", bl.generate_key().private_pem)
-    advice = identity._advice(made, "unauthenticated")
-    assert "Compare the key id" in advice and "Sign with the private key" in advice
+    hint = identity._hint_for(made, "unauthenticated")
+    assert "Compare the key id" in hint and "Sign with the private key" in hint
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
@@ -367,15 +372,15 @@ def test_a_key_that_others_can_read_is_found(
     auth = bl.ApiKey(key_id, file) if opened else (lambda: bl.ApiKey(key_id, file))
     findings = found(sandbox.base_url, auth=auth)
     assert failed(findings) == ["key"]
-    assert "can be read by other users" in findings["key"].fact
-    assert findings["key"].advice == f"Run: chmod 600 {file}"
+    assert "can be read by other users" in findings["key"].detail
+    assert findings["key"].hint == f"Run: chmod 600 {file}"
     assert findings["signature"].state == "ok"
 
 
 def test_a_key_that_cannot_be_read_does_not_stop_the_way(sandbox: bl.Sandbox) -> None:
     findings = found(sandbox.base_url, auth=lambda: bl.ApiKey("k", "/nowhere/key.pem"))
     assert failed(findings) == ["credentials"]
-    assert "/nowhere/key.pem" in findings["credentials"].fact
+    assert "/nowhere/key.pem" in findings["credentials"].detail
     assert list(findings) == [*WAY, "credentials"]
 
 
@@ -383,7 +388,7 @@ def test_a_key_is_looked_at_where_the_service_is_away() -> None:
     key = bl.ApiKey("k", bl.generate_key().private_pem)
     findings = found(f"https://127.0.0.1:{closed_port()}", auth=key)
     assert states(findings)["key"] == "ok"
-    assert findings["signature"].fact == "no service: see connection"
+    assert findings["signature"].detail == "not tried: connection failed"
 
 
 # A login
@@ -397,12 +402,12 @@ def test_a_login_is_described_and_accepted(sandbox: bl.Sandbox, tmp_path: Path) 
         *("credentials", "login", "token", "scopes", "quotes", "accounts")
     ]
     assert failed(findings) == []
-    assert str(tmp_path / "tokens") in findings["login"].fact
-    assert login.expires_at.isoformat(timespec="seconds") in findings["login"].fact
-    assert findings["token"].fact == "the service accepts the token"
-    assert "quote:read" in findings["scopes"].fact
-    assert "not shown by the service document" in findings["scopes"].fact
-    assert findings["accounts"].fact.endswith("of all accounts")
+    assert str(tmp_path / "tokens") in findings["login"].detail
+    assert login.expires_at.isoformat(timespec="seconds") in findings["login"].detail
+    assert findings["token"].detail == "the service accepts the token"
+    assert "quote:read" in findings["scopes"].detail
+    assert "service document does not show" in findings["scopes"].detail
+    assert findings["accounts"].detail.endswith("of all accounts")
 
 
 def test_what_the_scopes_do_not_open_is_told(sandbox: bl.Sandbox) -> None:
@@ -410,18 +415,18 @@ def test_what_the_scopes_do_not_open_is_told(sandbox: bl.Sandbox) -> None:
     assert failed(quotes) == []
     assert states(quotes)["quotes"] == "ok"
     assert quotes["accounts"].state == "skipped"
-    assert "trade:read was not granted" in quotes["accounts"].fact
+    assert "trade:read was not granted" in quotes["accounts"].detail
 
     account = sandbox.accounts["trade"][0]
     trade = found(sandbox.base_url, auth=logged_in(sandbox, ["trade:read", f"accid:{account}"]))
     assert failed(trade) == []
-    assert "the service knows the token" in trade["token"].fact
+    assert "the service accepts the token, but not for this request" in trade["token"].detail
     assert trade["quotes"].state == "skipped"
-    assert trade["accounts"].fact.endswith(f"of account {account}")
+    assert trade["accounts"].detail.endswith(f"of account {account}")
 
     nothing = found(sandbox.base_url, auth=logged_in(sandbox, ["trade:write"]))
     assert failed(nothing) == ["scopes"]
-    assert "Log in again" in nothing["scopes"].advice
+    assert "Log in again" in nothing["scopes"].hint
 
 
 def test_a_token_that_is_no_longer_good_is_refreshed() -> None:
@@ -430,7 +435,7 @@ def test_a_token_that_is_no_longer_good_is_refreshed() -> None:
         sandbox.revoke_tokens()
         findings = found(sandbox.base_url, auth=login)
     assert failed(findings) == []
-    assert "it was refreshed and ends" in findings["token"].fact
+    assert "it was refreshed and expires" in findings["token"].detail
 
 
 def test_a_revoked_login_is_found() -> None:
@@ -439,8 +444,8 @@ def test_a_revoked_login_is_found() -> None:
         sandbox.revoke_grants()
         findings = found(sandbox.base_url, auth=login)
     assert failed(findings) == ["token"]
-    assert "boardlot login" in findings["token"].advice
-    assert findings["scopes"].fact == "not tried: token failed"
+    assert "boardlot login" in findings["token"].hint
+    assert findings["scopes"].detail == "not tried: token failed"
 
 
 def test_a_login_that_was_forgotten_is_found(sandbox: bl.Sandbox) -> None:
@@ -448,7 +453,7 @@ def test_a_login_that_was_forgotten_is_found(sandbox: bl.Sandbox) -> None:
     login.logout()
     findings = found(sandbox.base_url, auth=login)
     assert failed(findings) == ["login"]
-    assert "boardlot login" in findings["login"].advice
+    assert "boardlot login" in findings["login"].hint
 
 
 def test_a_store_that_cannot_be_opened_is_found(sandbox: bl.Sandbox, tmp_path: Path) -> None:
@@ -470,8 +475,8 @@ def test_a_bearer_token_is_tried(sandbox: bl.Sandbox) -> None:
     findings = found(sandbox.base_url, auth=bl.BearerToken(SECRET))
     assert list(findings) == [*WAY, "credentials", "token"]
     assert failed(findings) == ["token"]
-    assert "get a new one for this base URL" in findings["token"].advice
-    assert "key" not in findings["token"].advice
+    assert "get a new one for this base URL" in findings["token"].hint
+    assert "key" not in findings["token"].hint
 
 
 def test_a_service_has_to_be_named() -> None:
@@ -514,16 +519,16 @@ def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Au
     shown = done.stdout.decode()
     assert "failed   TLS" in shown
     assert "a\\x1b[31mb" in shown and "\x1b" not in shown
-    assert "skipped  signature    no service: see TLS" in shown
+    assert "skipped  signature    not tried: TLS failed" in shown
 
 
 def test_the_command_gives_rows_as_data(service: Any, tmp_path: Path) -> None:
     rows = json.loads(service.rows("doctor", "--format", "json"))
     assert [row["step"] for row in rows] == [*WAY, "credentials", "key", "signature"]
-    assert {tuple(row) for row in rows} == {("step", "state", "fact", "advice")}
+    assert {tuple(row) for row in rows} == {("step", "state", "detail", "hint")}
     out = tmp_path / "doctor.csv"
     assert service.rows("doctor", "--out", str(out)) == b""
-    assert out.read_text().startswith("step,state,fact,advice\nsettings,ok,")
+    assert out.read_text().startswith("step,state,detail,hint\nsettings,ok,")
 
 
 def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Authority) -> None:

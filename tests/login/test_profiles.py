@@ -23,7 +23,7 @@ KEEP = """
 import sys
 from boardlot import _core
 for name in sys.argv[1:]:
-    _core._keep_login(name, "https://api.example.com", f"client-{name}", None)
+    _core._save_profile(name, "https://api.example.com", f"client-{name}", None)
 """
 # A login with a passphrase and a person at the browser; all the rest is the command itself.
 LOGIN = """
@@ -52,7 +52,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keep(name: str) -> None:
-    _core._keep_login(name, URL, f"client-{name}", None)
+    _core._save_profile(name, URL, f"client-{name}", None)
 
 
 def profiles(*names: str) -> set[str | None]:

@@ -11,6 +11,7 @@
 mod arrows;
 mod clock;
 mod date_ranges;
+mod exceptions;
 mod generated;
 mod listings;
 mod logins;

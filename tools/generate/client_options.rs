@@ -1,82 +1,33 @@
 //! The options of a client: the constructor's signature and its part of the docstring.
 
-use boardlot::http::SenderOptions;
+use boardlot::{
+    client_options::{CLIENT_OPTIONS, ClientOption, OptionKind},
+    http::SenderOptions,
+};
 
 use super::{python_text::hanging, wrapped};
 
-/// The options of a client: name, type, default, meaning. The numbers are the core's own.
-fn options() -> Vec<(&'static str, &'static str, String, &'static str)> {
-    let defaults = SenderOptions::default();
-    let none = || "None".to_owned();
-    vec![
-        ("auth", "ApiKey | BearerToken | OAuth | None", none(), "who you are"),
-        (
-            "profile",
-            "str | None",
-            none(),
-            "a name in `config.toml` of the user's configuration folder: base URL, kind of auth and \
-             where its secret lies",
-        ),
-        (
-            "timeout",
-            "float",
-            format!("{:?}", defaults.timeout.as_secs_f64()),
-            "seconds for one attempt, connecting included",
-        ),
-        (
-            "connect_timeout",
-            "float",
-            format!("{:?}", defaults.connect_timeout.as_secs_f64()),
-            "seconds for connecting",
-        ),
-        (
-            "max_retries",
-            "int",
-            defaults.max_retries.to_string(),
-            "further attempts where a call may be repeated",
-        ),
-        ("rate_limit", "float | None", none(), "requests a second of this client"),
-        (
-            "max_connections",
-            "int",
-            defaults.max_connections.to_string(),
-            "requests under way at once",
-        ),
-        (
-            "max_body_bytes",
-            "int",
-            defaults.max_body_bytes.to_string(),
-            "the largest answer, decompressed",
-        ),
-        ("proxy", "str | None", none(), "a proxy URL; the environment's proxies are not used"),
-        (
-            "ca_file",
-            "str | os.PathLike[str] | None",
-            none(),
-            "a PEM bundle that is trusted besides the system's",
-        ),
-        ("headers", "abc.Mapping[str, str] | None", none(), "sent with every request"),
-        ("ws_quote_url", "str | None", none(), "the quote WebSocket address, checked and kept"),
-        ("ws_trade_url", "str | None", none(), "the trade WebSocket address, checked and kept"),
-        (
-            "on_request",
-            "abc.Callable[[RequestEvent], object] | None",
-            none(),
-            "called before each request is sent, with its method, path and attempt",
-        ),
-        (
-            "on_response",
-            "abc.Callable[[ResponseEvent], object] | None",
-            none(),
-            "called after each request, with its status and duration besides",
-        ),
-        (
-            "tape",
-            "Recorder | Replay | None",
-            none(),
-            "writes the traffic to a file, or plays a file back with no network",
-        ),
-    ]
+/// The annotation of an option's parameter, and its default.
+fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
+    let mut defaults = SenderOptions::default();
+    let default = match kind {
+        OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
+        OptionKind::Integer { get, .. } => get(&defaults).to_string(),
+        _ => "None".to_owned(),
+    };
+    let annotation = match kind {
+        OptionKind::Credentials => "ApiKey | BearerToken | OAuth | None",
+        OptionKind::Cassette => "Recorder | Replay | None",
+        OptionKind::RequestHook => "abc.Callable[[RequestEvent], object] | None",
+        OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
+        OptionKind::Seconds(_) => "float",
+        OptionKind::Integer { .. } => "int",
+        OptionKind::Rate(_) => "float | None",
+        OptionKind::CertificateFile(_) => "str | os.PathLike[str] | None",
+        OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
+        OptionKind::Profile | OptionKind::WebSocketUrl | OptionKind::Text(_) => "str | None",
+    };
+    (annotation, default)
 }
 
 /// The part of the class's docstring that lists the options.
@@ -88,8 +39,8 @@ pub fn constructor_doc() -> String {
         "    ",
     );
     out += "\n\n";
-    for (name, _, _, meaning) in options() {
-        out += &format!("{}\n", hanging(&format!("- `{name}`: {meaning}"), "    "));
+    for ClientOption { name, doc, .. } in CLIENT_OPTIONS {
+        out += &format!("{}\n", hanging(&format!("- `{name}`: {doc}"), "    "));
     }
     out
 }
@@ -99,8 +50,9 @@ pub fn constructor() -> String {
     let mut out = String::from(
         "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
     );
-    for (name, kind, default, _) in options() {
-        out += &format!("        {name}: {kind} = {default},\n");
+    for option in CLIENT_OPTIONS {
+        let (annotation, default) = annotation_and_default(option.kind);
+        out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
     out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
 }

@@ -226,12 +226,8 @@ fn raises(endpoint: &Endpoint) -> String {
     let mut refusals: Vec<(String, Vec<String>)> = Vec::new();
     for failure in endpoint.failures {
         let documented = Some(failure.error_code);
-        let class = match FailureClass::of(&Evidence { documented, ..Evidence::default() }) {
-            FailureClass::InvalidParameter => "InvalidParameter",
-            FailureClass::InvalidSymbol => "InvalidSymbol",
-            FailureClass::Service => "ServiceError",
-            _ => "ApiError",
-        };
+        let class = FailureClass::of(&Evidence { documented, ..Evidence::default() });
+        let class = class.exception_class().name();
         let what = format!("`{class}` ({}: CODES)", failure.condition);
         match refusals.iter_mut().find(|(known, _)| *known == what) {
             Some((_, codes)) => codes.push(failure.code.to_string()),

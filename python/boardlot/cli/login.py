@@ -108,7 +108,7 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
     file = None if file is None else file.absolute()
     # Where the registration was forgotten, as by a logout, the service gave another id.
     try:
-        path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+        path = _core._save_profile(name, base_url, client_id, file, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
         # As by another process meanwhile; before the login it could be written.
         store = "" if file is None else f" --store {file}"

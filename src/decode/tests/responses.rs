@@ -1,8 +1,8 @@
-//! Answers of any kind: JSON written in any of its ways, and what is nearly JSON.
+//! Generators of responses: JSON in every notation, and text that is almost JSON.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// JSON as it is written: strings and keys with their escapes, numbers with all their digits.
+/// A JSON value as text: strings and keys with their escapes, numbers with all their digits.
 #[derive(Debug, Clone)]
 pub enum Node {
     Plain(String),
@@ -15,8 +15,8 @@ impl Node {
         Node::Plain(format!("\"{text}\""))
     }
 
-    /// The text, with white space from `spaces` wherever it may stand.
-    pub fn written(&self, spaces: &[&str]) -> String {
+    /// The text, with white space from `spaces` wherever it is allowed.
+    pub fn to_json(&self, spaces: &[&str]) -> String {
         let mut spaces = spaces.iter().copied().cycle();
         let mut out = String::new();
         self.write(&mut out, &mut || spaces.next().unwrap_or_default());
@@ -59,7 +59,7 @@ pub fn spaces() -> impl Strategy<Value = Vec<&'static str>> {
     ]
 }
 
-/// What may stand between the quotes; a few of it no text at all.
+/// What may be between the quotes; some of it is invalid.
 fn quoted() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[ -!#-\\[\\]-~]{0,24}",
@@ -97,7 +97,7 @@ pub fn value() -> BoxedStrategy<Node> {
     .boxed()
 }
 
-/// Keys of a small set, so that they meet again: some are the same in another spelling.
+/// Keys of a small set, so that they are repeated; some differ only in their escapes.
 pub fn key() -> impl Strategy<Value = String> {
     select(vec![
         "code",
@@ -126,7 +126,7 @@ pub fn key() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// Records that mostly have the keys of the first in its order.
+/// Records that mostly have the same keys in the same order.
 pub fn records(value: BoxedStrategy<Node>) -> impl Strategy<Value = Vec<Node>> {
     let change = prop_oneof![6 => Just(0_u8), 1 => 1_u8..6];
     vec(key(), 0..7).prop_flat_map(move |keys| {
@@ -147,11 +147,11 @@ pub fn records(value: BoxedStrategy<Node>) -> impl Strategy<Value = Vec<Node>> {
     })
 }
 
-/// An answer of the form `{s, d: {order_fills, ...}}`, in any order, with more beside.
-pub fn answer(rows: impl Strategy<Value = Vec<Node>>) -> impl Strategy<Value = Node> {
-    let beside = || vec((key(), value()), 0..3);
+/// A response `{s, d: {order_fills, ...}}` in any order, with other members.
+pub fn response(rows: impl Strategy<Value = Vec<Node>>) -> impl Strategy<Value = Node> {
+    let others = || vec((key(), value()), 0..3);
     let marks = vec!["\"ok\"", "\"ok\"", "\"ok\"", "\"error\"", "0"];
-    (rows, beside(), beside(), select(marks), any::<prop::sample::Index>()).prop_map(
+    (rows, others(), others(), select(marks), any::<prop::sample::Index>()).prop_map(
         |(rows, mut inner, mut top, mark, place)| {
             inner.insert(place.index(inner.len() + 1), ("order_fills".into(), Node::List(rows)));
             top.insert(place.index(top.len() + 1), ("s".into(), Node::Plain(mark.into())));
@@ -161,41 +161,41 @@ pub fn answer(rows: impl Strategy<Value = Vec<Node>>) -> impl Strategy<Value = N
     )
 }
 
-/// One thing done to an answer on its way.
+/// A corruption of a response in transit.
 #[derive(Debug, Clone)]
-pub enum Damage {
+pub enum Corruption {
     None,
     Byte(prop::sample::Index, u8),
     Cut(prop::sample::Index),
-    Doubled(prop::sample::Index, prop::sample::Index),
+    Duplicated(prop::sample::Index, prop::sample::Index),
 }
 
-pub fn damage() -> impl Strategy<Value = Damage> {
+pub fn corruption() -> impl Strategy<Value = Corruption> {
     let index = any::<prop::sample::Index>;
     prop_oneof![
-        2 => Just(Damage::None),
-        2 => (index(), any::<u8>()).prop_map(|(at, byte)| Damage::Byte(at, byte)),
+        2 => Just(Corruption::None),
+        2 => (index(), any::<u8>()).prop_map(|(at, byte)| Corruption::Byte(at, byte)),
         4 => (index(), select(b"\"\\{}[]:,0 -.e\nux".to_vec()))
-            .prop_map(|(at, byte)| Damage::Byte(at, byte)),
-        1 => index().prop_map(Damage::Cut),
-        1 => (index(), index()).prop_map(|(at, to)| Damage::Doubled(at, to)),
+            .prop_map(|(at, byte)| Corruption::Byte(at, byte)),
+        1 => index().prop_map(Corruption::Cut),
+        1 => (index(), index()).prop_map(|(at, to)| Corruption::Duplicated(at, to)),
     ]
 }
 
-impl Damage {
-    pub fn done_to(&self, text: String) -> Vec<u8> {
+impl Corruption {
+    pub fn apply(&self, text: String) -> Vec<u8> {
         let mut bytes = text.into_bytes();
         if bytes.is_empty() {
             return bytes;
         }
         match self {
-            Damage::None => {}
-            Damage::Byte(at, byte) => {
+            Corruption::None => {}
+            Corruption::Byte(at, byte) => {
                 let at = at.index(bytes.len());
                 bytes[at] = *byte;
             }
-            Damage::Cut(at) => bytes.truncate(at.index(bytes.len())),
-            Damage::Doubled(at, to) => {
+            Corruption::Cut(at) => bytes.truncate(at.index(bytes.len())),
+            Corruption::Duplicated(at, to) => {
                 let (at, to) = (at.index(bytes.len()), to.index(bytes.len()));
                 let part = bytes[at.min(to)..at.max(to)].to_vec();
                 bytes.splice(at..at, part);

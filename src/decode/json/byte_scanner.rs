@@ -1,28 +1,28 @@
-//! Looking through bytes, eight or sixteen at once.
+//! Searches and comparisons that look at eight or sixteen bytes at a time.
 
-/// The place of the next quote, backslash or control character; the end where there is none.
+/// The position of the next quote, backslash or control character, or the end.
 #[inline(always)]
-pub fn plain_end(bytes: &[u8], from: usize) -> usize {
+pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
     let mut from = from;
     #[cfg(target_arch = "x86_64")]
     while let Some(chunk) = bytes.get(from..).and_then(<[u8]>::first_chunk) {
-        if let Some(place) = sixteen::first_special(chunk) {
-            return from + place;
+        if let Some(offset) = sse2::first_special(chunk) {
+            return from + offset;
         }
         from += 16;
     }
-    find(bytes, from, chunk::first_special, is_special)
+    find(bytes, from, word::first_special, is_special)
 }
 
-/// The place of the next byte that is no digit; the end where there is none.
+/// The position of the next byte that is not a digit, or the end.
 #[inline(always)]
-pub fn digits_end(bytes: &[u8], from: usize) -> usize {
-    find(bytes, from, chunk::first_other_than_digit, |byte| !byte.is_ascii_digit())
+pub(in crate::decode) fn find_non_digit(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, word::first_non_digit, |byte| !byte.is_ascii_digit())
 }
 
-/// `left == right` for short texts, without the call that the operator makes of it.
+/// `left == right` for short slices, without the function call that the operator compiles to.
 #[inline(always)]
-pub fn same(left: &[u8], right: &[u8]) -> bool {
+pub(crate) fn short_eq(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
         return false;
     }
@@ -47,8 +47,8 @@ pub fn same(left: &[u8], right: &[u8]) -> bool {
 
 /// Whether all of these are digits.
 #[inline(always)]
-pub fn all_digits(chunk: &[u8; 8]) -> bool {
-    chunk::first_other_than_digit(chunk).is_none()
+pub(in crate::decode) fn all_digits(chunk: &[u8; 8]) -> bool {
+    word::first_non_digit(chunk).is_none()
 }
 
 fn is_special(byte: u8) -> bool {
@@ -59,34 +59,34 @@ fn is_special(byte: u8) -> bool {
 fn find(
     bytes: &[u8],
     from: usize,
-    within: impl Fn(&[u8; 8]) -> Option<usize>,
-    wanted: impl Fn(u8) -> bool,
+    find_in_chunk: impl Fn(&[u8; 8]) -> Option<usize>,
+    is_match: impl Fn(u8) -> bool,
 ) -> usize {
-    let mut at = from;
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        if let Some(place) = within(chunk) {
-            return at + place;
+    let mut position = from;
+    while let Some(chunk) = bytes.get(position..).and_then(<[u8]>::first_chunk) {
+        if let Some(offset) = find_in_chunk(chunk) {
+            return position + offset;
         }
-        at += 8;
+        position += 8;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(|byte| wanted(*byte)).unwrap_or(rest.len())
+    let tail = bytes.get(position..).unwrap_or_default();
+    position + tail.iter().position(|byte| is_match(*byte)).unwrap_or(tail.len())
 }
 
-/// Sixteen bytes at once, by what every processor of this kind has: a quarter less of the scan's
-/// time than eight at once.
+/// Sixteen bytes at a time with SSE2, which every x86-64 processor has: scanning a page takes a
+/// quarter less time than with eight bytes.
 #[cfg(target_arch = "x86_64")]
-mod sixteen {
+mod sse2 {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
         _mm_set1_epi8,
     };
 
     #[inline(always)]
-    #[expect(unsafe_code, reason = "vector instructions are called so")]
+    #[expect(unsafe_code, reason = "the only way to call vector instructions")]
     pub fn first_special(chunk: &[u8; 16]) -> Option<usize> {
-        // SAFETY: SSE2 is part of every x86-64, and exactly these sixteen bytes are read; the load
-        // asks for no alignment.
+        // SAFETY: SSE2 is part of every x86-64 processor. The load reads exactly these sixteen
+        // bytes and needs no alignment.
         let marks = unsafe {
             let bytes = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
             let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"'.cast_signed()));
@@ -98,31 +98,31 @@ mod sixteen {
     }
 }
 
-/// Eight bytes at once, within one integer: a byte's top bit tells that it is one of those looked
-/// for. A borrow may set a bit too many above one that is right, never below it.
-mod chunk {
+/// Eight bytes at a time in one integer (SWAR): the top bit of a byte marks a match. A borrow may
+/// set extra bits above the lowest match, never below it.
+mod word {
     const ONES: u64 = u64::MAX / 0xff;
-    const TOPS: u64 = ONES * 0x80;
+    const TOP_BITS: u64 = ONES * 0x80;
 
     #[inline(always)]
     pub fn first_special(chunk: &[u8; 8]) -> Option<usize> {
         let bytes = u64::from_le_bytes(*chunk);
         let below = |limit: u8, of: u64| of.wrapping_sub(ONES * u64::from(limit)) & !of;
         let (quote, backslash) = (bytes ^ (ONES * 0x22), bytes ^ (ONES * 0x5c));
-        first(below(0x20, bytes) | below(1, quote) | below(1, backslash))
+        first_mark(below(0x20, bytes) | below(1, quote) | below(1, backslash))
     }
 
     #[inline(always)]
-    pub fn first_other_than_digit(chunk: &[u8; 8]) -> Option<usize> {
-        // Digits are 0x30 to 0x39: with that upper half struck out, adding 0x76 to anything above
-        // 9 sets the top bit, and no sum goes over into the next byte.
-        let upper = u64::from_le_bytes(*chunk) ^ (ONES * 0x30);
-        first(((upper & !TOPS) + ONES * 0x76) | upper)
+    pub fn first_non_digit(chunk: &[u8; 8]) -> Option<usize> {
+        // Digits are 0x30 to 0x39. With the 0x30 cleared, adding 0x76 sets the top bit of anything
+        // above 9, and no sum carries into the next byte.
+        let cleared = u64::from_le_bytes(*chunk) ^ (ONES * 0x30);
+        first_mark(((cleared & !TOP_BITS) + ONES * 0x76) | cleared)
     }
 
     #[inline(always)]
-    fn first(marks: u64) -> Option<usize> {
-        let marks = marks & TOPS;
+    fn first_mark(marks: u64) -> Option<usize> {
+        let marks = marks & TOP_BITS;
         (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
     }
 }
@@ -135,34 +135,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_of_eight_is_found(
+        fn the_first_match_of_eight_bytes_is_found(
             bytes in proptest::array::uniform8(prop_oneof![any::<u8>(), 0x2f_u8..0x3b, 0x1e_u8..0x24]),
         ) {
             let special = bytes.iter().position(|byte| is_special(*byte));
-            prop_assert_eq!(chunk::first_special(&bytes), special);
-            let digits = bytes.iter().position(|byte| !byte.is_ascii_digit());
-            prop_assert_eq!(chunk::first_other_than_digit(&bytes), digits);
+            prop_assert_eq!(word::first_special(&bytes), special);
+            let non_digit = bytes.iter().position(|byte| !byte.is_ascii_digit());
+            prop_assert_eq!(word::first_non_digit(&bytes), non_digit);
         }
 
         #[test]
-        fn the_end_is_found_in_texts_of_any_length(
+        fn matches_are_found_in_texts_of_any_length(
             bytes in proptest::collection::vec(prop_oneof![9 => 0x30_u8..0x3a, 1 => any::<u8>()], 0..70),
             from in 0_usize..70,
         ) {
-            let place = |wanted: fn(u8) -> bool| {
-                let rest = bytes.get(from..).unwrap_or_default();
-                from + rest.iter().position(|byte| wanted(*byte)).unwrap_or(rest.len())
+            let expected = |is_match: fn(u8) -> bool| {
+                let tail = bytes.get(from..).unwrap_or_default();
+                from + tail.iter().position(|byte| is_match(*byte)).unwrap_or(tail.len())
             };
-            prop_assert_eq!(plain_end(&bytes, from), place(is_special));
-            prop_assert_eq!(digits_end(&bytes, from), place(|byte| !byte.is_ascii_digit()));
+            prop_assert_eq!(find_special(&bytes, from), expected(is_special));
+            prop_assert_eq!(find_non_digit(&bytes, from), expected(|byte| !byte.is_ascii_digit()));
         }
 
         #[test]
-        fn short_texts_are_compared_whole(text in "[a-c]{0,40}", other in "[a-c]{0,40}", at in 0_usize..40) {
+        fn short_eq_compares_every_byte(text in "[a-c]{0,40}", other in "[a-c]{0,40}", at in 0_usize..40) {
             let mut near = text.clone().into_bytes();
             if let Some(byte) = near.get_mut(at) { *byte ^= 1; }
             for other in [text.as_bytes(), other.as_bytes(), &near] {
-                prop_assert_eq!(same(text.as_bytes(), other), text.as_bytes() == other);
+                prop_assert_eq!(short_eq(text.as_bytes(), other), text.as_bytes() == other);
             }
         }
     }
