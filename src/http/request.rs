@@ -67,8 +67,8 @@ pub fn header_pair(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)>
     }
     if !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
         return Err(Error::config(format!(
-            "headers: the value of '{shown}' has control or non-ASCII characters; expected visible \
-             ASCII characters and spaces"
+            "headers: the value of '{shown}' has control or non-ASCII characters; expected \
+             visible ASCII characters and spaces"
         )));
     }
     let value = HeaderValue::from_str(value)

@@ -12,12 +12,34 @@ use boardlot::{
     http::{BaseUrl, Body, RequestPlan},
     pages::{Listing, Pages, PagingStyle, Source},
 };
-use url::Url;
 
 pub const ORIGIN: &str = "https://api.example.com";
 
-/// Answers each request by a function of its URL.
-pub struct Scripted(Box<dyn Fn(&Url) -> String + Send + Sync>);
+/// The query of a request.
+#[derive(Debug, Clone)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The query that asks for a page.
+    pub fn of(listing: &Listing, cursor: Option<&str>, range: Option<(i64, i64)>) -> Self {
+        let (base, plan) = (BaseUrl::parse(ORIGIN).expect("a base"), &listing.plan.request);
+        let headers = http::HeaderMap::new();
+        let request = plan.request(&base, &headers, listing.cursor(cursor), range);
+        Query(request.expect("a request").url.query_pairs().into_owned().collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        let pairs: Vec<_> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("&")
+    }
+}
+
+/// Answers each request by a function.
+pub struct Scripted(Box<dyn Fn(&Query) -> String + Send + Sync>);
 
 impl std::fmt::Debug for Scripted {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,7 +54,7 @@ impl Source for Scripted {
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        Box::pin(async move { read(listing, &(self.0)(&url(listing, cursor, range))) })
+        Box::pin(async move { read(listing, &(self.0)(&Query::of(listing, cursor, range))) })
     }
 
     fn origin(&self) -> &str {
@@ -50,28 +72,15 @@ impl Source for Scripted {
 /// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
 pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> Listing {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let headers = http::HeaderMap::new();
-    let method = http::Method::GET;
+    let (method, headers) = (http::Method::GET, http::HeaderMap::new());
     let plan = RequestPlan::custom(method, "/rows", query.collect(), Body::None, headers);
     Listing::custom(plan, "data.list", style)
-}
-
-/// The URL of the request for a page.
-pub fn url(listing: &Listing, cursor: Option<&str>, range: Option<(i64, i64)>) -> Url {
-    let base = BaseUrl::parse(ORIGIN).expect("a base");
-    let (cursor, headers) = (listing.cursor(cursor), http::HeaderMap::new());
-    listing.plan.request.request(&base, &headers, cursor, range).expect("a request").url
-}
-
-/// A parameter of a URL's query.
-pub fn parameter(url: &Url, name: &str) -> Option<String> {
-    url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
 }
 
 /// A page of rows with these ids; `beside` is the text of the members beside `data`.
 pub fn body(ids: impl IntoIterator<Item = i64>, beside: &str) -> String {
     let rows: Vec<String> = ids.into_iter().map(|id| format!("{{\"id\":{id}}}")).collect();
-    format!("{{\"code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
+    format!("{{\"ret_code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
 }
 
 /// The page that an answer holds.
@@ -82,20 +91,20 @@ pub fn read(listing: &Listing, body: &str) -> Result<Page> {
 pub fn pages(
     listing: Listing,
     resume: Option<&str>,
-    answer: impl Fn(&Url) -> String + Send + Sync + 'static,
+    answer: impl Fn(&Query) -> String + Send + Sync + 'static,
 ) -> Result<Pages> {
     Pages::new(Arc::new(Scripted(Box::new(answer))), listing, resume)
 }
 
-/// Answers one after another, the last one again and again; the URLs go into `requests`.
+/// Answers one after another, the last one again and again; the requests go into `asked`.
 pub fn in_turn(
     bodies: Vec<String>,
-    requests: Arc<Mutex<Vec<Url>>>,
-) -> impl Fn(&Url) -> String + Send + Sync + 'static {
-    move |url| {
-        let mut requests = requests.lock().expect("a lock");
-        requests.push(url.clone());
-        bodies[requests.len().min(bodies.len()) - 1].clone()
+    asked: Arc<Mutex<Vec<Query>>>,
+) -> impl Fn(&Query) -> String + Send + Sync + 'static {
+    move |query| {
+        let mut asked = asked.lock().expect("a lock");
+        asked.push(query.clone());
+        bodies[asked.len().min(bodies.len()) - 1].clone()
     }
 }
 
