@@ -107,8 +107,8 @@ def test_a_long_name_is_cut_and_one_that_the_font_lacks_tells_its_length() -> No
 def test_a_value_that_is_not_a_number_or_time_is_refused_by_name(value: Any) -> None:
     good = fills("HK.00700")[0]
     for column, words in (
-        ("price", "is not a valid number"),
-        ("create_time", "is not a valid time"),
+        ("price", "not a valid number"),
+        ("create_time", "not a valid time"),
     ):
         with pytest.raises(errors.ConfigError, match=words):
             plots.fills([{**good, column: value}], figure.Figure().add_subplot())
