@@ -3,6 +3,7 @@
 pub mod api;
 pub mod auth;
 pub mod client;
+pub mod client_options;
 pub mod decode;
 pub mod error;
 #[cfg(feature = "fuzzing")]
@@ -11,6 +12,7 @@ pub mod http;
 pub mod lock;
 pub mod login;
 pub mod pages;
+pub mod plan;
 pub mod process;
 pub mod profile;
 #[cfg(feature = "python")]

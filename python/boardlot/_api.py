@@ -67,24 +67,27 @@ class Client(_core.ClientBase):
     `base_url` is the service's address: https, or http to a loopback address written as a
     number. Raises `ConfigError` for anything that is not usable.
 
-    - `auth`: who you are
-    - `profile`: a name in `config.toml` of the user's configuration folder: base URL,
-      kind of auth and where its secret lies
-    - `timeout`: seconds for one attempt, connecting included
+    - `auth`: the credentials: an `ApiKey`, a `BearerToken` or an `OAuth`
+    - `profile`: the name of a profile in `config.toml`, which has a base URL and says
+      where the credentials are stored
+    - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: further attempts where a call may be repeated
-    - `rate_limit`: requests a second of this client
-    - `max_connections`: requests under way at once
-    - `max_body_bytes`: the largest answer, decompressed
-    - `proxy`: a proxy URL; the environment's proxies are not used
-    - `ca_file`: a PEM bundle that is trusted besides the system's
-    - `headers`: sent with every request
-    - `ws_quote_url`: the quote WebSocket address, checked and kept
-    - `ws_trade_url`: the trade WebSocket address, checked and kept
+    - `max_retries`: how often a failed request is sent again if that is safe
+    - `rate_limit`: requests per second of this client; None: unlimited
+    - `max_connections`: how many requests may be in flight at once
+    - `max_body_bytes`: the largest response body, after decompression
+    - `proxy`: the URL of a proxy; the proxy variables of the environment are ignored
+    - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
+    - `headers`: headers to send with every request
+    - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
+      attribute
+    - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
+      attribute
     - `on_request`: called before each request is sent, with its method, path and
       attempt
-    - `on_response`: called after each request, with its status and duration besides
-    - `tape`: writes the traffic to a file, or plays a file back with no network
+    - `on_response`: called after each request, also with its status and duration
+    - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
+      answers from such a file without a network
     """
 
     __slots__ = ("_sandbox",)
@@ -536,24 +539,27 @@ class AsyncClient(_core.ClientBase):
     `base_url` is the service's address: https, or http to a loopback address written as a
     number. Raises `ConfigError` for anything that is not usable.
 
-    - `auth`: who you are
-    - `profile`: a name in `config.toml` of the user's configuration folder: base URL,
-      kind of auth and where its secret lies
-    - `timeout`: seconds for one attempt, connecting included
+    - `auth`: the credentials: an `ApiKey`, a `BearerToken` or an `OAuth`
+    - `profile`: the name of a profile in `config.toml`, which has a base URL and says
+      where the credentials are stored
+    - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: further attempts where a call may be repeated
-    - `rate_limit`: requests a second of this client
-    - `max_connections`: requests under way at once
-    - `max_body_bytes`: the largest answer, decompressed
-    - `proxy`: a proxy URL; the environment's proxies are not used
-    - `ca_file`: a PEM bundle that is trusted besides the system's
-    - `headers`: sent with every request
-    - `ws_quote_url`: the quote WebSocket address, checked and kept
-    - `ws_trade_url`: the trade WebSocket address, checked and kept
+    - `max_retries`: how often a failed request is sent again if that is safe
+    - `rate_limit`: requests per second of this client; None: unlimited
+    - `max_connections`: how many requests may be in flight at once
+    - `max_body_bytes`: the largest response body, after decompression
+    - `proxy`: the URL of a proxy; the proxy variables of the environment are ignored
+    - `ca_file`: a PEM bundle of certificates to trust in addition to the system's
+    - `headers`: headers to send with every request
+    - `ws_quote_url`: the address of the quote WebSocket; validated, and available as an
+      attribute
+    - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
+      attribute
     - `on_request`: called before each request is sent, with its method, path and
       attempt
-    - `on_response`: called after each request, with its status and duration besides
-    - `tape`: writes the traffic to a file, or plays a file back with no network
+    - `on_response`: called after each request, also with its status and duration
+    - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
+      answers from such a file without a network
     """
 
     __slots__ = ("_sandbox",)

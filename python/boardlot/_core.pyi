@@ -58,10 +58,10 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_config_file",
-    "_keep_login",
     "_pager_of",
     "_profile",
     "_reader_of",
+    "_save_profile",
     "_shut_down",
     "_time_range",
     "begin_login",
@@ -634,7 +634,7 @@ def _shut_down() -> None: ...
 def _profile(name: str) -> dict[str, Any]: ...
 @overload
 def _profile(name: str, *, may_be_missing: bool) -> dict[str, Any] | None: ...
-def _keep_login(
+def _save_profile(
     name: str, base_url: str, client_id: str, store: Any, *, replace: bool = False
 ) -> Any: ...
 def _config_file() -> Any: ...

@@ -2,6 +2,7 @@
 
 mod class;
 mod escapes;
+mod exception;
 mod redact;
 mod rejection;
 
@@ -9,6 +10,7 @@ use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable};
+pub use exception::ExceptionClass;
 pub use redact::Redactor;
 pub use rejection::says_token_rejected;
 

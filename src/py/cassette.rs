@@ -100,8 +100,8 @@ impl Replay {
 /// looked up, and no host can have this one.
 const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
 
-/// The tape that an argument stands for, and the service that it is of, where that is known.
-pub fn cassette(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<String>)> {
+/// The cassette of an argument, and the base URL of the recorded service if it is known.
+pub fn cassette(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<String>)> {
     if let Ok(recorder) = value.cast::<Recorder>() {
         return Ok((recorder.get().cassette.clone(), None));
     }
@@ -109,5 +109,5 @@ pub fn cassette(value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<Str
         let base_url = replay.get().base_url.as_deref().unwrap_or(NOTHING_RECORDED);
         return Ok((replay.get().cassette.clone(), Some(base_url.to_owned())));
     }
-    Err(wrong_type("cassette", value, "a Recorder or a Replay"))
+    Err(wrong_type(name, value, "a Recorder or a Replay"))
 }

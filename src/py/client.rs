@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use ::http::Method;
+use ::http::{HeaderMap, Method};
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -10,24 +10,25 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{self, DateClasses, argument},
+    arguments::{Arguments, argument, borrowed, endpoint_arguments},
     bridge::{Call, CallMode},
+    client_options::{build_client, check_picklable},
+    dates::DateClasses,
     errors::{exception, raise},
     event_loop::load_asyncio,
-    options::{self, open},
     pager::PagerBase,
     paging::style,
     progress::Progress,
     records::Records,
+    request_arguments,
     response::{Explanation, Response},
     shapes::Shapes,
 };
 use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, Envelope, endpoint},
+    api::{ENDPOINTS, Endpoint},
     client::{BatchOutcome, Client as Core},
-    decode::RowsAt,
     error::Error,
-    http::{Body, Draft, HttpResponse, method},
+    http::{Body, HttpResponse, RequestPlan, method},
     pages::Listing,
 };
 
@@ -56,8 +57,6 @@ impl ClientBase {
     }
 }
 
-pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
-
 #[pymethods]
 impl ClientBase {
     #[new]
@@ -84,7 +83,7 @@ impl ClientBase {
             None => PyDict::new(py),
         };
         given.set_item("base_url", &base_url)?;
-        let (core, needed) = open(py, base_url, options)?;
+        let (core, needed) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
             core,
             mode,
@@ -152,12 +151,8 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let future = async move {
-            let arguments: Vec<_> =
-                arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-            core.call(endpoint, &arguments).await
-        };
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
         let records = base.shapes_of(endpoint).records();
         base.mode.call(py, base.core.sender(), Call::new(name, future, records).of(this))
     }
@@ -172,11 +167,10 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = checked(py, name, &arguments)?;
-        let arguments: Vec<_> =
-            arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let pages =
-            core.pages(endpoint, &arguments, windows, resume).map_err(|error| raise(py, error))?;
+        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let pages = core
+            .pages(endpoint, &borrowed(&arguments), windows, resume)
+            .map_err(|error| raise(py, error))?;
         PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -190,12 +184,12 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, arguments::body(body)?)?;
-        draft.headers = arguments::headers(headers)?;
+        let body = request_arguments::body(body)?;
+        let plan = plan(py, method, path, query, body, request_arguments::headers(headers)?)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
-        let future = async move { core.request(&draft).await };
+        let future = async move { core.request(&plan).await };
         base.mode.call(
             py,
             base.core.sender(),
@@ -216,21 +210,14 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, arguments::body_members(body)?)?;
-        if draft.method != Method::GET && draft.method != Method::POST {
-            let shown = draft.method.to_string();
+        let body = request_arguments::body_members(body)?;
+        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
+        if plan.method() != Method::GET && plan.method() != Method::POST {
+            let shown = plan.method().to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
-        draft.idempotent = true;
-        let style = style(paging, &draft.method)?;
-        let listing = Listing {
-            draft,
-            contract: Envelope::Undocumented.into(),
-            rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
-            fields: Arc::default(),
-            style,
-            span: None,
-        };
+        let style = style(paging, plan.method())?;
+        let listing = Listing::custom(plan, rows, style);
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
         PagerBase::open(py, base.mode, pages, Some(this.as_any()))
     }
@@ -243,8 +230,8 @@ impl ClientBase {
         query: Option<&Bound<'_, PyAny>>,
         body: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let draft = draft(py, method, path, query, arguments::body(body)?)?;
-        let explained = self.core(py)?.explain(&draft).map_err(|error| raise(py, error))?;
+        let plan = plan(py, method, path, query, request_arguments::body(body)?, HeaderMap::new())?;
+        let explained = self.core(py)?.explain(&plan).map_err(|error| raise(py, error))?;
         Ok(Explanation(explained))
     }
 
@@ -280,7 +267,7 @@ impl ClientBase {
                     ),
                 )
             })?;
-        let (endpoint, _) = checked(py, name, &[])?;
+        let (endpoint, _) = endpoint_arguments(py, name, &[])?;
         if keys.is_instance_of::<PyString>() {
             let error =
                 Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
@@ -338,52 +325,19 @@ impl ClientBase {
         let py = this.py();
         let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
-        options::refuse_secrets(&given)?;
+        check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)
     }
 }
 
-pub fn checked<'py>(
-    py: Python<'py>,
-    name: &str,
-    arguments: &[(String, Bound<'py, PyAny>)],
-) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
-    let endpoint = endpoint(name).ok_or_else(|| {
-        let methods: Vec<&str> = ENDPOINTS.iter().map(|row| row.name).collect();
-        raise(
-            py,
-            Error::argument(
-                "method",
-                &format!("'{name}'"),
-                &format!("one of {}", methods.join(", ")),
-            ),
-        )
-    })?;
-    let mut given = Vec::with_capacity(arguments.len());
-    for (name, value) in arguments {
-        if !value.is_none() {
-            given.push((name.clone(), argument(name, value)?));
-        }
-    }
-    Ok((endpoint, given))
-}
-
-fn draft(
+fn plan(
     py: Python<'_>,
     verb: &str,
     path: &str,
     query: Option<&Bound<'_, PyAny>>,
     body: Body,
-) -> PyResult<Draft> {
+    headers: HeaderMap,
+) -> PyResult<RequestPlan> {
     let verb = method(verb).map_err(|error| raise(py, error))?;
-    Ok(Draft {
-        label: format!("{verb} {path}"),
-        idempotent: verb.is_safe(),
-        method: verb,
-        path: path.to_owned(),
-        query: arguments::query(query)?,
-        body,
-        headers: ::http::HeaderMap::new(),
-        order: &[],
-    })
+    Ok(RequestPlan::custom(verb, path, request_arguments::query(query)?, body, headers))
 }

@@ -1,51 +1,49 @@
-//! `ApiKey`, `BearerToken`, keys and the signed payload, as Python sees them.
+//! `ApiKey` and `BearerToken`.
 
-use std::{path::PathBuf, sync::Arc};
-
-use pyo3::{
-    exceptions::PyUserWarning,
-    prelude::*,
-    types::{PyBytes, PyString},
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
 use zeroize::Zeroizing;
 
 use super::{
+    arguments::{secret_bytes, secret_text},
     errors::{raise, wrong_type},
-    oauth::OAuth,
-    shutdown_gate::detach,
 };
 use crate::{
-    auth::{Algorithm, Credentials, KeyPair, generate, payload},
+    auth::{Credentials, KeyPair},
     error::{Error, Result},
 };
 
-/// An application key: its id, and the private key that signs the requests.
+/// An API key: its id, and the private key that signs the requests.
 ///
-/// `private_key` is a path, PEM text or bytes; PKCS#8 (also encrypted, with `password`) or PKCS#1.
-/// The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used. Service
-/// document, section 5.2.
+/// `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
+/// PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
+/// Service document, section 5.2.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ApiKey {
     credentials: Credentials,
     key_id: String,
     key: Arc<KeyPair>,
-    /// Where the key was read from: all that pickling carries.
+    /// The file that the key was read from, which is what a pickle contains.
     path: Option<PathBuf>,
     has_password: bool,
 }
 
 impl ApiKey {
-    /// The key of a file, with a warning where other users can read it.
+    /// Reads the key from a file, with a warning if other users can read the file.
     pub fn open(
         py: Python<'_>,
         key_id: &str,
         path: PathBuf,
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let refused = |error| raise(py, error);
-        let (bytes, readable_by_others) = read_key_file(&path).map_err(refused)?;
-        let key = KeyPair::read(&bytes, password).map_err(refused)?;
-        let api_key = ApiKey::of(key_id, key).map_err(refused)?;
+        let refuse = |error| raise(py, error);
+        let (bytes, readable_by_others) = read_key_file(&path).map_err(refuse)?;
+        let key = KeyPair::read(&bytes, password).map_err(refuse)?;
+        let api_key = ApiKey::from_key(key_id, key).map_err(refuse)?;
         if readable_by_others {
             let path = path.display();
             let text =
@@ -53,12 +51,12 @@ impl ApiKey {
             let category = py.get_type::<PyUserWarning>();
             py.import("warnings")?.call_method1("warn", (text, category, 1))?;
         }
-        // A pickle may be opened in another folder.
+        // A pickle may be loaded in another working directory.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(ApiKey { path: Some(path), has_password: password.is_some(), ..api_key })
     }
 
-    fn of(key_id: &str, key: KeyPair) -> Result<Self> {
+    fn from_key(key_id: &str, key: KeyPair) -> Result<Self> {
         let key = Arc::new(key);
         let credentials = Credentials::api_key(key_id.to_owned(), key.clone())?;
         let key_id = key_id.to_owned();
@@ -80,18 +78,18 @@ impl ApiKey {
         private_key: &Bound<'_, PyAny>,
         password: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let password = password.map(secret_bytes).transpose()?;
+        let password = password.map(|value| secret_bytes("password", value)).transpose()?;
         let password = password.as_ref().map(|bytes| bytes.as_slice());
-        let refused = |error| raise(py, error);
+        let refuse = |error| raise(py, error);
         if let Ok(bytes) = private_key.cast::<PyBytes>() {
-            let key = KeyPair::read(bytes.as_bytes(), password).map_err(refused)?;
-            return ApiKey::of(key_id, key).map_err(refused);
+            let key = KeyPair::read(bytes.as_bytes(), password).map_err(refuse)?;
+            return ApiKey::from_key(key_id, key).map_err(refuse);
         }
         if let Ok(text) = secret_text(private_key)
             && text.contains("-----BEGIN")
         {
-            let key = KeyPair::read(text.as_bytes(), password).map_err(refused)?;
-            return ApiKey::of(key_id, key).map_err(refused);
+            let key = KeyPair::read(text.as_bytes(), password).map_err(refuse)?;
+            return ApiKey::from_key(key_id, key).map_err(refuse);
         }
         let path: PathBuf = private_key
             .extract()
@@ -99,7 +97,7 @@ impl ApiKey {
         ApiKey::open(py, key_id, path, password)
     }
 
-    /// The id that the service gave the key: the value of `X-Api-Key`.
+    /// The id that the service assigned to the key: the value of `X-Api-Key`.
     #[getter]
     fn key_id(&self) -> &str {
         &self.key_id
@@ -111,12 +109,12 @@ impl ApiKey {
         self.key.algorithm().as_str()
     }
 
-    /// The public key as PEM: what is uploaded to the dashboard.
+    /// The public key as PEM, to be uploaded to the dashboard.
     fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
         self.key.public_key_pem().map_err(|error| raise(py, error))
     }
 
-    /// The Base64 signature of a payload.
+    /// Signs a payload and returns the signature in Base64.
     fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
         self.key.sign(payload).map_err(|error| raise(py, error))
     }
@@ -125,14 +123,14 @@ impl ApiKey {
         format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
     }
 
-    /// A pickle carries the path of the key file, never the key.
+    /// A pickle contains the path of the key file, never the key.
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
         match &self.path {
             Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
             Some(_) => Err(raise(
                 py,
                 Error::config(
-                    "an ApiKey with a password is not pickled: the password would be too",
+                    "an ApiKey with a password is not pickled: the password would be in the pickle",
                 ),
             )),
             None => Err(raise(
@@ -146,7 +144,7 @@ impl ApiKey {
     }
 }
 
-/// A bearer token of your own, sent as it is.
+/// A bearer token, sent unchanged.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct BearerToken(Credentials);
 
@@ -175,96 +173,9 @@ impl BearerToken {
     }
 }
 
-/// The five signed lines of section 5.2.
-#[pyfunction]
-#[pyo3(
-    signature = (timestamp_ms, method, path, query = "", body = None),
-    text_signature = "(timestamp_ms, method, path, query='', body=b'')",
-)]
-pub fn signature_payload<'py>(
-    py: Python<'py>,
-    timestamp_ms: i64,
-    method: &str,
-    path: &str,
-    query: &str,
-    body: Option<&[u8]>,
-) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
-}
-
-/// A new key pair: `.private_pem` (PKCS#8) and `.public_pem`. `bits` is the size of an RSA key.
-#[pyfunction]
-#[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
-pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
-    let made = Algorithm::parse(algorithm)
-        .and_then(|algorithm| {
-            let bits = usize::try_from(bits).map_err(|_| {
-                Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192")
-            })?;
-            detach(py, || generate(algorithm, bits))
-        })
-        .map_err(|error| raise(py, error))?;
-    Ok(GeneratedKey { private_pem: made.0, public_pem: made.1 })
-}
-
-/// A key pair that was just made.
-#[pyclass(frozen, module = "boardlot._core")]
-pub struct GeneratedKey {
-    private_pem: Zeroizing<String>,
-    public_pem: String,
-}
-
-#[pymethods]
-impl GeneratedKey {
-    /// The private key as PEM (PKCS#8): keep it where nobody else can read it.
-    #[getter]
-    fn private_pem<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, &self.private_pem)
-    }
-
-    /// The public key as PEM: what is uploaded to the dashboard.
-    #[getter]
-    fn public_pem(&self) -> &str {
-        &self.public_pem
-    }
-
-    #[expect(clippy::unused_self, reason = "a method of the Python class")]
-    fn __repr__(&self) -> &'static str {
-        "GeneratedKey(...)"
-    }
-}
-
-/// The credentials that an `auth` argument stands for.
-pub fn credentials(auth: &Bound<'_, PyAny>) -> PyResult<Credentials> {
-    if let Ok(key) = auth.cast::<ApiKey>() {
-        return Ok(key.get().credentials());
-    }
-    if let Ok(token) = auth.cast::<BearerToken>() {
-        return Ok(token.get().credentials());
-    }
-    if let Ok(oauth) = auth.cast::<OAuth>() {
-        return Ok(oauth.get().credentials());
-    }
-    Err(wrong_type("auth", auth, "an ApiKey, a BearerToken or an OAuth"))
-}
-
-fn secret_bytes(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(Zeroizing::new(bytes.as_bytes().to_vec()));
-    }
-    match secret_text(value) {
-        Ok(text) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
-        Err(_) => Err(wrong_type("password", value, "a string or bytes")),
-    }
-}
-
-/// A text that is wiped from memory when it is dropped; Python's own copy is Python's.
-pub fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
-    value.extract::<String>().map(Zeroizing::new)
-}
-
-fn read_key_file(path: &PathBuf) -> Result<(Zeroizing<Vec<u8>>, bool)> {
-    /// Far above any key; a path to something huge is a mistake.
+/// The contents of a key file, and whether other users can read it.
+fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
+    /// Far larger than any key: a path to a huge file is a mistake.
     const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
     if looks_like_a_key(&path.to_string_lossy()) && !path.exists() {
         return Err(Error::config(
@@ -272,22 +183,22 @@ fn read_key_file(path: &PathBuf) -> Result<(Zeroizing<Vec<u8>>, bool)> {
              looks like a key itself. Give a path, or PEM text with its -----BEGIN line",
         ));
     }
-    let refused =
+    let refuse =
         |error: std::io::Error| Error::config(format!("private_key {}: {error}", path.display()));
-    let metadata = std::fs::metadata(path).map_err(refused)?;
+    let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
-        return Err(Error::config(format!("private_key {} is no key file", path.display())));
+        return Err(Error::config(format!("private_key {} is not a key file", path.display())));
     }
-    let bytes = std::fs::read(path).map_err(refused)?;
+    let bytes = std::fs::read(path).map_err(refuse)?;
     Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
 }
 
-/// Whether a text that should be a path may be the key itself: it must not get into an error.
+/// Whether a string that should be a path may be the key itself, which no error message may show.
 fn looks_like_a_key(text: &str) -> bool {
-    /// 32 bytes as Base64 without padding: the shortest key there is.
+    /// 32 bytes as Base64 without padding: the shortest key.
     const SHORTEST: usize = 43;
-    let of_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
-    text.contains('\n') || (text.len() >= SHORTEST && text.chars().all(of_base64))
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
+    text.contains('\n') || (text.len() >= SHORTEST && text.chars().all(is_base64))
 }
 
 #[cfg(unix)]
@@ -298,6 +209,6 @@ fn readable_by_others(metadata: &std::fs::Metadata) -> bool {
 
 #[cfg(not(unix))]
 fn readable_by_others(_metadata: &std::fs::Metadata) -> bool {
-    // Windows keeps a user's files from other users by itself.
+    // On Windows a user's files are private by default.
     false
 }

@@ -33,67 +33,50 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     attributes.set_item("retryable", error.retryable())?;
     attributes.set_item("hint", error.hint())?;
     attributes.set_item("checkpoint", &error.checkpoint)?;
-    let class = match error.kind.as_ref() {
-        ErrorKind::Config(_) => "ConfigError",
-        ErrorKind::Transport { .. } => "TransportError",
-        ErrorKind::Timeout(_) => "RequestTimeout",
-        ErrorKind::Protocol { .. } => "ProtocolError",
-        ErrorKind::Pagination(_) => "PaginationError",
-        ErrorKind::Api(api_failure) => {
-            describe(&attributes, api_failure)?;
-            class_of(api_failure.class)
-        }
+    match error.kind.as_ref() {
+        ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,
         ErrorKind::OAuth { error, description } => {
             attributes.set_item("error", excerpt(error))?;
             attributes.set_item("description", excerpt(description))?;
-            "OAuthError"
         }
         ErrorKind::LoginRequired { error, message, .. } => {
             attributes.set_item("error", excerpt(error))?;
             attributes.set_item("description", message)?;
-            "LoginRequired"
         }
-        ErrorKind::Store(_) => "StoreError",
-    };
-    errors.getattr(class)?.call((error.to_string(),), Some(&attributes))
+        ErrorKind::Config(_)
+        | ErrorKind::Transport { .. }
+        | ErrorKind::Timeout(_)
+        | ErrorKind::Protocol { .. }
+        | ErrorKind::Pagination(_)
+        | ErrorKind::Store(_) => {}
+    }
+    let class = errors.getattr(error.exception_class().name())?;
+    class.call((error.to_string(),), Some(&attributes))
 }
 
-fn describe(attributes: &Bound<'_, PyDict>, api_failure: &ApiFailure) -> PyResult<()> {
+/// What the response said, as attributes of the exception.
+fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure) -> PyResult<()> {
     let headers = PyDict::new(attributes.py());
-    for (name, value) in &api_failure.headers {
+    for (name, value) in &failure.headers {
         headers.set_item(name, value)?;
     }
-    attributes.set_item("http_status", api_failure.http_status)?;
-    attributes.set_item("code", api_failure.code)?;
-    attributes.set_item("error_code", &api_failure.error_code)?;
-    attributes.set_item("message", &api_failure.message)?;
+    attributes.set_item("http_status", failure.http_status)?;
+    attributes.set_item("code", failure.code)?;
+    attributes.set_item("error_code", &failure.error_code)?;
+    attributes.set_item("message", &failure.message)?;
     attributes.set_item("headers", headers)?;
-    attributes.set_item("body", shown(&api_failure.body))?;
-    if api_failure.class == FailureClass::RateLimited {
-        attributes
-            .set_item("retry_after", api_failure.retry_after.map(|wait| wait.as_secs_f64()))?;
+    attributes.set_item("body", body_start(&failure.body))?;
+    if failure.class == FailureClass::RateLimited {
+        attributes.set_item("retry_after", failure.retry_after.map(|wait| wait.as_secs_f64()))?;
     }
     Ok(())
 }
 
-/// The first of a body, cut at a whole character.
-fn shown(body: &str) -> &str {
+/// The start of a body, cut between two characters.
+fn body_start(body: &str) -> &str {
     let mut end = body.len().min(BODY_SHOWN_BYTES);
     while !body.is_char_boundary(end) {
         end -= 1;
     }
     body.get(..end).unwrap_or_default()
-}
-
-const fn class_of(class: FailureClass) -> &'static str {
-    match class {
-        FailureClass::InvalidParameter => "InvalidParameter",
-        FailureClass::InvalidSymbol => "InvalidSymbol",
-        FailureClass::Service => "ServiceError",
-        FailureClass::Authentication => "AuthenticationError",
-        FailureClass::ClockSkew => "ClockSkewError",
-        FailureClass::PermissionDenied => "PermissionDenied",
-        FailureClass::RateLimited => "RateLimited",
-        FailureClass::Other => "ApiError",
-    }
 }

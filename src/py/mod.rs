@@ -6,10 +6,13 @@
 mod allocator;
 mod arguments;
 mod arrow;
+mod auth;
 mod bridge;
 mod cassette;
 mod client;
+mod client_options;
 mod credentials;
+mod dates;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -19,19 +22,21 @@ mod oauth;
 mod objects;
 mod observer;
 mod operation;
-mod options;
 mod pager;
 mod paging;
+mod profile;
 mod progress;
 mod ranges;
 mod reading;
 mod records;
+mod request_arguments;
 mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
 mod shutdown_gate;
 mod signals;
+mod signing;
 mod stores;
 mod weak;
 
@@ -48,17 +53,18 @@ mod _core {
         bridge::shut_down,
         cassette::{Recorder, Replay},
         client::ClientBase,
-        credentials::{ApiKey, BearerToken, GeneratedKey, generate_key, signature_payload},
+        credentials::{ApiKey, BearerToken},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         observer::{RequestEvent, ResponseEvent},
-        options::{config_file, keep_login, profile_of},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
+        profile::{config_file, load_profile, save_profile},
         ranges::time_range_of,
         reading::{AsyncPageIterator, PageIterator},
         records::{Records, RecordsIterator, SchemaField},
         response::{Explanation, Response},
+        signing::{GeneratedKey, generate_key, signature_payload},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };
 

@@ -3,7 +3,6 @@
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use pyo3::{
@@ -13,12 +12,11 @@ use pyo3::{
 };
 
 use super::{
-    arguments::DateClasses,
+    arguments::{file_contents, seconds, secret_text},
     bridge::{Call, CallMode, block},
-    credentials::secret_text,
+    dates::DateClasses,
     errors::raise,
     observer::PyObserver,
-    options::{read_certificates, seconds},
     shutdown_gate::{self, detach},
     stores::{StoreObject, store_of},
 };
@@ -217,14 +215,14 @@ pub fn begin_login<'py>(
     let refused = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refused)?;
     let (store, object) = store_of(py, store)?;
-    let extra_certificates = ca_file.map(read_certificates).transpose().map_err(refused)?;
+    let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
     let options = Options {
         store,
         client_id,
         client_name: client_name.to_owned(),
         redirect_port: port(redirect_port).map_err(refused)?,
         confidential,
-        deadline: seconds("timeout", Some(PyFloat::new(py, timeout).into_any()), Duration::ZERO)?,
+        deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
         sender: SenderOptions {
             proxy,
             extra_certificates,

@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 
 use super::{
-    client::{Arguments, checked},
+    arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
 };
-use crate::client::time_range;
+use crate::pages::time_range;
 
 /// Start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing: `None` if both ends are open and `now_micros`
@@ -19,8 +19,6 @@ pub fn time_range_of<'py>(
     arguments: Arguments<'py>,
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
-    let (endpoint, arguments) = checked(py, method, &arguments)?;
-    let arguments: Vec<_> =
-        arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    time_range(endpoint, &arguments, now_micros).map_err(|error| raise(py, error))
+    let (endpoint, arguments) = endpoint_arguments(py, method, &arguments)?;
+    time_range(endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
 }

@@ -18,11 +18,11 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::fork_safe_cell::intern;
 use super::{
+    arguments::secret_text,
     bridge::{SIGNAL_POLL, block},
-    credentials::secret_text,
     errors::{raise, wrong_type},
+    fork_safe_cell::intern,
     shutdown_gate::{attach, detach, with_interpreter},
     weak::{Holder, Weak},
 };
@@ -155,7 +155,7 @@ impl EncryptedFileStore {
         // The path as it is meant now, whatever the working folder will be.
         let path = std::path::absolute(&path).map_err(|error| {
             let shown = format!("'{}'", path.display());
-            raise(py, Error::argument("path", &shown, &format!("the path of a file: {error}")))
+            raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
         let tick = Box::new(look_for_signals);
         let store = Arc::new(EncryptedFile::new(path.clone(), passphrase, tick));
@@ -258,8 +258,8 @@ pub fn store_of(
     let kind = store.get_type().name()?.to_string();
     for name in ["load", "save", "delete"] {
         if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-            let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object \
-                            with load(key), save(key, data) and delete(key)";
+            let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object with \
+                            load(key), save(key, data) and delete(key)";
             return Err(wrong_type("store", store, expected));
         }
     }
@@ -334,11 +334,11 @@ fn ask_by(callable: Weak) -> Passphrase {
             let raised = |error| failed(py, "the callable that asks for the passphrase", error);
             let answer = callable.get(py).ok_or_else(dropped)?.call0().map_err(raised)?;
             secret_text(&answer).map_err(|_| {
-                let kind = answer.get_type().name().map(|name| name.to_string());
+                let class = answer.get_type().name().map(|name| name.to_string());
                 Error::config(format!(
                     "passphrase: the callable returned {}; expected str. Return the passphrase, or \
                      raise an exception if there is none",
-                    kind.unwrap_or_default()
+                    class.unwrap_or_default()
                 ))
             })
         })

@@ -3,16 +3,19 @@
 use std::{
     future::{Future, poll_fn},
     pin::pin,
-    sync::Arc,
+    sync::{Arc, Mutex},
     task::Poll,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use boardlot::{
+    api::{Argument, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
-    http::{BaseUrl, Cassette, Recorder, Replay, SenderOptions},
+    http::{
+        BaseUrl, Cassette, Event, EventKind, Observed, Observer, Recorder, Replay, SenderOptions,
+    },
     sandbox::{Faults, Options, Sandbox},
 };
 use futures_util::future::join_all;
@@ -44,6 +47,13 @@ fn anonymous(sandbox: &Sandbox) -> Client {
     client(sandbox.base_url(), None, None)
 }
 
+fn api_key(sandbox: &Sandbox) -> Credentials {
+    let (private, public) = generate(Algorithm::Ed25519, 0).expect("a key");
+    let key = KeyPair::read(private.as_bytes(), None).expect("a key");
+    let id = sandbox.upload_key(&public).expect("uploaded");
+    Credentials::api_key(id, Arc::new(key)).expect("a credential")
+}
+
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
     client.sender().service_now(|| "call".to_owned()).await
 }
@@ -65,21 +75,72 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
     runtime().block_on(async {
         for ahead_ms in [-HOUR_MS, 0, HOUR_MS] {
             let sandbox = sandbox(ahead_ms, Faults::default());
-            let (private, public) = generate(Algorithm::Ed25519, 0).expect("a key");
-            let key = KeyPair::read(private.as_bytes(), None).expect("a key");
-            let id = sandbox.upload_key(&public).expect("uploaded");
             let token = Zeroizing::new(sandbox.add_bearer_token());
-            for credentials in [
-                None,
-                Some(Credentials::api_key(id, Arc::new(key)).expect("a credential")),
-                Some(Credentials::bearer(token).expect("a token")),
-            ] {
+            for credentials in
+                [None, Some(api_key(&sandbox)), Some(Credentials::bearer(token).expect("a token"))]
+            {
                 let client = client(sandbox.base_url(), credentials, None);
                 let before = local_ms();
                 let told = service_now(&client).await.expect("a time");
                 assert_between(told, ahead_ms, before);
                 assert_eq!(client.sender().clock().offset_ms(), 0, "signatures are unaffected");
             }
+        }
+    });
+}
+
+/// Keeps the corrections that it is told of.
+#[derive(Debug, Default)]
+struct Corrections(Mutex<Vec<i64>>);
+
+impl Observer for Corrections {
+    fn is_listening(&self) -> bool {
+        true
+    }
+
+    fn observe(&self, event: Event) -> Observed<'_> {
+        if let EventKind::ClockCorrected { offset_ms } = event.kind {
+            self.0.lock().expect("a lock").push(offset_ms);
+        }
+        Box::pin(async {})
+    }
+}
+
+#[test]
+fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls() {
+    runtime().block_on(async {
+        for ahead_ms in [-HOUR_MS, 0, HOUR_MS] {
+            let faults = Faults { latency: 0.1, ..Faults::default() };
+            let sandbox = sandbox(ahead_ms, faults);
+            let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
+            let told = Arc::new(Corrections::default());
+            let observer: Arc<dyn Observer> = told.clone();
+            let options = SenderOptions {
+                max_retries: 0,
+                observer: Some(observer),
+                ..SenderOptions::default()
+            };
+            let client = Client::new(base, Some(api_key(&sandbox)), options).expect("a client");
+            let symbol = [("symbol", Argument::Text("HK.00700".to_owned()))];
+            for _ in 0..2 {
+                for rows in join_all(
+                    (0..8).map(|_| client.call(endpoint("dividends").expect("a row"), &symbol)),
+                )
+                .await
+                {
+                    rows.expect("accepted");
+                }
+            }
+            let clock = client.sender().clock();
+            let told = told.0.lock().expect("a lock").clone();
+            if ahead_ms == 0 {
+                assert_eq!((clock.offset_ms(), told.len(), clock.requests()), (0, 0, 0));
+            } else {
+                assert!((clock.offset_ms() - ahead_ms).abs() < 1_000, "{}", clock.offset_ms());
+                assert_eq!((told, clock.requests()), (vec![clock.offset_ms()], 1));
+            }
+            let difference = clock.now_ms() - local_ms();
+            assert!((difference - ahead_ms).abs() < 1_000, "{difference}");
         }
     });
 }
@@ -176,7 +237,7 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
     runtime().block_on(async {
         let folder = std::env::temp_dir().join(format!("boardlot-clock-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("tape.jsonl");
+        let path = folder.join("cassette.jsonl");
         let sandbox = sandbox(HOUR_MS, Faults::default());
         let recorder = Recorder::create(&path).expect("a recorder");
         let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));

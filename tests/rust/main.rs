@@ -10,7 +10,13 @@
 
 mod arrows;
 mod clock;
+mod date_ranges;
+mod exceptions;
 mod generated;
+mod listings;
+mod logins;
 mod pages;
 mod positions;
+mod scripted;
+mod tokens;
 mod vectors;

@@ -116,7 +116,7 @@ def _save_profile(
     file = None if file is None else file.absolute()
     # After a logout the client is registered again, under another id.
     try:
-        path = _core._keep_login(name, base_url, client_id, file, replace=known is not None)
+        path = _core._save_profile(name, base_url, client_id, file, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
         # Perhaps another process changed it: before the login it was writable.
         store = "" if file is None else f" --store {file}"

@@ -1,0 +1,161 @@
+//! The options of a client, each defined once: the constructors of `Client` and `AsyncClient` read
+//! them by this table, and their generated signatures and docstrings come from it.
+
+use std::time::Duration;
+
+use ::http::HeaderMap;
+
+use crate::http::SenderOptions;
+
+/// One option of a client: a keyword argument of its constructor.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientOption {
+    /// The keyword.
+    pub name: &'static str,
+    /// What values it takes, and which field of the core they set.
+    pub kind: OptionKind,
+    /// A phrase for the docstring.
+    pub doc: &'static str,
+}
+
+/// A field of the core's options. Its value in `SenderOptions::default()` is the option's default.
+pub type Field<T> = fn(&mut SenderOptions) -> &mut T;
+
+/// What values an option takes. `None` always selects the default.
+#[derive(Debug, Clone, Copy)]
+pub enum OptionKind {
+    /// An `ApiKey`, a `BearerToken` or an `OAuth`.
+    Credentials,
+    /// The name of a profile in `config.toml`.
+    Profile,
+    /// A `Recorder` or a `Replay`.
+    Cassette,
+    /// A function that is called with a `RequestEvent`.
+    RequestHook,
+    /// A function that is called with a `ResponseEvent`.
+    ResponseHook,
+    /// A WebSocket address, which is validated and not used by the core.
+    WebSocketUrl,
+    /// A positive number of seconds, at most a day.
+    Seconds(Field<Duration>),
+    /// An integer from `min` to `max`.
+    Integer {
+        /// The lowest value.
+        min: usize,
+        /// The highest value.
+        max: usize,
+        /// Reads the field.
+        get: fn(&SenderOptions) -> usize,
+        /// Sets the field.
+        set: fn(&mut SenderOptions, usize),
+    },
+    /// A number of requests per second.
+    Rate(Field<Option<f64>>),
+    /// A string.
+    Text(Field<Option<String>>),
+    /// The path of a file of certificates, of which the field gets the contents.
+    CertificateFile(Field<Option<Vec<u8>>>),
+    /// A mapping of header names to values.
+    Headers(Field<HeaderMap>),
+}
+
+/// Every option, in the order of the signature.
+pub const CLIENT_OPTIONS: &[ClientOption] = &[
+    ClientOption {
+        name: "auth",
+        kind: OptionKind::Credentials,
+        doc: "the credentials: an `ApiKey`, a `BearerToken` or an `OAuth`",
+    },
+    ClientOption {
+        name: "profile",
+        kind: OptionKind::Profile,
+        doc: "the name of a profile in `config.toml`, which has a base URL and says where the \
+              credentials are stored",
+    },
+    ClientOption {
+        name: "timeout",
+        kind: OptionKind::Seconds(|options| &mut options.timeout),
+        doc: "seconds for one attempt, including the time to connect",
+    },
+    ClientOption {
+        name: "connect_timeout",
+        kind: OptionKind::Seconds(|options| &mut options.connect_timeout),
+        doc: "seconds for connecting",
+    },
+    ClientOption {
+        name: "max_retries",
+        kind: OptionKind::Integer {
+            min: 0,
+            max: 100,
+            get: |options| options.max_retries as usize,
+            set: |options, number| options.max_retries = u32::try_from(number).unwrap_or(u32::MAX),
+        },
+        doc: "how often a failed request is sent again if that is safe",
+    },
+    ClientOption {
+        name: "rate_limit",
+        kind: OptionKind::Rate(|options| &mut options.rate_limit),
+        doc: "requests per second of this client; None: unlimited",
+    },
+    ClientOption {
+        name: "max_connections",
+        kind: OptionKind::Integer {
+            min: 1,
+            max: 65_536,
+            get: |options| options.max_connections,
+            set: |options, number| options.max_connections = number,
+        },
+        doc: "how many requests may be in flight at once",
+    },
+    ClientOption {
+        name: "max_body_bytes",
+        kind: OptionKind::Integer {
+            min: 1,
+            max: isize::MAX as usize,
+            get: |options| options.max_body_bytes,
+            set: |options, number| options.max_body_bytes = number,
+        },
+        doc: "the largest response body, after decompression",
+    },
+    ClientOption {
+        name: "proxy",
+        kind: OptionKind::Text(|options| &mut options.proxy),
+        doc: "the URL of a proxy; the proxy variables of the environment are ignored",
+    },
+    ClientOption {
+        name: "ca_file",
+        kind: OptionKind::CertificateFile(|options| &mut options.extra_certificates),
+        doc: "a PEM bundle of certificates to trust in addition to the system's",
+    },
+    ClientOption {
+        name: "headers",
+        kind: OptionKind::Headers(|options| &mut options.headers),
+        doc: "headers to send with every request",
+    },
+    ClientOption {
+        name: "ws_quote_url",
+        kind: OptionKind::WebSocketUrl,
+        doc: "the address of the quote WebSocket; validated, and available as an attribute",
+    },
+    ClientOption {
+        name: "ws_trade_url",
+        kind: OptionKind::WebSocketUrl,
+        doc: "the address of the trade WebSocket; validated, and available as an attribute",
+    },
+    ClientOption {
+        name: "on_request",
+        kind: OptionKind::RequestHook,
+        doc: "called before each request is sent, with its method, path and attempt",
+    },
+    ClientOption {
+        name: "on_response",
+        kind: OptionKind::ResponseHook,
+        doc: "called after each request, also with its status and duration",
+    },
+    ClientOption {
+        name: "tape",
+        kind: OptionKind::Cassette,
+        doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which answers from \
+              such a file without a network",
+    },
+];

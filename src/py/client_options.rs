@@ -1,0 +1,117 @@
+//! The keyword arguments of a client's constructor, read by the table of `crate::client_options`.
+
+use std::sync::Arc;
+
+use pyo3::{prelude::*, types::PyDict};
+
+use super::{
+    arguments, auth::Auth, cassette::cassette, errors::raise, observer::PyObserver,
+    request_arguments::headers,
+};
+use crate::{
+    client::Client as Core,
+    client_options::{CLIENT_OPTIONS, OptionKind},
+    error::{Error, Result},
+    http::{BaseUrl, SenderOptions, is_public_header},
+    profile::Profile,
+};
+
+/// A client made from its Python arguments, and the Python objects to which it has only weak
+/// references: they must live as long as the client.
+pub fn build_client(
+    py: Python<'_>,
+    base_url: Option<String>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<(Core, Vec<Py<PyAny>>)> {
+    let refuse = |error| raise(py, error);
+    let mut sender = SenderOptions::default();
+    let (mut auth, mut profile) = (None, None);
+    let mut recorded_base_url = None;
+    let (mut on_request, mut on_response) = (None, None);
+    for option in CLIENT_OPTIONS {
+        let name = option.name;
+        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { continue };
+        match option.kind {
+            OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
+            OptionKind::Profile => {
+                profile = Some(Profile::load(&arguments::text(name, &value)?).map_err(refuse)?);
+            }
+            OptionKind::Cassette => {
+                let (cassette, base_url) = cassette(name, &value)?;
+                sender.cassette = Some(cassette);
+                recorded_base_url = base_url;
+            }
+            OptionKind::RequestHook => on_request = Some(value),
+            OptionKind::ResponseHook => on_response = Some(value),
+            OptionKind::WebSocketUrl => {
+                let url = arguments::text(name, &value)?;
+                check_websocket_url(name, &url).map_err(refuse)?;
+            }
+            OptionKind::Seconds(field) => {
+                *field(&mut sender) = arguments::seconds(name, &value)?;
+            }
+            OptionKind::Integer { min, max, set, .. } => {
+                set(&mut sender, arguments::integer(name, &value, min, max)?);
+            }
+            OptionKind::Rate(field) => *field(&mut sender) = Some(arguments::rate(name, &value)?),
+            OptionKind::Text(field) => *field(&mut sender) = Some(arguments::text(name, &value)?),
+            OptionKind::CertificateFile(field) => {
+                *field(&mut sender) =
+                    Some(arguments::file_contents(py, name, &arguments::path(name, &value)?)?);
+            }
+            OptionKind::Headers(field) => *field(&mut sender) = headers(Some(&value))?,
+        }
+    }
+    let (observer, hooks) = PyObserver::new(on_request, on_response)?;
+    sender.observer = Some(Arc::new(observer));
+    let base_url = base_url
+        .or(recorded_base_url)
+        .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
+        .ok_or_else(|| refuse(Error::config("base_url is missing; give it or a profile")))?;
+    let auth = match (auth, profile) {
+        (Some(auth), _) => Some(auth),
+        (None, Some(profile)) => Auth::from_profile(py, profile.auth)?,
+        (None, None) => None,
+    };
+    let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
+    let base = BaseUrl::parse(&base_url).map_err(refuse)?;
+    let core = Core::new(base, credentials, sender).map_err(refuse)?;
+    let referents = hooks.into_iter().map(Py::into_any).chain(object.flatten()).collect();
+    Ok((core, referents))
+}
+
+/// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.
+pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = given.py();
+    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    if proxy.contains('@') {
+        let text = "a client whose proxy has a password is not pickled: it would be in the pickle";
+        return Err(raise(py, Error::config(text)));
+    }
+    let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
+    let headers = headers(given.as_ref())?;
+    match headers.keys().find(|name| !is_public_header(name.as_str())) {
+        Some(name) => Err(raise(
+            py,
+            Error::config(format!(
+                "a client with the header '{name}' is not pickled: its value may be a secret, and \
+                 would be in the pickle; make that client where it is used"
+            )),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_websocket_url(name: &str, url: &str) -> Result<()> {
+    // The same rules as for the base URL, checked by the same code.
+    let http_url = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
+        (Some(rest), _) => format!("https://{rest}"),
+        (None, Some(rest)) => format!("http://{rest}"),
+        (None, None) => String::new(),
+    };
+    if BaseUrl::parse(&http_url).is_err() {
+        let expected = "wss:// (ws:// goes only to a loopback address such as ws://127.0.0.1:8080)";
+        return Err(Error::argument(name, "not valid", expected));
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
+
+use boardlot::{
+    api::ParameterLocation,
+    decode::Page,
+    error::{Error, ErrorKind},
+    pages::{DateRange, NextEnd, PagingStyle, PreviousRows},
+};
+
+use super::scripted;
+
+type Advanced = Result<(Option<String>, PreviousRows), Error>;
+
+fn told(unique: Option<&str>) -> DateRange {
+    let next = NextEnd::At(vec!["pagination".to_owned(), "next_end".to_owned()]);
+    DateRange { end: "end".to_owned(), next, unique: unique.map(str::to_owned) }
+}
+
+fn style(range: DateRange) -> PagingStyle {
+    PagingStyle::DateRange(ParameterLocation::Query, range)
+}
+
+fn page(ids: &[i64], next: &str) -> Page {
+    let beside = format!("\"pagination\":{{\"has_more\":true,\"next_end\":{next}}}");
+    let body = scripted::body(ids.iter().copied(), &beside);
+    scripted::read(&scripted::listing(style(told(None)), &[]), &body).expect("a page")
+}
+
+fn before(ids: &[i64]) -> PreviousRows {
+    let range = told(Some("id"));
+    range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
+}
+
+/// What follows a page of these rows, asked for from `start` to `end`, after one of `previous`.
+fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
+    let (start, end) = asked;
+    let asked = (given(start), given(end));
+    told(Some("id")).advance(&mut page(ids, next), asked, &before(previous))
+}
+
+fn given(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn next_of(advanced: Advanced) -> Option<String> {
+    advanced.expect("no error").0
+}
+
+#[test]
+fn the_next_end_is_followed_down_to_the_start_and_not_beyond() {
+    assert_eq!(next_of(advance(&[9, 8], "8", ("", ""), &[])).as_deref(), Some("8"));
+    assert_eq!(next_of(advance(&[9, 8], "8", ("5", "9"), &[])).as_deref(), Some("8"));
+    assert_eq!(next_of(advance(&[6, 5], "5", ("5", "9"), &[])).as_deref(), Some("5"));
+    assert_eq!(next_of(advance(&[5], "4", ("5", "9"), &[])), None);
+    // As the service wrote it.
+    let quoted = advance(&[9], "\"2026-01-02\"", ("2026-01-01", "2026-01-03"), &[]);
+    assert_eq!(next_of(quoted).as_deref(), Some("2026-01-02"));
+}
+
+#[test]
+fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind_it() {
+    let refused = |advanced: Advanced| {
+        let error = advanced.expect_err("refused");
+        assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+        assert!(error.to_string().contains("same as of the page before"), "{error}");
+    };
+    // New rows, and the same request would follow: others of that moment would never come.
+    refused(advance(&[9, 8], "9", ("1", "9"), &[]));
+    refused(advance(&[8], "9", ("1", "9"), &[9, 7]));
+    refused(advance(&[9], "9", ("", "9"), &[]));
+    // A page that is as full as the one before may hide more rows.
+    refused(advance(&[9, 8], "9", ("1", "9"), &[9, 8]));
+    // An empty page, and a smaller one of known rows, are all that is left of the range.
+    assert_eq!(next_of(advance(&[], "9", ("1", "9"), &[])), None);
+    assert_eq!(next_of(advance(&[9], "9", ("1", "9"), &[9, 8])), None);
+    assert_eq!(next_of(advance(&[], "9", ("1", "9"), &[9])), None);
+    // Without a start the range has no end to come to.
+    refused(advance(&[], "9", ("", "9"), &[]));
+    // A range of a single moment.
+    assert_eq!(next_of(advance(&[9, 8], "9", ("9", "9"), &[])), None);
+}
+
+#[test]
+fn rows_of_the_page_before_are_dropped_and_known_after_it() {
+    let range = told(Some("id"));
+    let mut second = page(&[3, 2, 1], "1");
+    let (_, rows) = range.advance(&mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
+    assert_eq!(second.len(), 2);
+    assert!(!rows.is_empty() && PreviousRows::default().is_empty());
+    assert_eq!(rows, before(&[1, 2, 3]), "as they came, the repeated one too");
+    assert_ne!(rows, before(&[1, 2]));
+    let mut third = page(&[3, 2, 1, 0], "0");
+    range.drop_repeated(&mut third, &rows).expect("rows");
+    assert_eq!(third.len(), 1);
+    // Nothing is compared where the caller named no field.
+    let mut same = page(&[3, 2], "2");
+    assert!(told(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
+    assert_eq!(same.len(), 2);
+    let error = told(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
+    assert!(error.to_string().contains("no no, which is to identify it"), "{error}");
+}
+
+#[test]
+fn the_next_end_may_be_the_day_before_the_earliest_row() {
+    let next = NextEnd::DayBefore("date".to_owned());
+    let range = DateRange { end: "end".to_owned(), next, unique: None };
+    let of = |rows: &str| {
+        let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
+        let listing = scripted::listing(style(told(None)), &[]);
+        let mut page = scripted::read(&listing, &body).expect("a page");
+        range.advance(&mut page, (None, None), &PreviousRows::default())
+    };
+    let rows = "{\"date\":\"2026-03-02 15:00\",\"id\":1},{\"id\":2,\"date\":\"2026/03/01\"},\
+                {\"date\":\"2026-03-03\"}";
+    assert_eq!(next_of(of(rows)).as_deref(), Some("2026-02-28"));
+    for rows in ["", "{\"id\":1}", "{\"date\":\"soon\"}"] {
+        of(rows).expect_err("refused");
+    }
+}
+
+#[test]
+fn a_next_end_that_is_missing_or_empty_is_refused() {
+    let error = advance(&[1], "null", ("", ""), &[]).expect_err("refused");
+    assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
+    let error = advance(&[1], "\"\"", ("", ""), &[]).expect_err("refused");
+    assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+}
+
+/// Rows 20 to 1, a page of three at a time, up to `end` and from `start` on.
+fn answer(query: &scripted::Query) -> String {
+    let number = |name: &str| query.get(name).map(|text| text.parse().expect("one"));
+    let (start, end) = (number("start").unwrap_or(1), number("end").unwrap_or(20));
+    let ids: Vec<i64> = (1..=end).rev().take(3).filter(|id| *id >= start).collect();
+    let last = ids.last().copied().unwrap_or(end);
+    // It speaks of the rows before the range as well.
+    let beside = format!("\"pagination\":{{\"has_more\":{},\"next_end\":{last}}}", last > 1);
+    scripted::body(ids, &beside)
+}
+
+#[tokio::test]
+async fn each_row_comes_once_also_across_a_checkpoint() {
+    for (query, expected) in [
+        (vec![], (1..=20).rev().collect::<Vec<i64>>()),
+        (vec![("start", "6"), ("end", "15")], (6..=15).rev().collect()),
+    ] {
+        for received in 0..=expected.len() {
+            let listing = || scripted::listing(style(told(Some("id"))), &query);
+            let mut first = scripted::pages(listing(), None, answer).expect("pages");
+            let mut ids = Vec::new();
+            while ids.len() < received && first.fill().await.expect("a page") {
+                let (page, index) = first.next_row().expect("a row");
+                let slice =
+                    boardlot::decode::PageSlice { page, range: index..index + 1, key: None };
+                ids.extend(scripted::ids_of(&[slice]));
+                first.received_row();
+            }
+            let checkpoint = first.checkpoint();
+            let mut second =
+                scripted::pages(listing(), Some(&checkpoint), answer).expect("resumed");
+            ids.extend(scripted::rest(&mut second).await.expect("the rest"));
+            assert_eq!(ids, expected, "{checkpoint}");
+        }
+    }
+}

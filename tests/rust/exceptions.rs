@@ -1,0 +1,15 @@
+//! `boardlot.errors` defines the exception classes of the core's table, and no others.
+
+use boardlot::error::ExceptionClass;
+
+#[test]
+fn the_python_classes_are_those_of_the_table() {
+    let source = include_str!("../../python/boardlot/errors.py");
+    let defined: Vec<String> =
+        source.lines().filter(|line| line.starts_with("class ")).map(str::to_owned).collect();
+    let expected: Vec<String> = ExceptionClass::ALL
+        .iter()
+        .map(|class| format!("class {}({}):", class.name(), class.bases().join(", ")))
+        .collect();
+    assert_eq!(defined, expected);
+}

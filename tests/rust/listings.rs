@@ -1,0 +1,237 @@
+//! How a list goes on, page by page: what is asked for, what is believed, and what is given up.
+
+use std::{
+    future::{Future, pending},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use boardlot::{
+    api::{FirstPage, ParameterLocation},
+    decode::{BatchBuilder, ColumnOptions, Columns, Page},
+    error::{Error, ErrorKind, Result},
+    http::TimeRange,
+    pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
+};
+
+use super::scripted::{self, Query, body, in_turn, listing, pages, rest};
+
+fn next_key() -> PagingStyle {
+    PagingStyle::NextKey(ParameterLocation::Query)
+}
+
+fn page_flag(first: FirstPage) -> PagingStyle {
+    PagingStyle::PageFlag(ParameterLocation::Query, first)
+}
+
+fn asked(listing: &Listing, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
+    Query::of(listing, cursor, range).text()
+}
+
+#[test]
+fn the_first_page_is_asked_for_as_its_style_wants_and_as_the_caller_wrote() {
+    assert_eq!(asked(&listing(next_key(), &[]), None, None), "next_key=");
+    assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, None), "next_key=k");
+    assert_eq!(asked(&listing(next_key(), &[("next_key", "k")]), None, Some("l")), "next_key=l");
+    let flag = |first| asked(&listing(page_flag(first), &[("page_flag", "f")]), None, None);
+    assert_eq!(flag(FirstPage::Empty), "page_flag=");
+    assert_eq!(flag(FirstPage::Omitted), "page_flag=f");
+    let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
+    assert_eq!(ranged, "start=1&end=2&page_flag=f");
+}
+
+#[tokio::test]
+async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
+    const DAY: i64 = 86_400_000_000;
+    for (start, end, expected) in [
+        (Some(5 * DAY), None, (5 * DAY, 7 * DAY)),
+        (None, Some(5 * DAY), (3 * DAY, 5 * DAY)),
+        (None, Some(DAY), (1, DAY)),
+        (Some(5), Some(6), (5, 6)),
+    ] {
+        let span = TimeRange { start, end, default_days: 2, time_field: "id" };
+        assert!(!span.is_open());
+        let ranged =
+            Listing { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let end = body([1], "\"pagination\":{\"completed\":true}");
+        // This source does not tell the time.
+        let mut pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
+        assert_eq!(rest(&mut pages).await.expect("rows"), [1]);
+        let asked = requests.lock().expect("a lock");
+        let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
+        assert_eq!((number("start"), number("end")), expected);
+    }
+}
+
+fn advanced(listing: &Listing, beside: &str) -> Result<Option<String>> {
+    let mut page = scripted::read(listing, &body([1], beside)).expect("a page");
+    let (next, rows) = listing.advance(&mut page, None, &PreviousRows::default())?;
+    assert!(rows.is_empty());
+    Ok(next)
+}
+
+#[test]
+fn a_page_tells_by_its_own_words_whether_and_where_the_list_goes_on() {
+    let keyed = listing(next_key(), &[]);
+    let next = |beside| advanced(&keyed, beside).expect("told");
+    let more = "\"pagination\":{\"has_more\":true,\"next_key\":\"k\"}";
+    assert_eq!(next(more).as_deref(), Some("k"));
+    assert_eq!(next("\"pagination\":{\"has_more\":false,\"next_key\":\"k\"}"), None);
+    for beside in [
+        "\"has_more\":true,\"next_key\":\"k\"",
+        "\"pagination\":{\"has_more\":1,\"next_key\":\"k\"}",
+        "\"pagination\":{\"has_more\":true}",
+        "\"pagination\":{\"has_more\":true,\"next_key\":7}",
+    ] {
+        let error = advanced(&keyed, beside).expect_err("refused");
+        assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{beside}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_place() {
+    let page = |id: i64, next: &str| {
+        let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{next}\"}}");
+        body([id], &beside)
+    };
+    for last in ["", "a"] {
+        let bodies = vec![page(1, "a"), page(2, "b"), page(3, last)];
+        let answers = in_turn(bodies, Arc::default());
+        let mut first = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        for _ in 0..2 {
+            assert!(first.fill().await.expect("a page"));
+            first.received_row();
+        }
+        let before = first.checkpoint();
+        // The cursors from before a checkpoint are known after it.
+        let answers = in_turn(vec![page(3, last)], Arc::default());
+        let second = pages(listing(next_key(), &[]), Some(&before), answers).expect("resumed");
+        for mut pages in [first, second] {
+            let error = rest(&mut pages).await.expect_err("refused");
+            assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+            assert!(error.to_string().contains("cursor"), "{error}");
+            assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
+    for (row, expected) in [(2, Some(vec![3])), (3, Some(Vec::new())), (4, None)] {
+        let position = Position { row, cursor: Some("a".into()), ..Position::default() };
+        let listing = listing(next_key(), &[]);
+        let text = checkpoint::write(&position, &listing, scripted::ORIGIN);
+        let end = body([1, 2, 3], "\"pagination\":{\"has_more\":false}");
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let answers = in_turn(vec![end], requests.clone());
+        let mut pages = pages(listing, Some(&text), answers).expect("pages");
+        match (rest(&mut pages).await, expected) {
+            (Ok(ids), Some(expected)) => assert_eq!(ids, expected),
+            (Err(error), None) => {
+                assert!(error.to_string().contains("after record 4"), "{error}");
+            }
+            (outcome, expected) => panic!("{outcome:?}, not {expected:?}"),
+        }
+        let cursor = requests.lock().expect("a lock")[0].get("next_key").map(str::to_owned);
+        assert_eq!(cursor.as_deref(), Some("a"));
+    }
+}
+
+#[tokio::test]
+async fn limits_ask_for_no_page_that_nobody_wants() {
+    let page = |first: i64| {
+        let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{first}\"}}");
+        body([first, first + 1], &beside)
+    };
+    let bodies: Vec<String> = (0..9).map(|page_number| page(2 * page_number)).collect();
+    for (items, most_pages, expected, expected_requests) in [
+        (Some(0), None, 0, 0),
+        (None, Some(0), 0, 0),
+        (Some(3), None, 3, 2),
+        (Some(4), None, 4, 2),
+        (None, Some(2), 4, 2),
+        (Some(3), Some(1), 2, 1),
+        (Some(1), Some(5), 1, 1),
+    ] {
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let answers = in_turn(bodies.clone(), requests.clone());
+        let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let progress = AtomicU64::new(0);
+        let found = pages.gather(items, most_pages, &progress, Vec::new).await.expect("rows");
+        let ids = scripted::ids_of(&found.concat());
+        assert_eq!(ids, (0..expected).collect::<Vec<i64>>(), "{items:?} {most_pages:?}");
+        assert_eq!(progress.load(Ordering::Relaxed), ids.len() as u64);
+        assert_eq!(requests.lock().expect("a lock").len(), expected_requests);
+    }
+}
+
+#[tokio::test]
+async fn columns_take_up_every_row_of_every_page() {
+    let page = |id: i64, more: bool| {
+        let beside = format!("\"pagination\":{{\"has_more\":{more},\"next_key\":\"{id}\"}}");
+        body([id, id + 1, id + 2], &beside)
+    };
+    let answers = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
+    let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+    let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
+    let parts = pages.gather(None, None, &AtomicU64::new(0), || BatchBuilder::new(make)).await;
+    let parts: Vec<Columns> =
+        parts.expect("rows").into_iter().flat_map(BatchBuilder::finish).collect();
+    assert_eq!(parts.iter().map(Columns::rows).sum::<usize>(), 9);
+}
+
+/// A service that never answers, and counts the requests that are under way.
+#[derive(Debug, Default)]
+struct Silent(Arc<AtomicU64>);
+
+struct UnderWay(Arc<AtomicU64>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Source for Silent {
+    fn page<'a>(
+        &'a self,
+        _listing: &'a Listing,
+        _cursor: Option<&'a str>,
+        _range: Option<(i64, i64)>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let under_way = UnderWay(self.0.clone());
+        Box::pin(async move {
+            let _under_way = under_way;
+            pending().await
+        })
+    }
+
+    fn origin(&self) -> &str {
+        scripted::ORIGIN
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Err(Error::config("these lists have no open range")) })
+    }
+}
+
+#[tokio::test]
+async fn a_page_under_way_is_given_up_with_its_iteration() {
+    let under_way = Arc::new(AtomicU64::new(0));
+    let source = Arc::new(Silent(under_way.clone()));
+    let mut pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");
+    let moment = std::time::Duration::from_millis(20);
+    tokio::time::timeout(moment, pages.fill()).await.expect_err("no answer");
+    assert_eq!(under_way.load(Ordering::SeqCst), 1);
+    drop(pages);
+    tokio::time::sleep(moment).await;
+    assert_eq!(under_way.load(Ordering::SeqCst), 0);
+}

@@ -1,0 +1,339 @@
+//! The tokens of a login: when one serves, when it is renewed, and what a store, the service or
+//! another process may do meanwhile.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use boardlot::{
+    auth::{
+        OAuth, RefreshFuture, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet,
+        now_ms,
+        store::{Guard, Memory, Secret, TokenStore, registration_key, token_key},
+    },
+    error::{ErrorKind, Result},
+};
+use zeroize::Zeroizing;
+
+use super::tokens::{answer, set};
+
+const ORIGIN: &str = "https://api.example.com";
+
+/// A store that counts, and fails when it is told to.
+#[derive(Default)]
+struct Disk {
+    values: Memory,
+    loads: AtomicU32,
+    holds: AtomicU32,
+    unreadable: AtomicBool,
+    full: AtomicBool,
+}
+
+impl Disk {
+    fn stored(&self) -> TokenSet {
+        let bytes = self.values.load(&token_key(ORIGIN, "c")).expect("loads").expect("tokens");
+        TokenSet::read(&bytes, "it").expect("read")
+    }
+
+    fn put(&self, set: &TokenSet) {
+        let written = set.write().expect("written");
+        self.values.save(&token_key(ORIGIN, "c"), &written).expect("saved");
+    }
+}
+
+fn fail(failing: &AtomicBool, what: &str) -> Result<()> {
+    match failing.load(Ordering::SeqCst) {
+        true => Err(ErrorKind::Store(what.to_owned()).into()),
+        false => Ok(()),
+    }
+}
+
+impl TokenStore for Disk {
+    fn load(&self, key: &str) -> Result<Option<Secret>> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        fail(&self.unreadable, "unreadable")?;
+        self.values.load(key)
+    }
+
+    fn save(&self, key: &str, value: &[u8]) -> Result<()> {
+        fail(&self.full, "full")?;
+        self.values.save(key, value)
+    }
+
+    fn delete(&self, key: &str) -> Result<()> {
+        self.values.delete(key)
+    }
+
+    fn lock(&self, key: &str) -> Result<Guard> {
+        self.holds.fetch_add(1, Ordering::SeqCst);
+        self.values.lock(key)
+    }
+}
+
+/// Answers with what it was given, in turn, and keeps what it was sent.
+#[derive(Default)]
+struct Service {
+    answers: Mutex<VecDeque<Result<TokenAnswer>>>,
+    grants: Mutex<Vec<RefreshGrant>>,
+}
+
+impl TokenEndpoint for Service {
+    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
+        self.grants.lock().expect("a lock").push(grant);
+        let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
+        Box::pin(async move { answer })
+    }
+}
+
+struct Rig {
+    disk: Arc<Disk>,
+    service: Arc<Service>,
+    endpoint: Arc<dyn TokenEndpoint>,
+    oauth: Arc<OAuth>,
+}
+
+fn secret(text: &str) -> Option<Zeroizing<String>> {
+    Some(Zeroizing::new(text.to_owned()))
+}
+
+fn oauth(disk: &Arc<Disk>, client_secret: Option<Zeroizing<String>>) -> Arc<OAuth> {
+    let oauth = Arc::new(OAuth::new("c".to_owned(), client_secret, disk.clone()));
+    oauth.bind(ORIGIN).expect("bound");
+    oauth
+}
+
+/// Credentials with these tokens in their store, and a service that answers in turn.
+fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenAnswer>>) -> Rig {
+    let disk = Arc::new(Disk::default());
+    disk.put(stored);
+    let service = Arc::new(Service { answers: Mutex::new(answers.into()), ..Service::default() });
+    let oauth = oauth(&disk, own.and_then(secret));
+    Rig { disk, endpoint: service.clone(), service, oauth }
+}
+
+impl Rig {
+    async fn token(&self, rejected: Option<&TokenSet>) -> Result<String> {
+        let token = self.oauth.token(&self.endpoint, rejected).await?;
+        Ok(token.access_token.to_string())
+    }
+
+    fn ready(&self, rejected: Option<&TokenSet>) -> Option<String> {
+        let ready = self.oauth.cached_token(rejected).expect("ready or not");
+        ready.map(|token| token.access_token.to_string())
+    }
+
+    fn refreshes(&self) -> usize {
+        self.service.grants.lock().expect("a lock").len()
+    }
+}
+
+fn refused(error: &str) -> Result<TokenAnswer> {
+    let description = "no more".to_owned();
+    Err(ErrorKind::OAuth { error: error.to_owned(), description }.into())
+}
+
+fn away() -> Result<TokenAnswer> {
+    Err(ErrorKind::Timeout("away".to_owned()).into())
+}
+
+/// Tokens that are good for another `seconds` of an hour.
+fn good_for(access: &str, seconds: i64) -> TokenSet {
+    set(access, Some("r"), 3_600, now_ms() - 3_600_000 + 1_000 * seconds)
+}
+
+#[test]
+fn credentials_say_whose_they_are() {
+    let disk = Arc::new(Disk::default());
+    let oauth = OAuth::new("c".to_owned(), secret("s"), disk.clone());
+    assert_eq!((oauth.client_id(), oauth.client_secret()), ("c", Some("s")));
+    assert_eq!(oauth.origin(), None);
+    oauth.bind(ORIGIN).expect("bound");
+    assert_eq!(oauth.origin().as_deref().map(String::as_str), Some(ORIGIN));
+    assert_eq!(OAuth::new("c".to_owned(), None, disk).client_secret(), None);
+}
+
+#[tokio::test]
+async fn credentials_of_no_service_find_no_tokens() {
+    let oauth = Arc::new(OAuth::new("c".to_owned(), None, Arc::new(Disk::default())));
+    let error = oauth.stored_token().await.expect_err("no service");
+    assert!(matches!(*error.kind, ErrorKind::Config(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_login_is_kept_for_its_client_and_its_service() {
+    let disk = Arc::new(Disk::default());
+    let oauth = oauth(&disk, None);
+    let registration = Registration::new("c".to_owned(), None, 4000);
+    oauth.save_login(good_for("a", 3_000), registration.clone()).await.expect("kept");
+    assert_eq!(disk.stored().access_token.as_str(), "a");
+    let kept = disk.values.load(&registration_key(ORIGIN)).expect("loads").expect("kept");
+    assert!(Registration::read(&kept, "it").expect("read") == registration);
+}
+
+#[tokio::test]
+async fn a_token_that_still_serves_is_taken_without_a_look_at_the_store() {
+    let rig = rig(&good_for("a", 3_000), None, vec![Ok(answer("b", None, 3_600))]);
+    assert_eq!(rig.ready(None), None, "nothing was read yet");
+    assert_eq!(rig.token(None).await.expect("a token"), "a");
+    let loads = rig.disk.loads.load(Ordering::SeqCst);
+    assert_eq!(rig.ready(None).as_deref(), Some("a"));
+    assert_eq!(rig.token(None).await.expect("a token"), "a");
+    assert_eq!(rig.disk.loads.load(Ordering::SeqCst), loads);
+    // The one that the service has just rejected does not serve, however long it is good for.
+    let rejected = rig.oauth.stored_token().await.expect("a token");
+    assert_eq!(rig.ready(Some(&rejected)), None);
+    assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "b");
+    assert_eq!(rig.ready(Some(&rejected)).as_deref(), Some("b"));
+    assert_eq!(rig.refreshes(), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_ends_soon_is_renewed_before_it_is_sent() {
+    let rig = rig(&good_for("a", 30), None, vec![Ok(answer("b", None, 3_600))]);
+    assert_eq!(rig.oauth.stored_token().await.expect("a token").access_token.as_str(), "a");
+    assert_eq!(rig.ready(None), None);
+    assert_eq!(rig.token(None).await.expect("a token"), "b");
+    assert_eq!(rig.disk.stored().access_token.as_str(), "b");
+    assert_eq!(rig.disk.stored().refresh_token.as_deref().map(String::as_str), Some("r"));
+}
+
+#[tokio::test]
+async fn a_token_of_another_process_is_taken_without_a_refresh() {
+    let rig = rig(&good_for("a", 3_000), None, Vec::new());
+    assert_eq!(rig.token(None).await.expect("a token"), "a");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
+    rig.disk.put(&good_for("b", 3_000));
+    assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "b");
+    assert_eq!((rig.refreshes(), rig.disk.holds.load(Ordering::SeqCst)), (0, 0));
+}
+
+#[tokio::test]
+async fn while_the_service_is_away_a_token_serves_until_its_end_and_no_longer() {
+    let holding = rig(&good_for("a", 30), None, vec![away(), away()]);
+    for _ in 0..3 {
+        assert_eq!(holding.token(None).await.expect("a token"), "a");
+        assert_eq!(holding.ready(None).as_deref(), Some("a"), "for a while");
+    }
+    assert_eq!(holding.refreshes(), 1);
+    let rejected = holding.oauth.stored_token().await.expect("a token");
+    assert_eq!(holding.ready(Some(&rejected)), None);
+    let error = holding.token(Some(&rejected)).await.expect_err("rejected");
+    assert!(matches!(*error.kind, ErrorKind::Timeout(_)), "{error}");
+
+    let ended = rig(&good_for("a", -1), None, vec![away()]);
+    let error = ended.token(None).await.expect_err("no token");
+    assert!(matches!(*error.kind, ErrorKind::Timeout(_)), "{error}");
+    assert!(!ended.disk.stored().refresh_refused, "trouble of the service costs no login");
+}
+
+#[tokio::test]
+async fn a_refusal_is_written_down_unless_this_callers_own_secret_is_what_was_refused() {
+    let with_secret = |text: Option<&str>| {
+        let mut stored = good_for("a", -1);
+        stored.client_secret = text.and_then(secret);
+        stored
+    };
+    for (error, own, stored, written_down) in [
+        ("invalid_grant", None, None, true),
+        ("invalid_grant", Some("wrong"), Some("right"), true),
+        ("invalid_client", None, Some("right"), true),
+        ("invalid_client", Some("same"), Some("same"), true),
+        ("invalid_client", Some("wrong"), Some("right"), false),
+        ("invalid_client", Some("wrong"), None, false),
+    ] {
+        let rig = rig(&with_secret(stored), own, vec![refused(error)]);
+        let told = rig.token(None).await.expect_err("refused");
+        assert!(matches!(*told.kind, ErrorKind::LoginRequired { .. }), "{told}");
+        assert!(told.to_string().contains("no more"), "{told}");
+        let case = format!("{error} {own:?} {stored:?}");
+        assert_eq!(rig.disk.stored().refresh_refused, written_down, "{case}");
+        let sent = rig.service.grants.lock().expect("a lock");
+        let sent = sent[0].client_secret.as_deref().map(String::as_str);
+        assert_eq!(sent, own.or(stored), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_remembered_here_and_by_others_that_share_the_store() {
+    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
+    for _ in 0..3 {
+        let error = rig.token(None).await.expect_err("refused");
+        assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
+    }
+    let other = oauth(&rig.disk, None);
+    let error = other.token(&rig.endpoint, None).await.expect_err("refused");
+    assert!(error.to_string().contains("the service refused the refresh"), "{error}");
+    assert_eq!(rig.refreshes(), 1);
+    // A new login by another process ends it.
+    rig.disk.put(&good_for("b", 3_000));
+    assert_eq!(rig.token(None).await.expect("a token"), "b");
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh() {
+    let answers = vec![Ok(answer("b", None, 3_600)), Ok(answer("d", None, 3_600))];
+    let rig = rig(&good_for("a", -1), None, answers);
+    rig.disk.full.store(true, Ordering::SeqCst);
+    let error = rig.token(None).await.expect_err("not saved");
+    assert!(error.to_string().contains("full"), "{error}");
+    assert_eq!(rig.ready(None).as_deref(), Some("b"));
+    assert_eq!(rig.disk.stored().access_token.as_str(), "a");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
+    // A rejected one does not serve in place of a store that cannot be read.
+    rig.disk.unreadable.store(true, Ordering::SeqCst);
+    let error = rig.token(Some(&rejected)).await.expect_err("unreadable");
+    assert!(error.to_string().contains("unreadable"), "{error}");
+    rig.disk.unreadable.store(false, Ordering::SeqCst);
+    rig.disk.full.store(false, Ordering::SeqCst);
+    assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "d");
+    assert_eq!(rig.disk.stored().access_token.as_str(), "d");
+    let grants = rig.service.grants.lock().expect("a lock");
+    assert_eq!(grants.len(), 2);
+}
+
+#[tokio::test]
+async fn what_another_process_stored_is_not_replaced_by_what_could_not_be_saved() {
+    let rig = rig(&good_for("a", -1), None, vec![Ok(answer("b", None, 3_600))]);
+    rig.disk.full.store(true, Ordering::SeqCst);
+    rig.token(None).await.expect_err("not saved");
+    let rejected = rig.oauth.stored_token().await.expect("a token");
+    rig.disk.full.store(false, Ordering::SeqCst);
+    rig.disk.put(&good_for("c", 3_000));
+    assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "c");
+    assert_eq!(rig.disk.stored().access_token.as_str(), "c");
+    assert_eq!(rig.refreshes(), 1);
+}
+
+#[tokio::test]
+async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
+    let disk = Arc::new(Disk::default());
+    let oauth = oauth(&disk, None);
+    let register = |id: &str| {
+        let written = Registration::new(id.to_owned(), None, 4000).write().expect("written");
+        disk.values.save(&registration_key(ORIGIN), &written).expect("saved");
+    };
+    let registered = || disk.values.load(&registration_key(ORIGIN)).expect("loads").is_some();
+    let logged_in = || disk.values.load(&token_key(ORIGIN, "c")).expect("loads").is_some();
+
+    oauth.log_out().await.expect("nothing to do");
+    assert_eq!(disk.holds.load(Ordering::SeqCst), 0);
+    // The registration is that of another client by now.
+    disk.put(&good_for("a", 3_000));
+    register("other");
+    oauth.log_out().await.expect("logged out");
+    assert!(!logged_in() && registered());
+    oauth.log_out().await.expect("nothing to do");
+    assert_eq!(disk.holds.load(Ordering::SeqCst), 1);
+    // A registration without tokens.
+    register("c");
+    oauth.log_out().await.expect("logged out");
+    assert!(!registered());
+    disk.put(&good_for("a", 3_000));
+    register("c");
+    oauth.log_out().await.expect("logged out");
+    assert!(!logged_in() && !registered());
+}

@@ -1,0 +1,132 @@
+//! Lists whose pages a test writes.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use boardlot::{
+    decode::{Page, PageSlice, Value},
+    error::{Error, Result},
+    http::{BaseUrl, Body, RequestPlan},
+    pages::{Listing, Pages, PagingStyle, Source},
+};
+
+pub const ORIGIN: &str = "https://api.example.com";
+
+/// The query of a request.
+#[derive(Debug, Clone)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The query that asks for a page.
+    pub fn of(listing: &Listing, cursor: Option<&str>, range: Option<(i64, i64)>) -> Self {
+        let (base, plan) = (BaseUrl::parse(ORIGIN).expect("a base"), &listing.plan.request);
+        let headers = http::HeaderMap::new();
+        let request = plan.request(&base, &headers, listing.cursor(cursor), range);
+        Query(request.expect("a request").url.query_pairs().into_owned().collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        let pairs: Vec<_> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("&")
+    }
+}
+
+/// Answers each request by a function.
+pub struct Scripted(Box<dyn Fn(&Query) -> String + Send + Sync>);
+
+impl std::fmt::Debug for Scripted {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Scripted")
+    }
+}
+
+impl Source for Scripted {
+    fn page<'a>(
+        &'a self,
+        listing: &'a Listing,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        Box::pin(async move { read(listing, &(self.0)(&Query::of(listing, cursor, range))) })
+    }
+
+    fn origin(&self) -> &str {
+        ORIGIN
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Err(Error::config("these lists have no open range")) })
+    }
+}
+
+/// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
+pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> Listing {
+    let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let (method, headers) = (http::Method::GET, http::HeaderMap::new());
+    let plan = RequestPlan::custom(method, "/rows", query.collect(), Body::None, headers);
+    Listing::custom(plan, "data.list", style)
+}
+
+/// A page of rows with these ids; `beside` is the text of the members beside `data`.
+pub fn body(ids: impl IntoIterator<Item = i64>, beside: &str) -> String {
+    let rows: Vec<String> = ids.into_iter().map(|id| format!("{{\"id\":{id}}}")).collect();
+    format!("{{\"ret_code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
+}
+
+/// The page that an answer holds.
+pub fn read(listing: &Listing, body: &str) -> Result<Page> {
+    listing.plan.parse(&http::Response::new(body.to_owned().into()))
+}
+
+pub fn pages(
+    listing: Listing,
+    resume: Option<&str>,
+    answer: impl Fn(&Query) -> String + Send + Sync + 'static,
+) -> Result<Pages> {
+    Pages::new(Arc::new(Scripted(Box::new(answer))), listing, resume)
+}
+
+/// Answers one after another, the last one again and again; the requests go into `asked`.
+pub fn in_turn(
+    bodies: Vec<String>,
+    asked: Arc<Mutex<Vec<Query>>>,
+) -> impl Fn(&Query) -> String + Send + Sync + 'static {
+    move |query| {
+        let mut asked = asked.lock().expect("a lock");
+        asked.push(query.clone());
+        bodies[asked.len().min(bodies.len()) - 1].clone()
+    }
+}
+
+/// The ids of all rows from here on, one after another.
+pub async fn rest(pages: &mut Pages) -> Result<Vec<i64>> {
+    let mut ids = Vec::new();
+    while pages.fill().await? {
+        let (page, index) = pages.next_row().expect("a row");
+        ids.extend(ids_of(&[PageSlice { page, range: index..index + 1, key: None }]));
+        pages.received_row();
+    }
+    Ok(ids)
+}
+
+pub fn ids_of(slices: &[PageSlice]) -> Vec<i64> {
+    let mut ids = Vec::new();
+    for slice in slices {
+        for index in slice.range.clone() {
+            let members = slice.page.row(index).expect("a row");
+            let (_, id) = members.iter().find(|(name, _)| name == "id").expect("an id");
+            ids.push(Value::parse(id.get()).expect("JSON").as_integer().expect("a number"));
+        }
+    }
+    ids
+}

@@ -1,0 +1,88 @@
+//! Token sets and registrations: what they say of themselves, and how they lie in a store.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use boardlot::auth::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
+use zeroize::Zeroizing;
+
+pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenAnswer {
+    TokenAnswer {
+        access_token: Zeroizing::new(access.to_owned()),
+        refresh_token: refresh.map(|token| Zeroizing::new(token.to_owned())),
+        lifetime: Duration::from_secs(seconds),
+        scopes: Some(vec!["quote:read".to_owned()]),
+    }
+}
+
+pub fn set(access: &str, refresh: Option<&str>, seconds: u64, asked_at_ms: i64) -> TokenSet {
+    let registration = Registration::new("c".to_owned(), None, 4000);
+    TokenSet::new(&registration, answer(access, refresh, seconds), asked_at_ms)
+}
+
+#[test]
+fn tokens_are_the_same_by_access_refresh_and_end() {
+    let one = set("a", Some("r"), 10, 0);
+    assert!(one.is_same(&one.clone().refused()));
+    assert!(one.clone().refused().refresh_refused && !one.refresh_refused);
+    assert!(!one.is_same(&set("b", Some("r"), 10, 0)));
+    assert!(!one.is_same(&set("a", Some("s"), 10, 0)));
+    assert!(!one.is_same(&set("a", None, 10, 0)));
+    assert!(!one.is_same(&set("a", Some("r"), 10, 1)));
+}
+
+#[test]
+fn a_refresh_renews_end_and_life() {
+    let renewed = set("a", Some("r"), 10, 0).refreshed(answer("b", Some("s"), 20), 5_000);
+    assert_eq!((renewed.expires_at_ms, renewed.lifetime_ms), (25_000, 20_000));
+    assert_eq!(renewed.access_token.as_str(), "b");
+    assert_eq!(renewed.refresh_token.as_deref().map(String::as_str), Some("s"));
+    assert_eq!(renewed.scopes, ["quote:read"]);
+    assert_eq!(renewed.redirect_port, Some(4000));
+}
+
+#[test]
+fn the_age_of_a_token_is_told_by_the_local_clock() {
+    let local = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        i64::try_from(since.as_millis()).expect("in range")
+    };
+    let before = local();
+    assert!((before..=local()).contains(&now_ms()));
+    assert_eq!(lifetime(2.5), Some(Duration::from_millis(2_500)));
+}
+
+#[test]
+fn a_stored_access_token_is_one_that_can_be_sent() {
+    assert!(is_token("!~azAZ09._-"));
+    for unusable in ["", "a b", "a\n", "\u{e9}", "a\u{7f}"] {
+        assert!(!is_token(unusable));
+        let written = set(unusable, None, 10, 0).write().expect("written");
+        let error = TokenSet::read(&written, "the entry").expect_err("refused").to_string();
+        assert!(error.contains("the entry is no token set"), "{error}");
+    }
+}
+
+#[test]
+fn a_registration_is_read_as_it_was_written() {
+    let secret = || Some(Zeroizing::new("secret".to_owned()));
+    let public = Registration::new("c".to_owned(), None, 4000);
+    assert!(!public.is_confidential());
+    let known = Registration::new("c".to_owned(), secret(), 4000);
+    assert!(known.is_confidential());
+    let unknown = public.clone().confidential();
+    assert!(unknown.is_confidential() && unknown.client_secret.is_none());
+    for registration in [public, known, unknown] {
+        let written = registration.write().expect("written");
+        assert!(Registration::read(&written, "it").expect("read") == registration);
+    }
+    let other = br#"{"version":2,"client_id":"c","redirect_port":1}"#;
+    let error = Registration::read(other, "the entry").expect_err("refused").to_string();
+    assert!(error.contains("the entry is of format version 2"), "{error}");
+}
+
+#[test]
+fn what_is_written_does_not_move_and_leave_copies_behind() {
+    // A buffer that has grown is larger or smaller than the one that was made for any token set.
+    let written = set("a", Some("r"), 10, 0).write().expect("written");
+    assert_eq!(written.capacity(), 32 * 1024);
+}
