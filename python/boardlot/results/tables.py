@@ -248,11 +248,11 @@ class _TextColumn:
         self.units = column.units if column else ""
         self.numeric = bool(column and column.numeric)
         # Half a number, a time or a date would mislead: only text is truncated.
-        self.whole = bool(column and column.kind not in ("text", "object"))
+        self.never_cut = bool(column and column.kind not in ("text", "object"))
         self.digits = digits_of(column, rows) if column else 0
         self.natural = max(map(width_of, [self.name, self.units, *self.cells(rows)]))
         self.width = self.natural
-        self.limit: int | None = WIDEST if self.whole else self.width
+        self.limit: int | None = WIDEST if self.never_cut else self.width
         if not limited:
             self.limit = None
 
@@ -262,8 +262,8 @@ class _TextColumn:
         return cells_of(self.column, rows, least=self.digits)
 
     def cap(self, width: int) -> None:
-        self.width = min(self.natural, WIDEST if self.whole else width)
-        self.limit = max(self.width, WIDEST) if self.whole else self.width
+        self.width = min(self.natural, WIDEST if self.never_cut else width)
+        self.limit = max(self.width, WIDEST) if self.never_cut else self.width
 
     def pad(self, value: str) -> str:
         if self.limit is not None:
