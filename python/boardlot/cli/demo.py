@@ -214,7 +214,7 @@ class _Steps:
 
     @contextmanager
     def timed(self) -> Iterator[Callable[[str], None]]:
-        """Time a block, which passes what it did to the callable."""
+        """Time a block; it reports what it did through the callable."""
         start = time.perf_counter()
         messages: list[str] = []
         yield messages.append
