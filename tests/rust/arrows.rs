@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -57,7 +57,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn src() -> PathBuf {
+pub fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
@@ -69,12 +69,12 @@ fn module(path: &Path) -> String {
 }
 
 /// A file without its tests, which may name what they like.
-fn code(path: &Path) -> String {
+pub fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("text");
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
 }
 
-fn is_test(path: &Path) -> bool {
+pub fn is_test(path: &Path) -> bool {
     path.to_string_lossy().contains("/tests") || path.ends_with("testing.rs")
 }
 
