@@ -19,9 +19,11 @@ const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 
 /// The answer of the token endpoint (section 2.2).
 pub struct TokenAnswer {
+    /// The access token.
     pub access_token: Zeroizing<String>,
     /// On code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
+    /// How long the access token is valid.
     pub lifetime: Duration,
     /// `None` if the response omits it: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
@@ -32,10 +34,14 @@ pub struct TokenAnswer {
 #[serde(deny_unknown_fields)]
 pub struct TokenSet {
     version: u32,
+    /// The client that they were issued to.
     pub client_id: String,
+    /// The secret of a confidential client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
+    /// The access token.
     pub access_token: Zeroizing<String>,
+    /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
     /// The service refused the refresh token for good: no process sends it again.
@@ -43,7 +49,9 @@ pub struct TokenSet {
     pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.
     pub expires_at_ms: i64,
+    /// How long the access token is valid from its issue.
     pub lifetime_ms: i64,
+    /// The granted scopes.
     pub scopes: Vec<String>,
     /// The port of the redirect URI that the client is registered with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,9 +150,12 @@ impl fmt::Debug for TokenAnswer {
 #[serde(deny_unknown_fields)]
 pub struct Registration {
     version: u32,
+    /// The id of the client.
     pub client_id: String,
+    /// The secret of a confidential client, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
+    /// The port of its redirect URI.
     pub redirect_port: u16,
     /// Registered with `client_secret_post`; the service may issue the secret elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -152,6 +163,7 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// A client that was registered with this port.
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,
@@ -173,14 +185,17 @@ impl Registration {
         Registration { confidential: true, ..self }
     }
 
+    /// Whether the client is confidential.
     pub fn is_confidential(&self) -> bool {
         self.confidential || self.client_secret.is_some()
     }
 
+    /// The registration as a store holds it: JSON.
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
         write_json(self)
     }
 
+    /// Reads the output of `write`; `what` names it in errors.
     pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
         let registration: Registration = read_json(bytes, what)?;
         check_version(registration.version, what)?;
