@@ -12,6 +12,7 @@ pub mod store;
 mod tests;
 mod token;
 mod token_cache;
+mod token_endpoint;
 
 use std::{fmt, sync::Arc};
 
@@ -21,10 +22,10 @@ pub use key::{Algorithm, KeyPair, generate};
 pub use oauth::{OAuth, blocking};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
-pub use refresh::{RefreshFuture, RefreshGrant, TokenEndpoint};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
 pub use token::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
+pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};
 
 use crate::error::{Error, Result};
 
