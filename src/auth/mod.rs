@@ -24,7 +24,7 @@ pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
-pub use token::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
+pub use token::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
 pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};
 
 use crate::error::{Error, Result};

@@ -17,8 +17,8 @@ const REFRESH_AHEAD_MAX: Duration = Duration::from_secs(60);
 /// A hundred years; longer lifetimes are reduced to it.
 const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 
-/// The answer of the token endpoint (section 2.2).
-pub struct TokenAnswer {
+/// The response of the token endpoint (section 2.2).
+pub struct TokenResponse {
     /// The access token.
     pub access_token: Zeroizing<String>,
     /// On code exchange only.
@@ -60,32 +60,32 @@ pub struct TokenSet {
 
 impl TokenSet {
     /// The tokens of a new login; `requested_at_ms` is when the request was sent.
-    pub fn new(client: &Registration, answer: TokenAnswer, requested_at_ms: i64) -> Self {
-        let lifetime_ms = millis(answer.lifetime);
+    pub fn new(client: &Registration, response: TokenResponse, requested_at_ms: i64) -> Self {
+        let lifetime_ms = millis(response.lifetime);
         TokenSet {
             version: FORMAT_VERSION,
             client_id: client.client_id.clone(),
             client_secret: client.client_secret.clone(),
-            access_token: answer.access_token,
-            refresh_token: answer.refresh_token,
+            access_token: response.access_token,
+            refresh_token: response.refresh_token,
             refresh_refused: false,
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
-            scopes: answer.scopes.unwrap_or_default(),
+            scopes: response.scopes.unwrap_or_default(),
             redirect_port: Some(client.redirect_port),
         }
     }
 
     /// The tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
-    pub fn refreshed(&self, answer: TokenAnswer, requested_at_ms: i64) -> Self {
-        let lifetime_ms = millis(answer.lifetime);
+    pub fn refreshed(&self, response: TokenResponse, requested_at_ms: i64) -> Self {
+        let lifetime_ms = millis(response.lifetime);
         TokenSet {
-            access_token: answer.access_token,
-            refresh_token: answer.refresh_token.or_else(|| self.refresh_token.clone()),
+            access_token: response.access_token,
+            refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
-            scopes: answer.scopes.unwrap_or_else(|| self.scopes.clone()),
+            scopes: response.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
     }
@@ -139,9 +139,9 @@ impl fmt::Debug for TokenSet {
     }
 }
 
-impl fmt::Debug for TokenAnswer {
+impl fmt::Debug for TokenResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("TokenAnswer(...)")
+        out.write_str("TokenResponse(...)")
     }
 }
 
@@ -270,8 +270,8 @@ mod tests {
 
     use super::*;
 
-    fn answer(seconds: u64) -> TokenAnswer {
-        TokenAnswer {
+    fn answer(seconds: u64) -> TokenResponse {
+        TokenResponse {
             access_token: Zeroizing::new("access-1".into()),
             refresh_token: Some(Zeroizing::new("refresh-1".into())),
             lifetime: Duration::from_secs(seconds),
@@ -303,7 +303,7 @@ mod tests {
         let next = set(10).refreshed(answered, 2_000_000);
         assert_eq!(next.refresh_token.as_deref().map(String::as_str), Some("refresh-1"));
         assert_eq!((next.expires_at_ms, next.scopes.len()), (2_005_000, 0));
-        let kept = next.refreshed(TokenAnswer { scopes: None, ..answer(1) }, 0);
+        let kept = next.refreshed(TokenResponse { scopes: None, ..answer(1) }, 0);
         assert!(kept.scopes.is_empty());
     }
 
@@ -338,7 +338,7 @@ mod tests {
             scopes in proptest::collection::vec("[!-~]{1,20}", 0..6),
             port in any::<u16>(),
         ) {
-            let answer = TokenAnswer {
+            let answer = TokenResponse {
                 access_token: Zeroizing::new(access),
                 refresh_token: refresh.map(Zeroizing::new),
                 lifetime: Duration::from_secs(seconds),

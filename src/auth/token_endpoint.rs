@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin};
 
 use zeroize::Zeroizing;
 
-use super::token::TokenAnswer;
+use super::token::TokenResponse;
 use crate::error::Result;
 
 /// Sends refresh requests, with the proxy, certificates and limits of the client that uses the tokens.
@@ -14,7 +14,7 @@ pub trait TokenEndpoint: Send + Sync + 'static {
 }
 
 /// A refresh that is under way.
-pub type RefreshFuture<'a> = Pin<Box<dyn Future<Output = Result<TokenAnswer>> + Send + 'a>>;
+pub type RefreshFuture<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse>> + Send + 'a>>;
 
 /// What a refresh request contains.
 pub struct RefreshGrant {

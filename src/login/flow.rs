@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api::{AUTHORIZE, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
-    decode::token_answer,
+    decode::token_response,
     error::{Error, ErrorKind, Redactor, Result},
     http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
@@ -190,7 +190,7 @@ impl Login {
         }
         let requested_at_ms = now_ms();
         let answer =
-            send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
+            send(&self.sender, &TOKEN, &arguments, token_response).await.map_err(|error| {
                 let secrets = [code, self.attempt.verifier.as_str()].into_iter();
                 let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
                 self.log_in_again(error.redacted(&redactor))
