@@ -11,6 +11,7 @@
 mod arrows;
 mod clock;
 mod date_ranges;
+mod examples;
 mod exceptions;
 mod generated;
 mod listings;
