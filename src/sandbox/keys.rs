@@ -1,5 +1,5 @@
-//! Public keys as they are uploaded to the dashboard. The algorithm comes from the key itself.
-//! Signatures are checked by other implementations than the client signs with.
+//! Uploaded public keys, whose algorithm is read from the key. Signatures are verified by other
+//! implementations than those the client signs with.
 
 use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
 use rsa::{
@@ -29,7 +29,7 @@ impl UploadedKey {
         let (label, document) =
             Document::from_pem(pem.trim()).map_err(|error| unreadable(&error))?;
         if label != "PUBLIC KEY" {
-            return Err(unreadable(&format!("it is of the kind '{label}'")));
+            return Err(unreadable(&format!("PEM label '{label}'; expected 'PUBLIC KEY'")));
         }
         let info = SubjectPublicKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| unreadable(&error))?;
@@ -41,7 +41,7 @@ impl UploadedKey {
                 key.map(UploadedKey::Ed25519).map_err(|error| unreadable(&error))
             }
             RSA_OID => Self::rsa(bits),
-            other => Err(unreadable(&format!("{other} is neither Ed25519 nor RSA"))),
+            other => Err(unreadable(&format!("algorithm {other}; expected Ed25519 or RSA"))),
         }
     }
 
@@ -53,7 +53,7 @@ impl UploadedKey {
         let key = RsaPublicKey::new_with_max_size(modulus, exponent, RSA_MAX_BITS)
             .map_err(|error| unreadable(&error))?;
         if key.n().bits() < RSA_MIN_BITS {
-            return Err(unreadable(&format!("an RSA key under {RSA_MIN_BITS} bits")));
+            return Err(unreadable(&format!("RSA with fewer than {RSA_MIN_BITS} bits")));
         }
         Ok(UploadedKey::RsaSha256(VerifyingKey::new(key)))
     }
