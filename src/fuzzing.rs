@@ -14,7 +14,6 @@ use zeroize::Zeroizing;
 use crate::{
     api::{Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, ResponseShape, Schema, endpoint},
     auth::{Attempt, KeyPair},
-    client::listing,
     decode::{
         ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
         Strings, TypedValue, Value, client_registered, find_member, parse_fast_path, parse_members,
@@ -225,9 +224,9 @@ pub fn callback(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let attempt =
         Attempt { verifier: Zeroizing::new("v".repeat(43)), state: Zeroizing::new("s".repeat(43)) };
-    let found = [Ok(Callback::of_query(&text)), Callback::of_url(&text, 8765)];
+    let found = [Ok(Callback::from_query(&text)), Callback::from_url(&text, 8765)];
     for callback in found.into_iter().flatten() {
-        if !matches!(callback.judge(&attempt), Verdict::Unrelated(_)) {
+        if !matches!(callback.check(&attempt), Verdict::Unrelated(_)) {
             assert!(text.contains('s') || text.contains('%'), "nothing without the state");
         }
     }
@@ -245,7 +244,7 @@ pub fn checkpoint(data: &[u8]) {
     static FILLS: LazyLock<Option<Listing>> = LazyLock::new(|| {
         let endpoint = endpoint("fills_history")?;
         let text = |text: &str| Argument::Text(text.to_owned());
-        listing(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
+        Listing::new(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
     });
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
     const ORIGIN: &str = "https://api.example.com";

@@ -1,6 +1,7 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod api;
+mod atomic_file;
 pub mod auth;
 pub mod client;
 pub mod client_options;
@@ -12,6 +13,7 @@ pub mod http;
 pub mod lock;
 pub mod login;
 pub mod pages;
+pub mod plan;
 pub mod process;
 pub mod profile;
 #[cfg(feature = "python")]

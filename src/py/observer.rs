@@ -78,7 +78,7 @@ impl fmt::Debug for PyObserver {
 }
 
 impl Observer for PyObserver {
-    fn listens(&self) -> bool {
+    fn is_listening(&self) -> bool {
         self.0.on_request.is_some()
             || self.0.on_response.is_some()
             || LISTENING.load(Ordering::Relaxed) != 0
@@ -107,14 +107,14 @@ impl Observer for PyObserver {
 
 impl Hooks {
     fn call(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
-        let (status, duration, error) = match &event.what {
+        let (status, duration, error) = match &event.kind {
             EventKind::Sending => {
                 if let Some(hook) = self.on_request.as_ref().and_then(|hook| hook.get(py)) {
                     hook.call1((RequestEvent::of(event),))?;
                 }
                 return Ok(());
             }
-            EventKind::RefreshFuture { status, duration } => (Some(*status), duration, None),
+            EventKind::Responded { status, duration } => (Some(*status), duration, None),
             EventKind::Failed { error, duration } => (None, duration, Some(error.clone())),
             _ => return Ok(()),
         };
@@ -260,12 +260,12 @@ fn listening(py: Python<'_>) -> PyResult<u8> {
 }
 
 fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
-    let Event { method, path, attempt, what } = event;
+    let Event { method, path, attempt, kind } = event;
     let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
     let facts = PyDict::new(py);
-    let (logger, text) = match what {
+    let (logger, text) = match kind {
         EventKind::Sending => return Ok(()),
-        EventKind::RefreshFuture { status, duration } => {
+        EventKind::Responded { status, duration } => {
             facts.set_item("status", status)?;
             facts.set_item("duration", duration.as_secs_f64())?;
             (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
@@ -282,7 +282,7 @@ fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
             Logger::Retry,
             format!("{method} {path} is not sent again, since too many retries failed: {reason}"),
         ),
-        EventKind::Slowed { per_second } => (
+        EventKind::Throttled { per_second } => (
             Logger::Retry,
             format!("{method} {path} is refused for frequency: {per_second:.1} a second from now"),
         ),

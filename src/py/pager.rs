@@ -20,7 +20,7 @@ use crate::{
     decode::{BatchBuilder, Columns, PageSlice, Rows},
     error::{Error, Result},
     pages::{Pages, Sink, exhausted},
-    process::spawned,
+    process::AbortOnDrop,
 };
 
 /// What both pagers share: where the iteration stands, and everything from there on.
@@ -82,7 +82,7 @@ impl PagerBase {
         self.reading.check_free(py)?;
         let pages = self.reading.pages.clone();
         let count = Arc::new(AtomicU64::new(0));
-        let label = &self.reading.listing.draft.label;
+        let label = self.reading.listing.plan.request.label();
         let progress = Progress {
             shown: progress,
             label,
@@ -108,7 +108,7 @@ impl PagerBase {
             Ok(object)
         };
         // Large pages and many rows take their time, and Ctrl-C shall not wait for them.
-        let future = spawned(future);
+        let future = async move { AbortOnDrop::spawn(future).join().await };
         let call = Call {
             unreceived: Some(self.reading.unreceived.clone()),
             owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),
@@ -127,7 +127,7 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::ready(py, function, decimals, invalid)?;
-        let fields = self.reading.listing.fields.clone();
+        let fields = self.reading.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
             BatchBuilder::new(move || Columns::new(fields.iter().copied(), None, frame.options))
@@ -162,7 +162,7 @@ impl PagerBase {
     /// The total number of items where the service tells it, else `None`.
     #[getter]
     fn total(&self) -> Option<i64> {
-        self.reading.standing.total()
+        self.reading.position.total()
     }
 
     /// How many pages were asked for.
@@ -201,7 +201,7 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let fields = self.reading.listing.fields.clone();
+        let fields = self.reading.listing.plan.fields.clone();
         let rows =
             |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
         self.gather(py, limits, progress, Vec::new, rows, self.reading.shapes.records())
@@ -247,7 +247,7 @@ impl PagerBase {
         if !batches {
             return base.frame(py, "to_arrow", decimals, invalid, progress);
         }
-        if base.reading.standing.is_exhausted() {
+        if base.reading.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
@@ -260,7 +260,7 @@ impl PagerBase {
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
-        Ok(format!("<{name} of {}>", this.get().reading.listing.draft.label))
+        Ok(format!("<{name} of {}>", this.get().reading.listing.plan.request.label()))
     }
 }
 

@@ -22,14 +22,14 @@ use super::{
 use crate::{
     decode::Rows,
     error::{Error, Result},
-    pages::{Listing, Pages, Standing, checkpoint},
+    pages::{Listing, Pages, SharedPosition, checkpoint},
 };
 
 /// What a pager and its iterators share.
 pub struct Reading {
     pub pages: Arc<Mutex<Pages>>,
     pub listing: Arc<Listing>,
-    pub standing: Arc<Standing>,
+    pub position: Arc<SharedPosition>,
     pub requests: Arc<AtomicU64>,
     pub shapes: Shapes,
     pub unreceived: Arc<Unreceived>,
@@ -52,7 +52,7 @@ impl Reading {
     pub fn of(pages: Pages) -> Arc<Self> {
         Arc::new(Reading {
             listing: pages.listing().clone(),
-            standing: pages.standing().clone(),
+            position: pages.position().clone(),
             requests: pages.requests().clone(),
             shapes: Shapes::default(),
             unreceived: Arc::default(),
@@ -64,7 +64,7 @@ impl Reading {
 
     /// Where the caller stands. Waits for nobody.
     pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.standing.position(), &self.listing, &self.origin)
+        checkpoint::write(&self.position.get(), &self.listing, &self.origin)
     }
 
     /// The next unit, waited for; none at the end of the list.
@@ -102,7 +102,7 @@ impl Reading {
         let object = match unit {
             Unit::Row => pages.next_row().map(|row| self.shapes.row(py, &row)),
             Unit::Page | Unit::Batch(_) => pages.next_page().map(|slice| {
-                let rows = Rows::new(vec![slice], self.listing.fields.clone());
+                let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 match unit {
                     Unit::Batch(frame) => frame.batch(py, &rows),
                     _ => self.shapes.records()(py, rows),
@@ -235,7 +235,7 @@ impl Start for Next {
     }
 
     fn name(&self) -> String {
-        format!("the next {} of {}", self.unit.name(), self.reading.listing.draft.label)
+        format!("the next {} of {}", self.unit.name(), self.reading.listing.plan.request.label())
     }
 
     fn owner(&self) -> Option<&Py<PyAny>> {

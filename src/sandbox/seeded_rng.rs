@@ -1,14 +1,14 @@
 //! Seeded random numbers: each part of the data has a stream of its own, named by a label, so that
 //! it does not depend on the order of requests.
 
-use rand_chacha::{
+use chacha20::{
     ChaCha8Rng,
-    rand_core::{RngCore, SeedableRng},
+    rand_core::{Rng, SeedableRng},
 };
 use sha2::{Digest, Sha256};
 
 /// One stream of random numbers.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SeededRng(ChaCha8Rng);
 
 impl SeededRng {

@@ -63,7 +63,7 @@ def test_a_request_that_was_not_recorded_raises(sandbox, path):
         client.dividends("HK.00700")
     received = len(sandbox.requests)
     with bl.Client(tape=bl.Replay(path)) as client:
-        with pytest.raises(bl.ConfigError, match=r"US\.AAPL.* is not on the tape"):
+        with pytest.raises(bl.ConfigError, match=r"US\.AAPL.* is not in the cassette"):
             client.dividends("US.AAPL")
         with pytest.raises(bl.ConfigError, match=r"POST /api/v1\.0/server-time"):
             client.request("POST", "/api/v1.0/server-time")
@@ -146,7 +146,7 @@ def test_a_recording_that_broke_off_is_played_as_far_as_it_goes(sandbox, path):
     path.write_bytes(path.read_bytes()[:-40])
     client = bl.Client(tape=bl.Replay(path))
     assert client.dividends("HK.00700") == records
-    with pytest.raises(bl.ConfigError, match="not on the tape"):
+    with pytest.raises(bl.ConfigError, match="not in the cassette"):
         client.dividends("US.AAPL")
 
 
@@ -173,9 +173,9 @@ def test_a_recorder_that_nobody_used_leaves_a_tape_with_nothing_on_it(path):
     assert replay.base_url is None
     for options in ({}, {"base_url": "https://api.example.com"}):
         with bl.Client(tape=pickle.loads(pickle.dumps(replay)), **options) as client:
-            with pytest.raises(bl.ConfigError, match="server-time is not on the tape"):
+            with pytest.raises(bl.ConfigError, match="server-time is not in the cassette"):
                 client.server_time()
-            with pytest.raises(bl.ConfigError, match="not on the tape"):
+            with pytest.raises(bl.ConfigError, match="not in the cassette"):
                 client.fills_history("281756", "HK").all()
 
 
@@ -276,7 +276,7 @@ def test_walks_may_be_played_in_any_order_and_again(sandbox, path):
 def test_a_recorder_keeps_to_one_service(sandbox, path):
     with bl.Sandbox() as other, bl.Recorder(path) as recorder:
         sandbox.client(tape=recorder).server_time()
-        with pytest.raises(bl.ConfigError, match="take another one"):
+        with pytest.raises(bl.ConfigError, match="create another one"):
             other.client(tape=recorder).server_time()
 
 

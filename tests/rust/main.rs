@@ -13,6 +13,7 @@ mod clock;
 mod date_ranges;
 mod examples;
 mod exceptions;
+mod file_cycles;
 mod generated;
 mod listings;
 mod logins;
