@@ -48,7 +48,7 @@ setup: $(BIN)/.built
 
 # Writes what is derived from the table of endpoints.
 generate:
-	cargo run --locked --no-default-features --example generate
+	cargo run --locked --no-default-features --features sandbox --example generate
 
 # The long forms of the tests: minutes to an hour each.
 test-long: $(BIN)/.built
