@@ -1,4 +1,6 @@
-"""What holds for every test: its long forms are run where they are asked for."""
+"""What holds for every test: its long forms are run if they are asked for."""
+
+import os
 
 
 def pytest_configure(config):
@@ -12,3 +14,8 @@ def pytest_collection_modifyitems(config, items):
     if long_forms:
         items[:] = [item for item in items if item not in long_forms]
         config.hook.pytest_deselected(items=long_forms)
+
+
+def pytest_xdist_auto_num_workers():
+    """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
+    return 2 * (os.cpu_count() or 1)
