@@ -30,7 +30,7 @@ HINTS = {
 }
 
 # Credentials.
-NO_CREDENTIALS = "Pass --profile NAME, or --key-id and --key-file."
+NO_CREDENTIALS = "No credentials were given: pass --profile NAME, or --key-id and --key-file."
 NO_CREDENTIALS_TO_CHECK = "To check credentials, pass a profile, a key or a login."
 UNKNOWN_KEY = (
     "Compare the key id with the developer page, and check that the public key was uploaded to "

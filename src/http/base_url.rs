@@ -4,12 +4,12 @@ use url::{Host, Url};
 
 use crate::error::{Error, Result};
 
-/// The origin of the service, with a path prefix where it has one.
+/// The origin of the service, with a path prefix if it has one.
 #[derive(Debug, Clone)]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// `https`, or `http` to a loopback address written as a number.
+    /// `https`, or `http` to a loopback address, given as an IP address.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |expected: &str| {
             // One with an @ may carry a password.
@@ -30,16 +30,18 @@ impl BaseUrl {
             "https" if url.has_host() => Ok(BaseUrl(url)),
             "http" if is_loopback(&url) => Ok(BaseUrl(url)),
             "http" => refuse(
-                "an https:// URL (http:// goes only to a loopback address such as http://127.0.0.1:8080)",
+                "an https:// URL (http:// is only for a loopback address such as http://127.0.0.1:8080)",
             ),
             _ => refuse("an https:// URL"),
         }
     }
 
+    /// Without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
 
+    /// Whether connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -49,7 +51,7 @@ impl BaseUrl {
         is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
     }
 
-    /// Whether that path of a URL is this path below this base.
+    /// Whether the whole path of a URL is this path below this base.
     pub fn is_path(&self, whole: &str, path: &str) -> bool {
         whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
     }
@@ -74,7 +76,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A path that no URL parser folds into another: no dot segments, plain or encoded.
+/// Accepts a path that every URL parser leaves unchanged: without dot segments, plain or encoded.
 fn check_path(path: &str) -> Result<()> {
     let hostile = !path.starts_with('/')
         || path.starts_with("//")
@@ -92,7 +94,7 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Also where dots or the strokes around them are written as a URL parser may read them.
+/// Also finds dots and slashes that are percent-encoded or backslashes, as a URL parser may.
 fn has_dot_segments(path: &str) -> bool {
     let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
     if !path.contains('%') {

@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::reply::Refusal;
+use super::envelope::Rejection;
 use crate::api::{
     Argument, EncodedValue, Endpoint, FirstPage, Paging, Parameter, ParameterKind,
     ParameterLocation,
 };
 
 /// The checked arguments of one request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arguments {
+    pub endpoint: &'static Endpoint,
     values: Vec<(&'static str, EncodedValue)>,
     /// The cursor of a page after the first.
     pub cursor: Option<String>,
@@ -47,11 +48,11 @@ impl Arguments {
         query: &str,
         body: &[u8],
         now_ms: i64,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         let query: Vec<(Cow<'_, str>, Cow<'_, str>)> =
             form_urlencoded::parse(query.as_bytes()).collect();
         let body = read_body(endpoint, body)?;
-        let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Refusal> {
+        let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Rejection> {
             match place {
                 ParameterLocation::Path => {
                     let found = path.iter().find(|(known, _)| *known == name);
@@ -61,7 +62,7 @@ impl Arguments {
                     let mut found = query.iter().filter(|(known, _)| known == name);
                     let first = found.next();
                     if found.next().is_some() {
-                        return Err(Refusal::invalid(format!("{name} is given twice")));
+                        return Err(Rejection::invalid(format!("{name} is given twice")));
                     }
                     Ok(first.map(|(_, text)| Argument::Text(text.clone().into_owned())))
                 }
@@ -70,11 +71,11 @@ impl Arguments {
                 }
             }
         };
-        let mut arguments = Arguments { now_ms, ..Arguments::default() };
+        let mut arguments = Arguments { endpoint, values: Vec::new(), cursor: None, now_ms };
         for parameter in endpoint.arguments() {
             let Some(argument) = raw(parameter.name, parameter.place)? else {
                 if parameter.required {
-                    return Err(Refusal::invalid(format!("{} is missing", parameter.name)));
+                    return Err(Rejection::invalid(format!("{} is missing", parameter.name)));
                 }
                 continue;
             };
@@ -86,10 +87,10 @@ impl Arguments {
         let required =
             matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
         match raw(name, *place)? {
-            None if required => return Err(Refusal::invalid(format!("{name} is missing"))),
+            None if required => return Err(Rejection::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
-            Some(_) => return Err(Refusal::invalid(format!("{name} is no string"))),
+            Some(_) => return Err(Rejection::invalid(format!("{name} is no string"))),
         }
         Ok(arguments)
     }
@@ -99,7 +100,7 @@ fn check(
     parameter: &Parameter,
     argument: Argument,
     path: &[(&'static str, String)],
-) -> Result<Option<EncodedValue>, Refusal> {
+) -> Result<Option<EncodedValue>, Rejection> {
     let argument = match (parameter.kind, argument) {
         (
             ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Micros,
@@ -108,7 +109,7 @@ fn check(
             Some(number) => Argument::Integer(number),
             None => {
                 let shown: String = text.chars().take(40).collect();
-                return Err(Refusal::invalid(format!(
+                return Err(Rejection::invalid(format!(
                     "{} is '{}', which is no integer",
                     parameter.name,
                     shown.escape_debug()
@@ -125,7 +126,10 @@ fn check(
     };
     let other =
         |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
-    parameter.check(&argument, other).map(Some).map_err(|error| Refusal::invalid(error.to_string()))
+    parameter
+        .check(&argument, other)
+        .map(Some)
+        .map_err(|error| Rejection::invalid(error.to_string()))
 }
 
 fn integer(text: &str) -> Option<i128> {
@@ -134,21 +138,24 @@ fn integer(text: &str) -> Option<i128> {
     if plain { text.parse().ok() } else { None }
 }
 
-fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
+fn read_body(
+    endpoint: &Endpoint,
+    body: &[u8],
+) -> Result<serde_json::Map<String, Value>, Rejection> {
     if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::invalid(format!("the body is no JSON object: {error}")))
+        .map_err(|error| Rejection::invalid(format!("the body is no JSON object: {error}")))
 }
 
-fn json_argument(value: &Value) -> Result<Argument, Refusal> {
+fn json_argument(value: &Value) -> Result<Argument, Rejection> {
     match value {
         Value::String(text) => Ok(Argument::Text(text.clone())),
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             Ok(Argument::Integer(integer(&number.to_string()).unwrap_or_default()))
         }
-        other => Err(Refusal::invalid(format!("{other} is neither a string nor an integer"))),
+        other => Err(Rejection::invalid(format!("{other} is neither a string nor an integer"))),
     }
 }
 

@@ -1,32 +1,14 @@
-//! The routes: each row of the table with the handler of its name. Paths, methods and parameters
-//! come from the rows; nothing of them is written a second time.
+//! Routes: each row of the table with the handler of its name. Paths, methods and parameters come
+//! from the rows.
 
 use super::{
     arguments::{Arguments, percent_decoded},
+    dataset::Dataset,
+    envelope::{HandlerResult, INVALID, Rejection},
+    handlers::{HANDLERS, Handler},
     history, login,
-    reply::{INVALID, Refusal, Reply},
-    world::World,
 };
 use crate::api::{ENDPOINTS, Endpoint, ResponseShape};
-
-/// What answers an endpoint.
-pub type Handler = fn(&World, &Arguments) -> Reply;
-
-/// The handler of each row, by the row's name.
-const HANDLERS: &[(&str, Handler)] = &[
-    ("server_time", |_, asked| Ok(server_time(asked))),
-    ("trading_days", |world, asked| world.calendar.trading_days(asked)),
-    ("reference_futures", |world, asked| world.futures.related(world, asked)),
-    ("ipo_list", |world, asked| world.ipos.list(asked)),
-    ("dividends", |world, asked| world.dividends.of(world, asked)),
-    ("plate_stocks", |world, asked| world.plates.stocks(world, asked)),
-    ("crypto_orders", |world, asked| world.crypto.orders(world.seed, asked)),
-    ("sim_orders", |world, asked| world.sim.orders(asked)),
-    ("sim_positions", |world, asked| world.sim.positions(asked)),
-    ("fills_history", |world, asked| world.fills.history(world.seed, asked)),
-    ("capital_flow_history", history::capital_flow),
-    ("history_kline", history::klines),
-];
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]
@@ -35,63 +17,63 @@ pub struct Route {
     handler: Handler,
 }
 
-/// What a request line leads to.
+/// What a request line matches.
 #[derive(Debug)]
-pub enum Found {
+pub enum RouteMatch {
     Route(Route, Vec<(&'static str, String)>),
     OAuth(&'static login::Route),
-    /// The path is known, with other methods: these.
+    /// The path exists, with these other methods.
     OtherMethod(Vec<&'static str>),
     Nothing,
 }
 
 /// The route of a method and a raw path.
-pub fn find(method: &str, path: &str) -> Found {
+pub fn find(method: &str, path: &str) -> RouteMatch {
     let mut others = Vec::new();
-    for route in routes() {
-        let Some(values) = matched(route.endpoint.path, path) else { continue };
-        if route.endpoint.method.as_str() == method {
-            return Found::Route(route, values);
+    for endpoint in endpoints() {
+        let Some(values) = path_values(endpoint.path, path) else { continue };
+        let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
+        match handler {
+            Some((_, handler)) if endpoint.method.as_str() == method => {
+                return RouteMatch::Route(Route { endpoint, handler: *handler }, values);
+            }
+            _ => others.push(endpoint.method.as_str()),
         }
-        others.push(route.endpoint.method.as_str());
     }
     for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
         if route.method.as_str() == method {
-            return Found::OAuth(route);
+            return RouteMatch::OAuth(route);
         }
         others.push(route.method.as_str());
     }
-    if others.is_empty() { Found::Nothing } else { Found::OtherMethod(others) }
+    if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
 }
 
-/// The rows that have a handler.
-fn routes() -> impl Iterator<Item = Route> {
-    ENDPOINTS.iter().copied().chain(history::ENDPOINTS.iter().copied()).filter_map(|endpoint| {
-        let (_, handler) = HANDLERS.iter().find(|(name, _)| *name == endpoint.name)?;
-        Some(Route { endpoint, handler: *handler })
-    })
+/// The table's endpoints, and those that the service document names without a path.
+fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
+    ENDPOINTS.iter().chain(history::ENDPOINTS).copied()
 }
 
 impl Route {
-    /// Whether it answers without credentials.
+    /// Whether it needs no credentials: only the clock, by which a client corrects its own.
     pub fn is_open(&self) -> bool {
         matches!(self.endpoint.answer, ResponseShape::ServerTime(_))
     }
 
-    /// The answer, with refused arguments under the endpoint's own code.
+    /// Answers a request; invalid arguments get the endpoint's own code.
     pub fn answer(
         &self,
-        world: &World,
+        dataset: &Dataset,
         path: &[(&'static str, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
-    ) -> Reply {
+    ) -> HandlerResult {
         Arguments::read(self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| (self.handler)(world, &arguments))
-            .map_err(|refusal| match refusal.code {
-                INVALID => Refusal { code: self.invalid_code(), ..refusal },
-                _ => refusal,
+            .and_then(|arguments| (self.handler)(dataset, &arguments))
+            .map_err(|rejection| match rejection.code {
+                INVALID => Rejection { code: self.invalid_code(), ..rejection },
+                _ => rejection,
             })
     }
 
@@ -105,8 +87,8 @@ impl Route {
     }
 }
 
-/// The values of the path parameters where the path fits the template.
-fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
+/// The values of the path parameters if the path matches the template.
+fn path_values(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
     let mut values = Vec::new();
     let mut segments = path.split('/');
     for expected in template.split('/') {
@@ -120,23 +102,15 @@ fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, Stri
     segments.next().is_none().then_some(values)
 }
 
-fn server_time(asked: &Arguments) -> Vec<u8> {
-    format!(r#"{{"server_time_ms":"{}"}}"#, asked.now_ms).into_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_row_has_a_handler_and_every_handler_a_row() {
-        let rows = ENDPOINTS.iter().chain(history::ENDPOINTS);
-        let rows: Vec<&str> = rows.map(|endpoint| endpoint.name).collect();
+        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name).collect();
         let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(rows, handlers);
-        let open = |route: &Route| route.is_open();
-        let open: Vec<&str> = routes().filter(open).map(|route| route.endpoint.name).collect();
-        assert_eq!(open, ["server_time"]);
+        assert_eq!(rows, handlers, "the handlers, in the order of the rows");
     }
 
     #[test]
@@ -158,19 +132,21 @@ mod tests {
         ];
         for (method, path, name) in table {
             match find(method, path) {
-                Found::Route(route, _) => assert_eq!(route.endpoint.name, name),
+                RouteMatch::Route(route, _) => assert_eq!(route.endpoint.name, name),
                 other => unreachable!("{path}: {other:?}"),
             }
         }
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
-            assert!(matches!(find("GET", path), Found::Nothing), "{path}");
+            assert!(matches!(find("GET", path), RouteMatch::Nothing), "{path}");
         }
         for (method, path, allowed) in [
             ("POST", "/api/v1.0/server-time", &["GET"][..]),
             ("GET", "/oauth2/register", &["POST"]),
             ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
         ] {
-            let Found::OtherMethod(others) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OtherMethod(others) = find(method, path) else {
+                unreachable!("{path}")
+            };
             assert_eq!(others, allowed);
         }
         for (method, path, name) in [
@@ -179,7 +155,7 @@ mod tests {
             ("POST", "/oauth2/authorize/confirm", "authorize"),
             ("POST", "/oauth2/token", "token"),
         ] {
-            let Found::OAuth(route) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OAuth(route) = find(method, path) else { unreachable!("{path}") };
             assert_eq!(route.endpoint.name, name);
         }
     }

@@ -109,7 +109,7 @@ def test_sandbox_does_not_overwrite_a_key(tmp_path: Path, capsys: Any) -> None:
     key = tmp_path / "key.pem"
     key.write_text("mine")
     assert main(["sandbox", "--key-file", str(key)]) == 2
-    assert "exists and is not overwritten" in capsys.readouterr().err
+    assert "already exists and is not overwritten" in capsys.readouterr().err
     assert key.read_text() == "mine"
 
 
@@ -119,8 +119,8 @@ def test_demo(tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "new" / "folder"
     assert main(["demo", "--out", str(out), "--seed", "3"]) == 0
     shown = capsys.readouterr().out
-    assert "walked 2,000 fills" in shown
-    assert "logged in with OAuth, for" in shown
+    assert "iterated over 2,000 fills" in shown
+    assert "logged in with OAuth; scopes:" in shown
     assert "the same 2,000 fills" in shown
     assert max(map(len, shown.splitlines())) <= max(100, len(str(out)) + 30)
     assert shown.splitlines()[-1] == f"the files are in {out}"
@@ -223,8 +223,8 @@ def test_a_field_that_comes_too_late_for_a_column_is_told(tmp_path: Path, capsys
     output.emit(asked, Pages([first, late, late]))
     assert (tmp_path / "data.csv").read_text() == "a\n1\n2\n2\n"
     assert capsys.readouterr().err.splitlines()[:-1] == [
-        "boardlot: the field b came too late to become a column and is left out; "
-        "--format jsonl keeps it"
+        "boardlot: the field b first appeared after the header was written and is left out; "
+        "--format jsonl includes it"
     ]
 
 
@@ -373,14 +373,14 @@ def test_login_status_and_logout_against_the_sandbox(
         assert client_id in seen.out and str(store) in seen.out
 
         assert main(["--profile", "paper", "logout"]) == 0
-        assert f"forgot the tokens of {client_id}" in capsys.readouterr().err
+        assert f"deleted the tokens of {client_id}" in capsys.readouterr().err
         assert main([*base, "status", client_id, "--store", str(store)]) == 1
         assert "log in" in capsys.readouterr().err.lower()
 
         # The logout has forgotten the registration, so that the new one has an id of its own.
         assert main(["--profile", "paper", "login"]) == 0
         seen = capsys.readouterr().err
-        assert "changed the profile in" in seen and f"client {client_id}" not in seen
+        assert "updated the profile in" in seen and f"client {client_id}" not in seen
         assert main(["--profile", "paper", "status"]) == 0
         assert client_id not in capsys.readouterr().out
     assert asked
@@ -406,11 +406,11 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--profile key login", "the profile key is none of a login"),
-        ("--profile live login --store other", "the profile live lie in"),
+        ("--profile key login", "the profile key is not a login"),
+        ("--profile live login --store other", "the profile live are stored in"),
         ("--profile live login --base-url https://b.example.com", "is for https://api.example.com"),
-        ("--profile new login", "which service? Add --base-url URL"),
-        ("--profile key logout", "which login? Add its CLIENT_ID"),
+        ("--profile new login", "no service selected: pass --base-url URL"),
+        ("--profile key logout", "no login selected: pass its CLIENT_ID"),
     ],
 )
 def test_a_login_is_not_renewed_as_another(
@@ -435,4 +435,4 @@ def test_the_service_of_a_profile_is_known_without_its_key(profiles: Path) -> No
 @pytest.mark.parametrize("command", [["login"], ["status"], ["logout", "id"]])
 def test_a_login_needs_to_know_its_service(command: list[str], capsys: Any) -> None:
     assert main(command) == 2
-    assert "which service? Add --base-url URL" in capsys.readouterr().err
+    assert "no service selected: pass --base-url URL" in capsys.readouterr().err

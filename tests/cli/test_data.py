@@ -195,13 +195,16 @@ def test_columns_are_written_in_the_order_that_was_asked_for(service: Service) -
     )
     assert {tuple(row) for row in rows} == {("ex_date",)}
     wrong = service.run(*["dividends", "HK.00700", "--columns", "nosuch"])
-    assert b"there is no column nosuch; there are fiscal_year, statement" in wrong.stderr
+    assert (
+        b"--columns: nosuch is not in the data; expected some of fiscal_year, statement"
+        in wrong.stderr
+    )
 
 
 def test_a_refusal_by_the_service_ends_with_1_and_says_what_to_do(service: Service) -> None:
     done = service.run("dividends", "HK.99999")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"boardlot: dividends: 'HK.99999' is not known" in done.stderr
+    assert b"boardlot: dividends: 'HK.99999' is not a known symbol" in done.stderr
     assert b"hint: Verify that the code exists" in done.stderr
 
 
@@ -216,10 +219,10 @@ def test_a_key_is_given_without_a_profile(service: Service, capsys: Any) -> None
     assert main([*base, *key]) == 0
     assert json.loads(capsys.readouterr().out)
     assert main(base) == 1
-    assert "No credentials were given: add --profile NAME" in capsys.readouterr().err
+    assert "No credentials were given: pass --profile NAME" in capsys.readouterr().err
     assert main([*base, *key[:2]]) == 2
     assert main([*base, *key, "--client-id", "x"]) == 2
-    assert "say twice who you are" in capsys.readouterr().err
+    assert "are mutually exclusive" in capsys.readouterr().err
     assert main(["dividends", "HK.00700"]) == 2
     assert "which service?" in capsys.readouterr().err
 

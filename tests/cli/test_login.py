@@ -87,7 +87,7 @@ def test_the_last_login_at_the_service_is_meant_where_no_id_is_given(
     assert client_id in shown and "trade:read" in shown and at[1] in shown
 
     assert main([*person.base, "logout", *at]) == 0
-    assert f"forgot the tokens of {client_id}" in capsys.readouterr().err
+    assert f"deleted the tokens of {client_id}" in capsys.readouterr().err
     for command in ("status", "logout"):
         assert main([*person.base, command, *at]) == 1
         assert "no such login" in capsys.readouterr().err
@@ -107,7 +107,7 @@ def test_status_compares_the_clocks_without_a_keychain(person: Person, capsys: A
     assert main([*person.base, "status", "--format", "jsonl"]) == 0
     seen = capsys.readouterr()
     assert set(json.loads(seen.out)) == {"service", "clock_offset"}
-    assert "no login is shown: the keychain cannot be used" in seen.err
+    assert "no login to show: the keychain cannot be used" in seen.err
 
 
 @pytest.mark.parametrize("command", [["login"], ["logout"], ["logout", "id"], ["status", "id"]])
@@ -124,7 +124,7 @@ def test_without_a_keychain_the_way_out_is_a_file(
 def test_a_new_store_gets_its_passphrase_before_the_login(person: Person, tmp_path: Path) -> None:
     store = tmp_path / "new" / "tokens"
     assert main([*person.base, "login", "--store", str(store)]) == 0
-    assert person.prompts == [f"new passphrase of {store}: ", "the same again: "]
+    assert person.prompts == [f"new passphrase of {store}: ", "repeat the passphrase: "]
     assert bl.EncryptedFileStore(store, SECRET).load(person.sandbox.base_url)
 
     assert main([*person.base, "login", "--store", str(store)]) == 0
@@ -133,7 +133,7 @@ def test_a_new_store_gets_its_passphrase_before_the_login(person: Person, tmp_pa
 
 @pytest.mark.parametrize(
     ("types", "said"),
-    [([""], "the passphrase is empty"), (["one", "two"], "these are two passphrases")],
+    [([""], "the passphrase is empty"), (["one", "two"], "the passphrases differ")],
 )
 def test_a_new_passphrase_is_typed_twice_and_not_empty(
     types: list[str], said: str, person: Person, tmp_path: Path, capsys: Any
@@ -166,7 +166,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_is_asked_for(
     store = tmp_path / folder / "tokens"
     assert main([*person.base, "login", "--store", str(store)]) == 1
     said = capsys.readouterr().err
-    assert f"boardlot: {store}: nothing can be written in {store.parent}: " in said
+    assert f"boardlot: {store}: {store.parent} is not writable: " in said
     assert "choose another --store FILE" in said
     assert not person.prompts and not person.browsers
 
@@ -198,7 +198,7 @@ def test_a_profile_is_not_renewed_by_another_client(
     at = ["--store", str(tmp_path / "tokens")]
     assert main([*person.base, "--profile", "paper", "login", *at]) == 0
     assert main(["--profile", "paper", "--client-id", "another", "login"]) == 2
-    assert "the profile paper is of client-" in capsys.readouterr().err
+    assert "the profile paper belongs to client-" in capsys.readouterr().err
     assert len(person.browsers) == 1
 
 
@@ -206,4 +206,4 @@ def test_an_entry_that_no_login_wrote_is_told(person: Person, tmp_path: Path, ca
     store = tmp_path / "tokens"
     bl.EncryptedFileStore(store, SECRET).save(person.sandbox.base_url, b"[]")
     assert main([*person.base, "status", "--store", str(store)]) == 1
-    assert "is no registration" in capsys.readouterr().err
+    assert "is not a registration" in capsys.readouterr().err

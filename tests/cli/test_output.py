@@ -186,7 +186,7 @@ def test_an_existing_file_is_refused_before_anything_is_asked_for(
     call = ["trading-days", "HK", "2026-01-01", "2026-01-31", "--out", str(out)]
     done = service.run(*call)
     assert done.returncode == 2
-    assert f"{out} exists: choose another --out, or add --force".encode() in done.stderr
+    assert f"{out} already exists: choose another --out, or add --force".encode() in done.stderr
     assert not service.sandbox.requests
     assert out.read_text() == "mine"
 
@@ -208,7 +208,7 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(
         out.write_text("mine")
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"came into being meanwhile" in err
+    assert b"was created in the meantime" in err
     assert [path.name for path in tmp_path.iterdir()] == ["fills.csv"]
     assert out.read_text() == "mine"
 
@@ -238,7 +238,7 @@ def test_a_named_pipe_whose_reader_goes_away_did_not_get_all(
             assert reader.readline()
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert f"boardlot: {pipe}: its reader went away before the end".encode() in err
+    assert f"boardlot: {pipe}: the reader closed it before the end".encode() in err
     assert b"--out fills.jsonl --resume fills.jsonl.checkpoint\n" in err
 
 
@@ -260,7 +260,7 @@ def test_an_ending_that_tells_no_format_is_refused(
     for more in ([], ["--resume", str(tmp_path / "where")]):
         done = service.run(*FILLS, "--out", str(out), *more)
         assert done.returncode == 2
-        assert f"--out {out} tells no format by its ending".encode() in done.stderr
+        assert f"--out {out} has no known extension".encode() in done.stderr
         assert b"one of .txt, .json, .jsonl, .csv, .parquet" in done.stderr
     assert not service.sandbox.requests and not list(tmp_path.iterdir())
     assert service.run("time", "--out", str(out), "--format", "json").returncode == 0

@@ -101,23 +101,23 @@ def test_the_files_beside_out_and_resume_are_no_place_for_the_other(
         (["--out", ""], "the path is empty"),
         (["--out", "folder", "--format", "csv"], "is a directory"),
         (["--out", "folder/", "--format", "csv"], "is a directory"),
-        (["--out", "missing/f.csv"], "there is no folder missing"),
-        (["--out", "dangling.csv"], "there is no folder"),
+        (["--out", "missing/f.csv"], "the folder missing does not exist"),
+        (["--out", "dangling.csv"], "does not exist"),
         (["--out", "/proc/f.csv"], "cannot be written: /proc: "),
         (["--out", "f.csv", "--resume", ""], "the path is empty"),
         (["--out", "f.csv", "--resume", "-"], "'-' is not a file"),
         (["--out", "f.csv", "--resume", "folder"], "is a directory"),
-        (["--out", "f.csv", "--resume", "missing/where"], "there is no folder missing"),
+        (["--out", "f.csv", "--resume", "missing/where"], "the folder missing does not exist"),
         (["--out", "f.csv", "--resume", "/proc/where"], "cannot be written: /proc: "),
         (["--out", "f.csv", "--resume", "/dev/null"], "needs a regular file for --resume"),
         (["--out", "f.csv", "--resume", "pipe"], "needs a regular file for --resume"),
         (["--out", "-", "--format", "csv", "--resume", "where"], "--resume needs --out FILE"),
-        (["--columns", ""], "it is empty"),
+        (["--columns", ""], "the value is empty"),
         (["--columns", ",", "--out", "f.csv"], "has an empty name"),
         (["--columns", "code,price,code", "--out", "f.parquet"], "names code twice"),
-        (["--header", ""], "it is empty"),
-        (["--profile", ""], "it is empty"),
-        (["--proxy", ""], "it is empty"),
+        (["--header", ""], "the value is empty"),
+        (["--profile", ""], "the value is empty"),
+        (["--proxy", ""], "the value is empty"),
         (["--key-file", "-", "--key-id", "x"], "'-' is not a file"),
         (["--format", "parquet", "--out", "-"], "add --out FILE"),
     ],
@@ -197,7 +197,7 @@ def test_a_key_whose_public_half_cannot_be_written_is_not_kept(tmp_path: Path) -
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
         assert done.returncode == 1, (where, done)
         assert "the public key cannot be written to stdout: " in done.stderr
-        assert f"{file} was removed: run the command again" in done.stderr
+        assert f"{file} was removed. Run the command again" in done.stderr
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
         assert not file.exists()
     done = subprocess.run(line, capture_output=True, text=True)

@@ -110,7 +110,7 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
 
         return run
 
-    for name in ("_keep", "put_in_place"):
+    for name in ("_record", "replace_file"):
         monkeypatch.setattr(resume, name, counted(getattr(resume, name)))
     monkeypatch.setattr(resume.os, "fsync", counted(os.fsync))
     span = ["fills", ACCOUNT, "HK", "--start", "2026-11-01", "--end", "2026-11-20"]
@@ -145,12 +145,12 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
     asked = len(service.sandbox.requests)
     capsys.readouterr()
     assert main(line) == 0
-    assert capsys.readouterr().err == f"{out} is whole: 1,500 rows; nothing to do\n"
+    assert capsys.readouterr().err == f"{out} is complete: 1,500 rows; nothing to do\n"
     assert (len(service.sandbox.requests), out.read_bytes()) == (asked, written)
 
     out.unlink()
     assert main(line) == 2
-    assert f"delete {where} to begin anew" in capsys.readouterr().err
+    assert f"delete {where} to start again" in capsys.readouterr().err
     where.unlink()
     assert main(line) == 0
     assert out.read_bytes() == written
@@ -161,16 +161,16 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
     [
         (
             ["fills", "281757", "HK", *SPAN],
-            "other arguments: ACC_ID is 281757 and was 281756. Give those",
+            "other arguments: ACC_ID is 281757 but was 281756. Pass the earlier",
         ),
         (
             ["fills", ACCOUNT, "US", *SPAN[:2]],
-            "other arguments: TRD_MARKET is US and was HK; --end is not given and was 2027-06-01.",
+            "other arguments: TRD_MARKET is US but was HK; --end is not given but was 2027-06-01.",
         ),
-        (["fills", ACCOUNT, "HK", "--start", "2026-01-02", *SPAN[2:]], "--start is 2026-01-02 and"),
-        ([*CALL, "--code", "HK.00700"], "--code is HK.00700 and was not given."),
-        ([*CALL, "--windows", "4"], "--windows is 4 and was not given."),
-        ([*CALL, "--page-size", "20"], "--page-size is 20 and was not given."),
+        (["fills", ACCOUNT, "HK", "--start", "2026-01-02", *SPAN[2:]], "--start is 2026-01-02 but"),
+        ([*CALL, "--code", "HK.00700"], "--code is HK.00700 but was not given."),
+        ([*CALL, "--windows", "4"], "--windows is 4 but was not given."),
+        ([*CALL, "--page-size", "20"], "--page-size is 20 but was not given."),
         ([*CALL, "--out", "other.jsonl"], "--out fills.jsonl"),
         ([*CALL, "--format", "csv"], "--format jsonl"),
         ([*CALL, "--columns", "code"], "a download without --columns"),
@@ -243,8 +243,8 @@ def test_a_checkpoint_of_another_service_is_refused(
         (["--out", "fills.parquet"], "works with csv and jsonl, not parquet"),
         (["--out", "fills"], "works with csv and jsonl, not table"),
         (["--out", "/dev/null", "--format", "csv"], "needs a regular file for --out"),
-        (["--out", "no/folder/fills.csv"], "there is no folder"),
-        (["--out", "there.csv"], "there.csv exists"),
+        (["--out", "no/folder/fills.csv"], "does not exist"),
+        (["--out", "there.csv"], "there.csv already exists"),
         (["--out", "fills.csv", "--page-size", "9"], "page_size is 9"),
     ],
 )
@@ -320,7 +320,7 @@ def test_a_part_that_was_cut_meanwhile_is_told(
     part = tmp_path / "fills.csv.boardlot-part"
     part.write_bytes(part.read_bytes()[:100])
     assert main(line) == 2
-    assert "has 100 bytes and not the" in capsys.readouterr().err
+    assert "has 100 bytes, fewer than the" in capsys.readouterr().err
 
 
 def test_two_processes_do_not_write_one_output(service: Service, tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_an_interruption_or_a_full_disk_says_where_it_goes_on(
     done = service.run(*line, preexec_fn=limited)
     assert done.returncode == 1
     assert f"boardlot: {out}: File too large".encode() in done.stderr
-    hint = "hint: Run the same command again: it goes on after row 50."
+    hint = "hint: Run the same command again to resume after row 50."
     assert f"{hint}\n  boardlot --profile live {shlex.join(line)}\n" in done.stderr.decode()
     assert not out.exists()
     done = service.run(*line)

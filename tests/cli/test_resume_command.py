@@ -1,4 +1,4 @@
-"""The command that goes on with a broken download: what is added to what was typed."""
+"""The command that resumes an interrupted download: the options that are added to it."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("click")
-from boardlot.cli.resume_command import same_command, with_resume
+from boardlot.cli.resume_command import resumable_command, same_command
 from boardlot.cli.settings import Settings
 
 TYPED = ["fills", "1", "HK"]
@@ -33,7 +33,7 @@ TYPED = ["fills", "1", "HK"]
 def test_only_what_is_missing_is_added(settings: dict[str, Any], added: str) -> None:
     if "out" in settings:
         settings = {**settings, "out": Path(settings["out"])}
-    assert with_resume(Settings(typed=TYPED, **settings)) == f"boardlot fills 1 HK {added}"
+    assert resumable_command(Settings(typed=TYPED, **settings)) == f"boardlot fills 1 HK {added}"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:
     assert SECRET not in shown and "PRIVATE" not in shown
     for finding in findings:
         assert finding.detail
+        # The names of earlier versions.
+        assert (finding.fact, finding.advice) == (finding.detail, finding.hint)
         assert finding.hint or finding.state != "failed", finding
     return {finding.step: finding for finding in findings}
 
@@ -559,7 +561,7 @@ def test_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> No
     assert "Add --base-url URL, or --profile NAME" in capsys.readouterr().err
     both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
     assert main(["doctor", "--base-url", "https://127.0.0.1:9", *both]) == 2
-    assert "say twice who you are" in capsys.readouterr().err
+    assert "exclude each other" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_key_file_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

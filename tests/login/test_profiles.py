@@ -233,8 +233,8 @@ def test_a_login_asks_for_nothing_where_its_profile_cannot_be_written(
         assert main([*line, "--store", str(tmp_path / "tokens")]) == 1
         assert not sandbox.requests
     said = capsys.readouterr().err
-    assert "config.toml: nothing can be written in " in said
-    assert "hint: Give yourself the right to write there, or log in without --profile" in said
+    assert "config.toml: " in said and " is not writable: " in said
+    assert "hint: Make the folder writable, or log in without --profile" in said
     assert "nothing was sent" not in said
     assert not asked and not (tmp_path / "tokens").exists()
 
@@ -257,8 +257,8 @@ def test_a_profile_that_cannot_be_written_after_all_leaves_a_login_that_can_be_u
         store = ["--store", str(tmp_path / "tokens")]
         assert main(["--base-url", sandbox.base_url, "--profile", "live", "login", *store]) == 1
         said = capsys.readouterr().err
-        assert "the login is stored, but not the profile live: " in said
+        assert "the login was stored, but the profile live was not: " in said
         assert "nothing was sent" not in said
-        line = said.split("Use the login by ")[1].split(",")[0].split()
+        line = said.split("Use the login with ")[1].split(",")[0].split()
         assert main([*line, "sim-orders", "5001", "--format", "json"]) == 0
     assert profiles("live") == {"client-live"}

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import click
 
+from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.output import check_out, emit
-from boardlot.cli.settings import DataCommand, Settings, coloured
+from boardlot.cli.settings import Settings
+from boardlot.cli.terminal import coloured
 from boardlot.doctor import Finding, examine
 from boardlot.results.cell_format import clean
 

@@ -19,8 +19,9 @@ import click
 
 from boardlot import _endpoints
 from boardlot._api import Client
+from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.paths import UserPath
-from boardlot.cli.settings import Argument, DataCommand, Settings
+from boardlot.cli.settings import Settings
 
 __all__ = ["ENDPOINTS", "command", "summary"]
 
@@ -66,11 +67,11 @@ RESUME = click.Option(
     ["--resume", "checkpoint"],
     metavar="FILE",
     type=UserPath(),
-    help="Keep in FILE how far it came, and go on from there when the same command is run again: "
-    "with --out, as csv or jsonl. No row is lost or written twice.",
+    help="Record the position in FILE, and resume from it when the same command is run again. "
+    "Needs --out, as csv or jsonl. No row is lost or written twice.",
 )
 
-GO_ON = "This command goes on where it is broken off:"
+RESUME_HINT = "To make it resumable, run:"
 
 
 def _is_resumable(method: str) -> bool:
@@ -81,12 +82,12 @@ def _is_resumable(method: str) -> bool:
 def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
         from boardlot.cli.output import check_out, emit, emit_bytes
-        from boardlot.cli.resume import resumed
-        from boardlot.cli.resume_command import with_resume
+        from boardlot.cli.resume import run_resumable
+        from boardlot.cli.resume_command import resumable_command
 
         if checkpoint is not None:
             typed = _typed(endpoint.method, arguments)
-            resumed(settings, checkpoint, endpoint.method, arguments, typed)
+            run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
         if arguments.get("request_type") is not None:
@@ -95,7 +96,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
                 if _is_resumable(endpoint.method):
-                    settings.go_on = f"{GO_ON}\n  {with_resume(settings)}"
+                    settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
                 emit(settings, found, endpoint.key_columns)
                 return
             moment = found.isoformat(timespec="milliseconds")

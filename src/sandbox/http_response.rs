@@ -1,4 +1,4 @@
-//! An answer before it is sent.
+//! A response before it is sent.
 
 use std::time::Duration;
 
@@ -13,29 +13,31 @@ use axum::{
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// Where a connection is closed in the middle of a body, the first half gets this long to leave.
+/// How long the first half of a truncated body gets to be sent before the connection is closed.
 const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
 
+/// Status, headers and body.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct HttpResponse {
     pub status: StatusCode,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Outcome {
+impl HttpResponse {
     pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
-        Outcome { status, headers: HeaderMap::new(), body }.with(CONTENT_TYPE, JSON)
+        HttpResponse { status, headers: HeaderMap::new(), body }.with(CONTENT_TYPE, JSON)
     }
 
     pub fn html(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
-        Outcome { status, headers: HeaderMap::new(), body: body.into() }.with(CONTENT_TYPE, HTML)
+        HttpResponse { status, headers: HeaderMap::new(), body: body.into() }
+            .with(CONTENT_TYPE, HTML)
     }
 
-    /// An answer that belongs to no endpoint.
+    /// A response that does not come from an endpoint.
     pub fn plain(status: StatusCode, message: &str) -> Self {
         let body = format!(r#"{{"code":{},"msg":"{message}"}}"#, status.as_u16());
-        Outcome::json(status, body.into_bytes())
+        HttpResponse::json(status, body.into_bytes())
     }
 
     #[must_use]
@@ -44,8 +46,8 @@ impl Outcome {
         self
     }
 
-    /// Cut in the middle of the body where it is to be truncated.
-    pub fn response(self, truncated: bool) -> Response {
+    /// The response for the server; a truncated one ends in the middle of the body.
+    pub fn into_response(self, truncated: bool) -> Response {
         let length = self.body.len();
         let body = if truncated { first_half(self.body) } else { Body::from(self.body) };
         let mut response = Response::new(body);
@@ -60,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// The first half of a body, and then an error, upon which the connection is closed.
+/// The first half of a body followed by an error, which closes the connection.
 fn first_half(mut body: Vec<u8>) -> Body {
     use futures_util::stream::{self, StreamExt};
     body.truncate(body.len() / 2);
