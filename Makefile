@@ -12,7 +12,7 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 export CARGO_TERM_COLOR ?= never
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
-	mutants faults soak check format api-check audit docs notebooks generate lock fuzz bench \
+	mutants faults soak check format msrv api-check audit docs notebooks generate lock fuzz bench \
 	bench-quick bench-inner wheel wheel-test clean system-packages
 
 help: ## Lists these targets.
@@ -54,6 +54,13 @@ format: $(BIN)/.tools ## Formats Rust and Python.
 	cargo fmt
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The oldest Rust that is promised: rust-version in Cargo.toml.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: ## Compiles everything with the oldest Rust that is promised.
+	rustup toolchain install --profile minimal --no-self-update $(MSRV)
+	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv
+	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv --no-default-features --features sandbox
 
 # What users of the last release would have to change: names, arguments and defaults of the package.
 # BASE is a tag, branch or commit.
