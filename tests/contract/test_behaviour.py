@@ -34,7 +34,7 @@ def unavailable(status=503, **headers):
 
 @faces
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_get_is_tried_again_after_a_5xx_and_signed_anew(status, face):
+def test_a_get_is_tried_again_after_a_5xx_and_signed_again(status, face):
     with Scripted([unavailable(status), answer(OK)]) as server:
         assert run(face, server, futures, max_retries=2) == []
     assert [received.path for received in server.received] == [PATH, PATH]
@@ -209,7 +209,7 @@ def skewed_service(refusal, good, status, offset=HOUR, forgiving=True):
 @pytest.mark.parametrize("offset", [HOUR, -HOUR, 6000])
 @pytest.mark.parametrize("status", [200, 400, 401, 403])
 @pytest.mark.parametrize("method", SKEWED)
-def test_a_wrong_clock_is_put_right_once_and_the_call_signed_anew(method, status, offset, face):
+def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, status, offset, face):
     args, kwargs, refusal, good = SKEWED[method]
 
     async def use(client):

@@ -15,6 +15,7 @@ import pytest
 from ..faults.operations import operations
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
+from ..support.interrupts import ends_at_once, interrupted
 from ..support.logins import begin, quotes, sign_in
 from ..support.processes import python
 from ..support.scripted_server import Scripted, answer
@@ -28,34 +29,6 @@ def silent():
     """A service that takes its time."""
     with Scripted(lambda _: answer(b"{}", delay=20.0)) as server:
         yield server
-
-
-def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
-    """Seconds from the signal to the end of the call."""
-    sent = []
-
-    def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), name)  # To the process, as a terminal does.
-
-    timer = threading.Timer(0.1, interrupt)
-    timer.start()
-    try:
-        with pytest.raises(error):
-            work()
-        return time.monotonic() - sent[0]
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-def ends_at_once(work):
-    """The best of three: a busy machine may be late once."""
-    took = interrupted(work)
-    for _ in range(2):
-        if took >= 0.2:
-            took = min(took, interrupted(work))
-    assert took < 0.2
 
 
 @pytest.mark.parametrize("operation", operations(ACCOUNTS), ids=str)

@@ -11,10 +11,10 @@ import pytest
 
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
+from ..support.logins import expired_client, expired_login, quotes, sign_in
 from ..support.scripted_server import Scripted, answer
 from ..support.stores import Shelf
-from .test_one_refresh import at_once, run_out
+from ..support.threads import outcomes_of_threads
 
 FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"
 REJECTIONS = {
@@ -139,8 +139,7 @@ def test_security_17_a_raw_request_leaves_all_other_answers_to_the_caller(server
 @rejections
 def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection):
     server.rejection = REJECTIONS[rejection]
-    server.faults["refresh_token"] = Fault(delay=0.2)
-    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
+    client = expired_client(server, refresh=Fault(delay=0.2), timeout=60.0)
     calls = list(CALLS.values())
     turn = iter(range(64))
     lock = threading.Lock()
@@ -151,7 +150,7 @@ def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection)
         call(client)
         return "ok"
 
-    assert at_once(64, work) == {"ok": 64}
+    assert outcomes_of_threads(64, work) == {"ok": 64}
     assert server.counts["refresh_token"] == 1
     assert server.counts["api"] <= 128
 
@@ -159,7 +158,7 @@ def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection)
 @rejections
 def test_security_18_64_tasks_make_one_refresh_in_each_form(server, rejection):
     server.rejection = REJECTIONS[rejection]
-    oauth = run_out(server, "found out", lambda: sign_in(server))
+    oauth = expired_login(server, "found out")
     calls = list(CALLS.values())
 
     async def use():
@@ -201,17 +200,15 @@ REFUSALS = {
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
     store = Shelf()
-    oauth = sign_in(server, store)
-    client = client_of(server, oauth, max_retries=2)
-    server.expire()
-    server.faults["refresh_token"] = REFUSALS[refusal]
-    for _ in range(5):
+    client = expired_client(server, store, REFUSALS[refusal], max_retries=2)
+    (client_id,) = server.clients
+    for _ in range(20):
         with pytest.raises(bl.LoginRequired) as caught:
             quotes(client)
         assert caught.value.error and "boardlot login" in caught.value.hint
     # Nobody is asked again: no refresh, and no call with a token that is known to be rejected.
     assert (server.counts["api"], server.counts["refresh_token"]) == (1, 1)
-    again = client_of(server, bl.OAuth(oauth.client_id, store=store))
+    again = client_of(server, bl.OAuth(client_id, store=store))
     with pytest.raises(bl.LoginRequired):
         quotes(again)
     assert server.counts["refresh_token"] == 1
@@ -223,18 +220,16 @@ def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, r
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_security_18_64_threads_share_a_refused_refresh_in_each_form(server, refusal):
-    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
-    server.faults["refresh_token"] = replace(REFUSALS[refusal], delay=0.5)
-    assert at_once(64, lambda: list(quotes(client))) == {"LoginRequired": 64}
+    refresh = replace(REFUSALS[refusal], delay=0.5)
+    client = expired_client(server, refresh=refresh, timeout=60.0)
+    assert outcomes_of_threads(64, lambda: list(quotes(client))) == {"LoginRequired": 64}
     assert server.counts["refresh_token"] == 1
     assert server.counts["api"] <= 64
 
 
 def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
     store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant")
+    client = expired_client(server, store, Fault(error="invalid_grant"))
     with pytest.raises(bl.LoginRequired):
         quotes(client)
     (old,) = {seen.form["refresh_token"] for seen in server.of("refresh_token")}
@@ -267,10 +262,8 @@ TROUBLE = {
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_security_17_trouble_of_the_service_never_costs_the_login(server, trouble):
     store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
+    client = expired_client(server, store, TROUBLE[trouble])
     kept = dict(store.kept)
-    server.faults["refresh_token"] = TROUBLE[trouble]
     for _ in range(2):
         with pytest.raises(bl.BoardlotError) as caught:
             quotes(client)

@@ -14,8 +14,8 @@ from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.scripted_server import Scripted, answer
+from ..support.secret_search import LogCapture, appearances, crash_report
 from ..support.stores import Shelf
-from .test_secrets import Loud, shown, told
 
 TOKEN = "canary+7f/1e~0c=55&d2.aa-bb_cc"
 LOW = "/api/v1.0/server-time"
@@ -93,10 +93,10 @@ def echoes(told_):
 
 @spellings
 def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
-    loud = Loud()
+    log = LogCapture()
     loggers = [logging.getLogger(f"boardlot.{name}") for name in ("http", "retry", "auth")]
     for logger in loggers:
-        logger.addHandler(loud)
+        logger.addHandler(log)
         logger.setLevel(1)
     try:
         for place, (status, headers, body) in echoes(SPELLINGS[spelling](TOKEN)).items():
@@ -105,15 +105,15 @@ def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
                 with pytest.raises(bl.BoardlotError) as caught:
                     quotes(client)
             error = caught.value
-            for how, text in (*shown(error), ("report", told(error))):
+            for how, text in (*appearances(error), ("report", crash_report(error))):
                 assert not found(TOKEN, spelling, text), (place, how)
             texts = [str(error), *(str(value) for value in vars(error).values())]
             assert any("***" in text for text in texts), place
     finally:
         for logger in loggers:
-            logger.removeHandler(loud)
+            logger.removeHandler(log)
             logger.setLevel(logging.NOTSET)
-    assert loud.lines and not any(found(TOKEN, spelling, line) for line in loud.lines)
+    assert log.lines and not any(found(TOKEN, spelling, line) for line in log.lines)
 
 
 @spellings
@@ -167,7 +167,7 @@ def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelli
     assert len(secrets) > 5
     for error in errors:
         assert "***" in "".join(map(str, vars(error).values()))
-        for how, text in (*shown(error), ("report", told(error))):
+        for how, text in (*appearances(error), ("report", crash_report(error))):
             assert not [one for secret in secrets for one in found(secret, spelling, text)], how
 
 
