@@ -20,7 +20,7 @@ from boardlot.doctor import identity
 pytest.importorskip("cryptography")
 from ..support.certificates import DAY, NOW, Authority
 from ..support.connect_proxy import ConnectProxy
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 WAY = ["settings", "proxy", "name", "connection", "TLS", "service", "clock"]
 SECRET = "hush-hush"
@@ -43,9 +43,9 @@ def authority() -> Authority:
     return Authority()
 
 
-def served(context: Any) -> Scripted:
+def served(context: Any) -> ScriptedServer:
     """A service that returns its time to every client that accepts its certificate."""
-    return Scripted(clock=0.0, context=context)
+    return ScriptedServer(clock=0.0, context=context)
 
 
 def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:
@@ -170,7 +170,7 @@ def test_an_answer_that_is_none_of_the_service_is_found() -> None:
 )
 def test_the_login_page_of_a_network_is_named(location: str | None, body: str, place: str) -> None:
     headers = {} if location is None else {"Location": location}
-    with Scripted(lambda _: answer(body, 511, headers)) as network:
+    with ScriptedServer(lambda _: answer(body, 511, headers)) as network:
         findings = found(network.base_url)
     assert failed(findings) == ["service"]
     assert "requires a login of its own" in findings["service"].detail

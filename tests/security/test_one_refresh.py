@@ -11,7 +11,7 @@ from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import expired_login, quotes
 from ..support.processes import python
-from ..support.stores import PASSPHRASE, Shelf
+from ..support.stores import PASSPHRASE, DictStore
 from ..support.threads import outcomes_of_threads
 
 # How the token runs out: told beforehand (it is refreshed ahead), or found out by a 401.
@@ -69,7 +69,7 @@ def test_security_18_64_threads_with_1000_calls_make_one_refresh(server, end):
 
 @ends
 def test_security_18_many_clients_of_one_store_make_one_refresh(server, end):
-    store = Shelf()
+    store = DictStore()
     expired_login(server, end, store)
     (client_id,) = server.clients
     server.faults["refresh_token"] = Fault(delay=0.3)

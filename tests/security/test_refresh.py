@@ -12,7 +12,7 @@ from ..support.authorization_http import Fault
 from ..support.callbacks import query_of
 from ..support.clients import client_of
 from ..support.logins import begin, expired_client, quotes, scopes_of, sign_in, tells_to_log_in
-from ..support.stores import Shelf
+from ..support.stores import DictStore
 
 COMMAND = "boardlot login"
 
@@ -99,7 +99,7 @@ def test_security_17_a_token_is_refreshed_ahead_of_its_end(server):
 
 
 def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
-    store = Shelf()
+    store = DictStore()
     client = client_of(server, sign_in(server, store))
     (client_id,) = server.clients
     for n in range(1, 4):
@@ -115,7 +115,7 @@ def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
 
 
 def test_security_17_the_refreshed_token_is_stored(server):
-    store = Shelf()
+    store = DictStore()
     client = expired_client(server, store)
     assert list(quotes(client)) == []
     (client_id,) = server.clients
@@ -168,7 +168,7 @@ FAILING = {
 
 @pytest.mark.parametrize("failing", FAILING)
 def test_security_17_a_failed_refresh_keeps_the_tokens(server, failing):
-    store = Shelf()
+    store = DictStore()
     client = expired_client(server, store, FAILING[failing])
     kept = dict(store.kept)
     with pytest.raises(bl.BoardlotError) as caught:
@@ -207,7 +207,7 @@ def test_security_17_a_confidential_client_sends_its_secret_with_the_refresh(ser
     uri = query_of(flow.url)["redirect_uri"]
     uri = uri.replace(uri.split("/")[2], f"127.0.0.1:{port}")
     told = server.register(uri, "client_secret_post")
-    store = Shelf()
+    store = DictStore()
     known = {"client_id": told["client_id"], "redirect_port": port}
     assert list(quotes(client_of(server, sign_in(server, store, **known)))) == []
     assert server.counts["register"] == 1
@@ -231,7 +231,7 @@ def test_security_17_nothing_stored_means_to_log_in(server):
 
 
 def test_security_17_after_logout_one_has_to_log_in(server):
-    store = Shelf()
+    store = DictStore()
     oauth = sign_in(server, store)
     client = client_of(server, oauth)
     assert list(quotes(client)) == []

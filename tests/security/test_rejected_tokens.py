@@ -12,8 +12,8 @@ import pytest
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import expired_client, expired_login, quotes, sign_in
-from ..support.scripted_server import Scripted, answer
-from ..support.stores import Shelf
+from ..support.scripted_server import ScriptedServer, answer
+from ..support.stores import DictStore
 from ..support.threads import outcomes_of_threads
 
 FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"
@@ -43,9 +43,9 @@ CALLS = {
 }
 
 
-def outcome_of(face, server, call, **options):
+def outcome_of(mode, server, call, **options):
     """Runs a call of a new client, sync or async."""
-    if face == "sync":
+    if mode == "sync":
         with bl.Client(server.base_url, **options) as client:
             return call(client)
 
@@ -57,14 +57,14 @@ def outcome_of(face, server, call, **options):
 
 
 @rejections
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, face, rejection):
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, mode, rejection):
     oauth = sign_in(server)
     server.rejection = REJECTIONS[rejection]
     for name, call in CALLS.items():
         server.expire()
         server.counts.clear()
-        told = outcome_of(face, server, call, auth=oauth, max_retries=2)
+        told = outcome_of(mode, server, call, auth=oauth, max_retries=2)
         assert getattr(told, "status", 200) == 200, name
         assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
 
@@ -85,7 +85,7 @@ def test_security_17_a_rejection_that_stays_is_an_authentication_error(server, c
 @rejections
 def test_security_17_a_bearer_token_has_nothing_to_refresh(rejection):
     status, headers, body = REJECTIONS[rejection]
-    with Scripted(lambda _: answer(body, status, headers)) as service:
+    with ScriptedServer(lambda _: answer(body, status, headers)) as service:
         for call in CALLS.values():
             service.received.clear()
             with pytest.raises(bl.AuthenticationError):
@@ -199,7 +199,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
-    store = Shelf()
+    store = DictStore()
     client = expired_client(server, store, REFUSALS[refusal], max_retries=2)
     (client_id,) = server.clients
     for _ in range(20):
@@ -228,7 +228,7 @@ def test_security_18_64_threads_share_a_refused_refresh_in_each_form(server, ref
 
 
 def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
-    store = Shelf()
+    store = DictStore()
     client = expired_client(server, store, Fault(error="invalid_grant"))
     with pytest.raises(bl.LoginRequired):
         quotes(client)
@@ -261,7 +261,7 @@ TROUBLE = {
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_security_17_trouble_of_the_service_never_costs_the_login(server, trouble):
-    store = Shelf()
+    store = DictStore()
     client = expired_client(server, store, TROUBLE[trouble])
     kept = dict(store.kept)
     for _ in range(2):
@@ -274,7 +274,7 @@ def test_security_17_trouble_of_the_service_never_costs_the_login(server, troubl
 
 
 def test_security_17_another_secret_that_is_wrong_does_not_end_the_login_of_others(server):
-    store = Shelf()
+    store = DictStore()
     oauth = sign_in(server, store)
     server.expire()
     server.faults["refresh_token"] = Fault(error="invalid_client", status=401)
@@ -288,7 +288,7 @@ def test_security_17_another_secret_that_is_wrong_does_not_end_the_login_of_othe
 
 
 def test_security_17_tokens_that_could_not_be_saved_are_saved_later(server):
-    class Full(Shelf):
+    class Full(DictStore):
         full = False
 
         def save(self, key, value):
@@ -339,7 +339,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
     for name, known in documented.items():
         for code in range(-7, -1):
             body = {"ret_code": code, "code": code, "s": "error", "errcode": code, "msg": "no"}
-            with Scripted(lambda _, body=body: answer(body)) as service:
+            with ScriptedServer(lambda _, body=body: answer(body)) as service:
                 client = bl.Client(service.base_url, max_retries=0)
                 given = arguments[name]
                 named = {"code": given[2], "start": 1, "end": 2} if len(given) > 2 else {}
@@ -354,7 +354,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
 @pytest.mark.parametrize("status", [400, 404, 409, 422])
 def test_a_success_mark_beside_an_error_status_is_told_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
-    with Scripted(lambda _: answer(body, status)) as service:
+    with ScriptedServer(lambda _: answer(body, status)) as service:
         client = bl.Client(service.base_url, max_retries=0)
         with pytest.raises(bl.ProtocolError) as caught:
             client.reference_futures("HK.HSImain")

@@ -14,9 +14,9 @@ from ..support.clients import client_of
 from ..support.keys import secret_of
 from ..support.logins import begin, quotes, sign_in, waiting
 from ..support.processes import python
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 from ..support.secret_search import CANARY, LogCapture, appearances, crash_report, hits
-from ..support.stores import PASSPHRASE, Shelf
+from ..support.stores import PASSPHRASE, DictStore
 
 
 def assert_silent(secrets, things):
@@ -206,14 +206,14 @@ def test_security_14_a_child_with_every_switch_for_noise_shows_nothing(server, p
 
 
 def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):
-    for store in (Shelf(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
+    for store in (DictStore(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
         client = client_of(server, sign_in(server, store))
         try:
             data = pickle.dumps(client)
         except (TypeError, pickle.PicklingError, AttributeError, bl.BoardlotError) as error:
             assert len(str(error)) > 20
             continue
-        if not isinstance(store, Shelf):
+        if not isinstance(store, DictStore):
             assert not hits({*server.secrets, PASSPHRASE}, data)
             assert list(quotes(pickle.loads(data))) == []
 
@@ -234,7 +234,7 @@ def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():
 
 def test_security_14_headers_that_are_no_secrets_travel():
     headers = {"X-Service-Client-Nnid": "123", "Accept-Language": "en", "User-Agent": "mine"}
-    with Scripted(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
         client = bl.Client(service.base_url, headers=headers)
         pickle.loads(pickle.dumps(client)).server_time()
     for name, value in headers.items():
