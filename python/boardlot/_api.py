@@ -136,7 +136,7 @@ class Client(_core.ClientBase):
         """The service's clock.
 
         Signed requests are refused where the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs anew by itself.
+        then reads this clock and signs again by itself.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
@@ -608,7 +608,7 @@ class AsyncClient(_core.ClientBase):
         """The service's clock.
 
         Signed requests are refused where the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs anew by itself.
+        then reads this clock and signs again by itself.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 

@@ -15,7 +15,7 @@ pub const SERVER_TIME: Endpoint = Endpoint {
     section: "4.2",
     summary: "The service's clock.",
     notes: "Signed requests are refused where the two clocks differ by more than 5 seconds; the \
-            client then reads this clock and signs anew by itself.",
+            client then reads this clock and signs again by itself.",
     parameters: &[],
     envelope: Envelope::Field("server_time_ms"),
     answer: ResponseShape::ServerTime("server_time_ms"),

@@ -224,7 +224,7 @@ impl Sandbox {
     }
 
     /// Back to the state of the seed: requests, used nonces, OAuth clients and all that was granted
-    /// to them are forgotten, and faults begin anew. Uploaded keys and the tokens of
+    /// to them are forgotten, and faults begin again. Uploaded keys and the tokens of
     /// `add_bearer_token` are kept.
     pub fn reset(&self) {
         self.shared.reset();

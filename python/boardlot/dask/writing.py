@@ -25,7 +25,7 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
     Only what is missing is fetched, so that a run that broke off goes on where it was. A file is
     written beside its place and moved there whole: no crash leaves half of one. One run at a
     time may write to a folder. A file that another hand or a failing disk has cut short or emptied
-    has no footer any more: it is written anew.
+    has no footer any more: it is written again.
 
     Args:
         frame: A frame of `from_keys` or `from_range`, or one made from it. A file's name tells
