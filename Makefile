@@ -161,7 +161,7 @@ LOCK := uv pip compile pyproject.toml --quiet --universal --generate-hashes --no
 EXTRAS := arrow calendar cli dask notebook pandas polars progress
 
 lock: ## Updates requirements/*.txt; needs uv.
-	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group dev -o requirements/dev.txt
+	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
 
@@ -174,8 +174,9 @@ $(BIN)/.maturin: requirements/demo.txt
 	touch $@
 
 $(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
-	@echo "Compiling boardlot: the first time, about 280 crates in some minutes."
-	$(CARGO:cargo=)$(BIN)/maturin develop --locked --extras cli
+	@echo "Compiling boardlot: the first time, some 250 crates in some minutes."
+	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/maturin develop --locked --extras cli
 	touch $@
 
 $(BIN)/.tools: $(BIN)/.maturin requirements/dev.txt
