@@ -87,8 +87,8 @@ generate: ## Writes what is derived from the table of endpoints.
 	$(CARGO) run --locked --no-default-features --example generate
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
-	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/processes/test_exits.py
-	$(BIN)/pytest -m slow --timeout 3600 --ignore tests/packaging
+	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py
+	$(BIN)/pytest -m slow --ignore tests/packaging
 
 faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six minutes.
 	$(BIN)/python -m tests.faults.matrix --seeds 30

@@ -2,16 +2,20 @@
 
 import os
 
+import pytest
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
 
 
 def pytest_collection_modifyitems(config, items):
-    if "slow" in config.option.markexpr:
-        return
     long_forms = [item for item in items if item.get_closest_marker("slow")]
-    if long_forms:
+    if "slow" in config.option.markexpr:
+        if config.pluginmanager.hasplugin("timeout"):
+            for item in long_forms:
+                item.add_marker(pytest.mark.timeout(3600))
+    elif long_forms:
         items[:] = [item for item in items if item not in long_forms]
         config.hook.pytest_deselected(items=long_forms)
 

@@ -33,7 +33,7 @@ def test_what_could_not_be_checked_passes_here_and_fails_on_github(
     assert audit.unreachable("crates", "no network")
 
 
-@pytest.mark.parametrize("name", ["ci", "release"])
+@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
 def test_every_action_is_pinned_to_a_commit(name: str) -> None:
     workflow = (ROOT / f".github/workflows/{name}.yml").read_text()
     actions = re.findall(r"uses: *(\S+)(.*)", workflow)
