@@ -20,6 +20,7 @@ pub const SCOPES: &[(&str, &str)] = &[
     ("accid:*", "All accounts"),
 ];
 
+/// Registers a client (section 2).
 pub const REGISTER: Endpoint = Endpoint {
     name: "register",
     method: Method::Post,
@@ -53,6 +54,7 @@ pub const REGISTER: Endpoint = Endpoint {
     command: None,
 };
 
+/// The authorization page, which the user opens in a browser.
 pub const AUTHORIZE: Endpoint = Endpoint {
     name: "authorize",
     method: Method::Get,
@@ -88,6 +90,7 @@ pub const AUTHORIZE: Endpoint = Endpoint {
     command: None,
 };
 
+/// Exchanges a code for tokens, or refreshes them.
 pub const TOKEN: Endpoint = Endpoint {
     name: "token",
     method: Method::Post,
@@ -119,6 +122,7 @@ pub const TOKEN: Endpoint = Endpoint {
     command: None,
 };
 
+/// The response to a registration.
 pub const CLIENT_RECORD: Record = Record {
     name: "OAuthClient",
     section: "2.1",
@@ -138,6 +142,7 @@ pub const CLIENT_RECORD: Record = Record {
     ]],
 };
 
+/// The response of the token endpoint.
 pub const ACCESS_TOKEN: Record = Record {
     name: "AccessToken",
     section: "2.2",

@@ -7,16 +7,24 @@ use super::values::ValueSet;
 /// One parameter of an endpoint; its name is the same in Python and on the wire.
 #[derive(Debug)]
 pub struct Parameter {
+    /// Its name in Python and on the wire.
     pub name: &'static str,
+    /// Where it is sent.
     pub place: ParameterLocation,
+    /// Its values, and how they are checked.
     pub kind: ParameterKind,
+    /// Whether a call needs it.
     pub required: bool,
+    /// Its description in the documentation.
     pub doc: &'static str,
 }
 
+/// Where a parameter is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterLocation {
+    /// A segment of the path.
     Path,
+    /// A query parameter.
     Query,
     /// A member of a JSON body.
     Body,
@@ -24,10 +32,12 @@ pub enum ParameterLocation {
     Form,
 }
 
+/// The values of a parameter, and how they are checked.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
     /// `{market}.{code}`; only where the document limits its length is there a `max`.
     Symbol {
+        /// The longest symbol in characters.
         max: Option<usize>,
     },
     /// A market prefix such as `HK`. The document has no closed list of them.
@@ -38,15 +48,20 @@ pub enum ParameterKind {
     OneOf(&'static [&'static str]),
     /// One of the values of the set that belongs to another parameter's value.
     ValuesBy {
+        /// The other parameter.
         parameter: &'static str,
+        /// The sets, each with the value of the other parameter that selects it.
         sets: &'static [(&'static str, &'static ValueSet)],
     },
     /// A uint64 account id.
     AccountNumber,
     /// A string account id.
     AccountId,
+    /// An integer.
     Integer {
+        /// The smallest.
         min: i64,
+        /// The largest.
         max: i64,
     },
     /// A calendar date, sent as `yyyy-MM-dd`.
@@ -66,9 +81,13 @@ pub enum ParameterKind {
 /// An argument as the caller gave it, before any check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
+    /// A string.
     Text(String),
+    /// A list of strings.
     Texts(Vec<String>),
+    /// An integer.
     Integer(i128),
+    /// A calendar date.
     Date(Date),
     /// A point in time, and the date that its own time zone shows for it.
     Instant(Timestamp, Date),
@@ -77,12 +96,16 @@ pub enum Argument {
 /// An argument as it goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EncodedValue {
+    /// A string.
     Text(String),
+    /// A list of strings.
     Texts(Vec<String>),
+    /// An integer.
     Integer(i128),
 }
 
 impl EncodedValue {
+    /// Its text in a path, query or form.
     pub fn into_text(self) -> String {
         match self {
             EncodedValue::Text(text) => text,
@@ -106,15 +129,19 @@ impl From<Argument> for EncodedValue {
 }
 
 impl Parameter {
+    /// A path parameter.
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Path, kind, required: true, doc }
     }
+    /// An optional query parameter.
     pub const fn query(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Query, kind, required: false, doc }
     }
+    /// An optional member of the JSON body.
     pub const fn body(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Body, kind, required: false, doc }
     }
+    /// An optional form field.
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Form, kind, required: false, doc }
     }
@@ -123,6 +150,7 @@ impl Parameter {
         let doc = "Cursor of the page; set by the pager.";
         Parameter { name, place, kind: ParameterKind::Cursor, required: false, doc }
     }
+    /// The same parameter, required.
     pub const fn required(self) -> Self {
         Parameter { required: true, ..self }
     }

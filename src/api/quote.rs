@@ -8,6 +8,7 @@ use super::{
     values::DIVIDEND_PROCESS,
 };
 
+/// The service's time.
 pub const SERVER_TIME: Endpoint = Endpoint {
     name: "server_time",
     method: Method::Get,

@@ -7,13 +7,16 @@ use super::values::ValueSet;
 pub struct Record {
     /// Its name, also of the Python `TypedDict`.
     pub name: &'static str,
+    /// The section of the service document.
     pub section: &'static str,
+    /// Its description in the documentation.
     pub doc: &'static str,
     /// Groups of fields in their order; markets share the first group.
     pub groups: &'static [&'static [Field]],
 }
 
 impl Record {
+    /// Its fields.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
@@ -22,12 +25,14 @@ impl Record {
 /// Which record the rows of an answer follow.
 #[derive(Debug, Clone, Copy)]
 pub enum Schema {
+    /// All records have one type.
     One(&'static Record),
     /// It depends on the value of this parameter.
     By(&'static str, &'static [(&'static str, &'static Record)]),
 }
 
 impl Schema {
+    /// The types of records.
     pub fn records(&self) -> Vec<&'static Record> {
         match self {
             Schema::One(record) => vec![record],
@@ -50,21 +55,28 @@ impl Schema {
 /// One field of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
+    /// Its name in the response.
     pub name: &'static str,
+    /// Its type.
     pub kind: Kind,
     /// The unit of its values where it has one: `HKD`, `shares`, `%`.
     pub unit: &'static str,
     /// The documented values where the set is closed.
     pub values: Option<&'static ValueSet>,
+    /// Its description in the documentation.
     pub doc: &'static str,
 }
 
 /// What a field's values mean, and so what column they become.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
+    /// A string.
     Text,
+    /// An integer.
     Integer,
+    /// A floating-point number.
     Number,
+    /// A boolean.
     Flag,
     /// A decimal number sent as a string; `""` is none.
     Decimal,
@@ -72,17 +84,23 @@ pub enum Kind {
     Timestamp(TimeUnit, Wire),
     /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, perhaps with a time; `--` and `""` are none.
     Date,
+    /// An object of its own.
     Object(&'static [Field]),
 }
 
+/// The unit of a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
+    /// Seconds.
     Seconds,
+    /// Milliseconds.
     Millis,
+    /// Microseconds.
     Micros,
 }
 
 impl TimeUnit {
+    /// How many are in a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -91,6 +109,7 @@ impl TimeUnit {
         }
     }
 
+    /// Its symbol, such as `ms`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "s",
@@ -103,7 +122,9 @@ impl TimeUnit {
 /// How a count is written in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
+    /// As a JSON number.
     Integer,
+    /// As a JSON string.
     Text,
 }
 
@@ -111,24 +132,31 @@ impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
         Field { name, kind, unit: "", values: None, doc }
     }
+    /// A string field.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Text, doc)
     }
+    /// An integer field.
     pub const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Integer, doc)
     }
+    /// A floating-point field.
     pub const fn number(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Number, doc)
     }
+    /// A boolean field.
     pub const fn flag(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Flag, doc)
     }
+    /// A decimal field.
     pub const fn decimal(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Decimal, doc)
     }
+    /// A date field.
     pub const fn date(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Date, doc)
     }
+    /// A field with an object.
     pub const fn object(name: &'static str, fields: &'static [Field], doc: &'static str) -> Self {
         Self::new(name, Kind::Object(fields), doc)
     }
@@ -148,9 +176,11 @@ impl Field {
     pub const fn seconds(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), doc)
     }
+    /// The same field, with the unit of its values.
     pub const fn unit(self, unit: &'static str) -> Self {
         Field { unit, ..self }
     }
+    /// The same field, with the set of its values.
     pub const fn one_of(self, values: &'static ValueSet) -> Self {
         Field { values: Some(values), ..self }
     }

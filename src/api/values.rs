@@ -20,22 +20,33 @@ pub const VALUE_SETS: &[&ValueSet] = &[
 /// A documented set of values.
 #[derive(Debug)]
 pub struct ValueSet {
+    /// Its name in Python.
     pub name: &'static str,
+    /// The section of the service document.
     pub section: &'static str,
+    /// Its description in the documentation.
     pub doc: &'static str,
+    /// Its values.
     pub members: &'static [Member],
 }
 
+/// A named value.
 #[derive(Debug)]
 pub struct Member {
+    /// Its name in Python.
     pub name: &'static str,
+    /// The value on the wire.
     pub value: Value,
+    /// Its description in the documentation.
     pub doc: &'static str,
 }
 
+/// A value on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
+    /// An integer.
     Integer(i64),
+    /// A string.
     Text(&'static str),
 }
 

@@ -99,6 +99,7 @@ impl Clock {
         local_ms().saturating_add(self.offset_ms.load(Ordering::Relaxed))
     }
 
+    /// How far the service's clock is ahead of the local one.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::Relaxed)
     }

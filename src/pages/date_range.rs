@@ -19,6 +19,7 @@ use crate::{
 pub struct DateRange {
     /// The parameter that holds the end of the range.
     pub end: String,
+    /// How the end of the next page's range is found.
     pub next: NextEnd,
     /// The field that identifies a row, if rows may be repeated on the next page.
     pub unique: Option<String>,
@@ -142,6 +143,7 @@ impl NextEnd {
 }
 
 impl PreviousRows {
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

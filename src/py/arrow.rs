@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
-use super::{bridge::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
+use super::{blocking::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
@@ -35,7 +35,7 @@ impl ArrowStream {
             drop(wanted);
             made.map_err(|error| Error::aborted(&error))?
         };
-        block(py, made, |_| Ok(()))
+        block(py, made)
     }
 
     /// The parts of one result, one behind the other.

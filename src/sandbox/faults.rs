@@ -20,6 +20,7 @@ pub struct Faults {
     pub throttle_rate: f64,
     /// HTTP 200 with a page of HTML.
     pub html_rate: f64,
+    /// The seed of the random faults.
     pub seed: u64,
 }
 
@@ -35,6 +36,7 @@ pub enum Fault {
 }
 
 impl Faults {
+    /// Checks that all values are in range.
     pub fn validate(&self) -> Result<()> {
         for (name, rate) in [
             ("error_rate", self.error_rate),
@@ -60,6 +62,7 @@ impl Faults {
         *self == Faults { seed: self.seed, ..Faults::default() }
     }
 
+    /// The latency, if there is one.
     pub fn delay(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.latency).ok().filter(|delay| !delay.is_zero())
     }

@@ -40,7 +40,7 @@
 //!   countdowns of IPOs count from that midnight.
 //! - IPOs whose subscription has not begun are listed as upcoming only.
 //! - Dividends of a market that is not supported (MY) are an empty list.
-//! - The two histories by date range: see [`history`].
+//! - The two histories by date range: see `history`.
 //! - Markets keep their offset from UTC the year round.
 
 mod accounts;
@@ -230,10 +230,12 @@ impl Sandbox {
         self.shared.reset();
     }
 
+    /// The faults that it simulates.
     pub fn faults(&self) -> Faults {
         self.shared.faults()
     }
 
+    /// Changes the faults that it simulates.
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         faults.validate()?;
         self.shared.set_faults(faults);

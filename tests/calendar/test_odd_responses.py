@@ -107,7 +107,7 @@ def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
 def test_a_field_that_is_missing_is_no_event_and_no_name():
     calendar = fetched({"code": "HK.1", "list_time": "2026-09-24"})
     assert [(row["name"], row["event"]) for row in calendar] == [("", "listing")]
-    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected a text"):
+    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected text"):
         fetched({"list_time": "2026-09-24"})
 
 
@@ -203,10 +203,13 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
 @pytest.mark.parametrize(
     ("stamp", "words"),
     [
-        (date(2026, 1, 1), r"stamp is datetime\.date\(2026, 1, 1\), of the type date; expected an"),
-        ("2026-01-01", "of the type str; expected an aware datetime: write datetime"),
-        (0, "of the type int"),
-        (datetime(2026, 1, 1), "a naive datetime; expected an aware one: write datetime"),
+        (
+            date(2026, 1, 1),
+            r"stamp is datetime\.date\(2026, 1, 1\); expected an aware datetime, got date",
+        ),
+        ("2026-01-01", "expected an aware datetime, got str: write datetime"),
+        (0, "got int"),
+        (datetime(2026, 1, 1), "expected an aware one: write datetime"),
     ],
 )
 def test_a_stamp_that_is_not_an_aware_datetime_is_refused_with_what_to_write(stamp, words):

@@ -174,7 +174,7 @@ def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one
 def test_a_folder_of_another_frame_is_refused(sandbox, client, tmp_path, one_by_one) -> None:
     write_missing(dividends(client), tmp_path)
     since = len(sandbox.requests)
-    with pytest.raises(bl.ConfigError, match="holds parts of another frame, such as part-00000-"):
+    with pytest.raises(bl.ConfigError, match="parts of another frame, such as part-00000-"):
         write_missing(from_keys(client, "dividends", SYMBOLS, npartitions=3), tmp_path)
     assert fetched(sandbox, since) == 0
 

@@ -78,10 +78,10 @@ def test_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> No
     from boardlot.cli import main
 
     assert main(["doctor"]) == 2
-    assert "Add --base-url URL, or --profile NAME" in capsys.readouterr().err
+    assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
     both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
     assert main(["doctor", "--base-url", "https://127.0.0.1:9", *both]) == 2
-    assert "exclude each other" in capsys.readouterr().err
+    assert "are mutually exclusive" in capsys.readouterr().err
 
 
 def test_the_command_shows_a_key_file_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

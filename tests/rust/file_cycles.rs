@@ -9,8 +9,6 @@ use super::arrows::{code, is_test, sources, src};
 
 /// Cycles that are still there, as the files of each; to be broken.
 const ALLOWED: &[&[&str]] = &[
-    &["auth/store", "auth/store/files"],
-    &["login", "login/callback", "login/listener"],
     &["py/errors", "py/fork_safe_cell"],
     &["py/event_loop", "py/notifier", "py/operation"],
     &["py/records", "py/shapes"],

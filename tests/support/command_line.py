@@ -51,7 +51,7 @@ class Service:
             "PYTHONIOENCODING": "utf-8",
             "TERM": "xterm-256color",
         }
-        # Each would override what the terminal says of itself.
+        # pytest-xdist sets the size of its own terminal.
         for name in ("NO_COLOR", "COLUMNS", "LINES"):
             self.environment.pop(name, None)
 

@@ -23,7 +23,7 @@ use crate::{
 const FORM: &str = "application/x-www-form-urlencoded";
 
 #[derive(Serialize)]
-struct TokenAnswer<'a> {
+struct TokenResponse<'a> {
     access_token: &'a str,
     token_type: &'static str,
     expires_in: u64,
@@ -105,7 +105,7 @@ fn authenticated(
 }
 
 fn answer(oauth: &OAuth, issued: &Issued) -> HttpResponse {
-    let body = TokenAnswer {
+    let body = TokenResponse {
         access_token: &issued.access_token,
         token_type: "Bearer",
         // Rounded down: it is good for at least that long.
