@@ -55,7 +55,7 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (schema, batches) = taken.ok_or_else(|| {
-            raise(py, Error::config("these columns were handed over before; make them anew"))
+            raise(py, Error::config("these columns were handed over before; make them again"))
         })?;
         let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));

@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
 
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 icalendar = pytest.importorskip("icalendar")
 
@@ -34,7 +34,7 @@ def listed(*ipos):
 
 
 def fetched(*ipos, market="hk", **options):
-    with Scripted(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
+    with ScriptedServer(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
         return ipo_calendar(client, market, **options)
 
 
@@ -111,8 +111,8 @@ def test_a_field_that_is_missing_is_no_event_and_no_name():
         fetched({"list_time": "2026-09-24"})
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(face):
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(mode):
     def script(request):
         return listed({**IPO, "code": None} if "/us" in request.path else IPO)
 
@@ -120,8 +120,8 @@ def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(face):
         async with bl.AsyncClient(server.base_url) as client:
             return await ipo_calendar_async(client, ["hk", "us"], on_error="collect")
 
-    with Scripted(script) as server:
-        if face == "sync":
+    with ScriptedServer(script) as server:
+        if mode == "sync":
             calendar = ipo_calendar(bl.Client(server.base_url), ["hk", "us"], on_error="collect")
         else:
             calendar = asyncio.run(asynchronously(server))
@@ -159,7 +159,7 @@ def test_ids_stay_whatever_moves_or_stands_beside():
 
 
 def test_the_same_code_in_lists_of_two_markets_has_two_ids():
-    with Scripted(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
+    with ScriptedServer(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
         calendar = ipo_calendar(bl.Client(server.base_url))
     assert len(set(ids(calendar))) == len(calendar)
 

@@ -82,8 +82,8 @@ def test_no_answer_is_a_line_with_its_reason(caplog):
     assert "no response" in record.getMessage()
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_hooks_are_called_before_and_after_each_request(sandbox, face):
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_hooks_are_called_before_and_after_each_request(sandbox, mode):
     events = []
     sandbox.faults = bl.Faults(error_rate=1.0)
     hooks = {"on_request": events.append, "on_response": events.append, "max_retries": 1}
@@ -93,7 +93,7 @@ def test_hooks_are_called_before_and_after_each_request(sandbox, face):
             await client.dividends("HK.00700")
 
     with pytest.raises(bl.ServiceError):
-        if face == "async":
+        if mode == "async":
             asyncio.run(use())
         else:
             sandbox.client(**hooks).dividends("HK.00700")

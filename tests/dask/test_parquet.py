@@ -151,7 +151,7 @@ def test_a_partition_that_breaks_off_leaves_no_file(
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=lambda kept: f"[:{kept}]")
-def test_a_part_that_is_not_whole_is_written_anew(
+def test_a_part_that_is_not_whole_is_written_again(
     kept: int, sandbox, client, tmp_path, one_by_one
 ) -> None:
     written = write_missing(dividends(client), tmp_path)
