@@ -16,6 +16,7 @@ use super::{
     bridge::CallMode,
     errors::raise,
     pager::PagerBase,
+    records::Records,
     shapes::Shapes,
 };
 use crate::{
@@ -49,7 +50,7 @@ impl Reader {
         let answer = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse(&answer).map_err(|error| raise(py, error))?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
-        self.shapes.records()(py, Rows::new(slices, self.plan.fields.clone()))
+        Records::from_rows(&self.shapes)(py, Rows::new(slices, self.plan.fields.clone()))
     }
 }
 

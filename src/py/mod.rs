@@ -13,9 +13,11 @@ mod client;
 mod client_options;
 mod credentials;
 mod dates;
+mod dict_shape;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
+mod frame;
 mod measuring;
 mod notifier;
 mod oauth;
@@ -33,11 +35,14 @@ mod request_arguments;
 mod response;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod schema_field;
 mod shapes;
 mod shutdown_gate;
 mod signals;
 mod signing;
 mod stores;
+mod text_cache;
+mod typed_dicts;
 mod weak;
 
 use pyo3::prelude::*;
@@ -54,6 +59,7 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        frame::{import_frame_library, to_frame},
         measuring::{pager_of, reader_of},
         oauth::{LoginFlow, OAuth, begin_login, login},
         observer::{RequestEvent, ResponseEvent},
@@ -62,8 +68,9 @@ mod _core {
         profile::{config_file, load_profile, save_profile},
         ranges::time_range_of,
         reading::{AsyncPageIterator, PageIterator},
-        records::{Records, RecordsIterator, SchemaField},
+        records::{Records, RecordsIterator},
         response::{Explanation, Response},
+        schema_field::SchemaField,
         signing::{GeneratedKey, generate_key, signature_payload},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
     };

@@ -9,11 +9,13 @@ use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    arrow::{ArrowStream, Frame},
+    arrow::ArrowStream,
     bridge::{Call, CallMode, Finish},
     errors::raise,
+    frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     progress::Progress,
     reading::{self, Reading, Unit},
+    records::Records,
     shutdown_gate::attach,
 };
 use crate::{
@@ -121,12 +123,12 @@ impl PagerBase {
     fn frame<'py>(
         &self,
         py: Python<'py>,
-        function: &'static str,
+        library: &'static FrameLibrary,
         decimals: &str,
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let frame = Frame::ready(py, function, decimals, invalid)?;
+        let frame = Frame::prepare(py, library, decimals, invalid)?;
         let fields = self.reading.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
@@ -140,11 +142,11 @@ impl PagerBase {
                 return Ok(Framed::Columns(columns));
             }
             // Making a large frame takes its time: not on the thread of the event loop.
-            let frame = move || attach(|py| Ok(Framed::Made(frame.made(py, columns))));
+            let frame = move || attach(|py| Ok(Framed::Made(frame.convert(py, columns))));
             tokio::task::spawn_blocking(frame).await.map_err(|error| Error::aborted(&error))?
         };
         let finish = move |py: Python<'_>, framed: Framed| match framed {
-            Framed::Columns(columns) => frame.made(py, columns),
+            Framed::Columns(columns) => frame.convert(py, columns),
             Framed::Made(outcome) => outcome,
         };
         self.gather(py, (None, None), progress, sink, made, Box::new(finish))
@@ -204,7 +206,7 @@ impl PagerBase {
         let fields = self.reading.listing.plan.fields.clone();
         let rows =
             |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
-        self.gather(py, limits, progress, Vec::new, rows, self.reading.shapes.records())
+        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.reading.shapes))
     }
 
     /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -216,7 +218,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.frame(py, "to_pandas", decimals, invalid, progress)
+        self.frame(py, &PANDAS, decimals, invalid, progress)
     }
 
     /// Everything from here on as a polars DataFrame; see `boardlot.frames.to_polars`.
@@ -228,7 +230,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.frame(py, "to_polars", decimals, invalid, progress)
+        self.frame(py, &POLARS, decimals, invalid, progress)
     }
 
     /// Everything from here on as a pyarrow Table; see `boardlot.frames.to_arrow`. With
@@ -245,12 +247,12 @@ impl PagerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         if !batches {
-            return base.frame(py, "to_arrow", decimals, invalid, progress);
+            return base.frame(py, &ARROW, decimals, invalid, progress);
         }
         if base.reading.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
-        let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
+        let frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
         reading::pages(py, base.mode, &base.reading, Unit::Batch(frame), base.owner.as_ref())
     }
 

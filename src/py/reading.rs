@@ -12,10 +12,11 @@ use pyo3::{PyTraverseError, PyVisit, exceptions::PyStopAsyncIteration, prelude::
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
-    arrow::Frame,
     bridge::{CallMode, block},
     errors::raise,
+    frame::Frame,
     operation::{Operation, Slot, Start, Unreceived, Work, delivered},
+    records::Records,
     shapes::Shapes,
     shutdown_gate,
 };
@@ -105,7 +106,7 @@ impl Reading {
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 match unit {
                     Unit::Batch(frame) => frame.batch(py, &rows),
-                    _ => self.shapes.records()(py, rows),
+                    _ => Records::from_rows(&self.shapes)(py, rows),
                 }
             }),
         };

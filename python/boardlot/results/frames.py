@@ -1,16 +1,14 @@
 """Typed columns: records as a pyarrow Table, a pandas or a polars DataFrame.
 
-The columns come from the Rust core as an Arrow stream; nothing here looks at single values.
-No library is imported before its function is called.
+The core checks the options, imports the libraries and passes the columns as an Arrow stream;
+nothing here looks at single values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from boardlot.errors import ConfigError
+from boardlot import _core
 
 if TYPE_CHECKING:
     import pandas
@@ -70,9 +68,7 @@ def to_pandas(
         ConfigError: `decimals` or `invalid` is none of the values above.
         ProtocolError: A value is not of its field's kind and `invalid` is `"raise"`.
     """
-    frame: pandas.DataFrame = convert(
-        "to_pandas", _columns(records, "to_pandas", decimals, invalid)
-    )
+    frame: pandas.DataFrame = _core._to_frame("to_pandas", records, decimals, invalid)
     return frame
 
 
@@ -86,9 +82,7 @@ def to_polars(
     milliseconds), objects `Struct`. Arguments and errors are those of `to_pandas`;
     `decimals="decimal"` gives exact `Decimal` columns.
     """
-    frame: polars.DataFrame = convert(
-        "to_polars", _columns(records, "to_polars", decimals, invalid)
-    )
+    frame: polars.DataFrame = _core._to_frame("to_polars", records, decimals, invalid)
     return frame
 
 
@@ -101,10 +95,11 @@ def to_arrow(
     timestamps `timestamp[s|ms|us, tz=UTC]` of the field's own unit, objects `struct`. Arguments
     and errors are those of `to_pandas`; `decimals="decimal"` gives exact decimal columns.
     """
-    return convert("to_arrow", _columns(records, "to_arrow", decimals, invalid))
+    table: pyarrow.Table = _core._to_frame("to_arrow", records, decimals, invalid)
+    return table
 
 
-def batch(columns: Any) -> pyarrow.RecordBatch:
+def record_batch(columns: Any) -> pyarrow.RecordBatch:
     """One page as a pyarrow RecordBatch, from columns with `__arrow_c_stream__`."""
     import pyarrow as pa
 
@@ -116,44 +111,8 @@ def batch(columns: Any) -> pyarrow.RecordBatch:
     return whole[0]
 
 
-def convert(function: str, columns: Any) -> Any:
-    """The frame of that conversion from columns with `__arrow_c_stream__`."""
-    return CONVERSIONS[function].convert(columns)
-
-
-def prepare(function: str, decimals: str, invalid: str) -> str:
-    """Check the options and load the libraries of a conversion, before anything is fetched for it.
-
-    Returns:
-        How the conversion wants its text to lie in memory.
-
-    Raises:
-        ImportError: A library is not installed.
-        ConfigError: `decimals` or `invalid` is none of its values.
-    """
-    if decimals not in ("float64", "decimal", "string"):
-        raise ConfigError(f'decimals is {decimals!r}; allowed is "float64", "decimal" or "string"')
-    if invalid not in ("raise", "null"):
-        raise ConfigError(f'invalid is {invalid!r}; allowed is "raise" or "null"')
-    conversion = CONVERSIONS[function]
-    for library in conversion.libraries:
-        try:
-            import_module(library)
-        except ModuleNotFoundError as missing:
-            # Only the library itself being absent is mended by installing it.
-            raise ImportError(
-                f"{function}() needs {missing.name}: pip install 'boardlot[{conversion.extra}]'",
-                name=missing.name,
-            ) from missing
-    return conversion.strings
-
-
-def _columns(records: ArrowSource, function: str, decimals: Decimals, invalid: Invalid) -> Any:
-    strings = prepare(function, decimals, invalid)
-    return records._arrow(decimals, invalid, strings)
-
-
-def _pandas(columns: Any) -> pandas.DataFrame:
+def pandas_frame(columns: Any) -> pandas.DataFrame:
+    """A pandas DataFrame from columns with `__arrow_c_stream__`; called by the core."""
     import pandas as pd
     import pyarrow as pa
     from pyarrow import types
@@ -193,31 +152,3 @@ def _pandas(columns: Any) -> pandas.DataFrame:
 def _nullable_integer(pd: Any, arrow_type: str) -> Any:
     """The nullable pandas dtype of an Arrow integer type: `Int64` of `int64`."""
     return pd.api.types.pandas_dtype(arrow_type.replace("int", "Int").replace("uI", "UI"))
-
-
-def _polars(columns: Any) -> polars.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(columns)
-
-
-def _arrow(columns: Any) -> pyarrow.Table:
-    import pyarrow as pa
-
-    return pa.table(columns)
-
-
-class Conversion(NamedTuple):
-    """What a conversion needs: its extra, its libraries, and how it wants its text to lie."""
-
-    extra: str
-    libraries: tuple[str, ...]
-    strings: str
-    convert: Callable[[Any], Any]
-
-
-CONVERSIONS = {
-    "to_pandas": Conversion("pandas", ("pandas", "pyarrow"), "large", _pandas),
-    "to_polars": Conversion("polars", ("polars",), "view", _polars),
-    "to_arrow": Conversion("arrow", ("pyarrow",), "utf8", _arrow),
-}
