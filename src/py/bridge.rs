@@ -141,7 +141,7 @@ fn block_in<T: Send>(
     observer::look_at_logging(py);
     let outcome = shutdown_gate::detach(py, || {
         let outcome = waited(&slot, future, tick);
-        slot.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
+        slot.release(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
         outcome
     });
     let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;

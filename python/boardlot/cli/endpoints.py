@@ -96,8 +96,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
                 if _is_resumable(endpoint.method):
-                    settings.resume_hint = f"{RESUME_HINT}
-  {resumable_command(settings)}"
+                    settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
                 emit(settings, found, endpoint.key_columns)
                 return
             moment = found.isoformat(timespec="milliseconds")
