@@ -14,6 +14,7 @@ mod date_ranges;
 mod exceptions;
 mod file_cycles;
 mod generated;
+mod imports;
 mod listings;
 mod logins;
 mod pages;
