@@ -31,7 +31,7 @@ use crate::{
         blocking,
         store::{
             EncryptedFile, Guard, Keychain, Memory, Passphrase, Secret, TokenStore,
-            hold_in_state_folder,
+            lock_in_state_folder,
         },
     },
     error::{Error, ErrorKind, Result},
@@ -304,7 +304,7 @@ impl TokenStore for OwnStore {
     /// The object may be shared by processes in a way that only it knows; a lock file of ours
     /// makes them take turns on this machine. Where there is no home folder, they do without.
     fn lock(&self, key: &str) -> Result<Guard> {
-        Ok(hold_in_state_folder(&self.kind, key).unwrap_or_else(|_| Guard::new(())))
+        Ok(lock_in_state_folder(&self.kind, key).unwrap_or_else(|_| Guard::new(())))
     }
 }
 

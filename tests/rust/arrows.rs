@@ -9,9 +9,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
     ("lock", &[]),
-    ("auth", &["api", "error", "lock", "process"]),
+    ("atomic_file", &[]),
+    ("auth", &["api", "atomic_file", "error", "lock", "process"]),
     ("process", &["error"]),
-    ("profile", &["error", "lock"]),
+    ("profile", &["atomic_file", "error", "lock"]),
     ("decode", &["api", "auth", "error"]),
     ("http", &["api", "auth", "decode", "error", "process"]),
     ("plan", &["api", "decode", "error", "http"]),
@@ -88,7 +89,7 @@ fn libraries_are_used_in_their_modules_only() {
         ("pyo3", &["py/", "lib.rs"]),
         ("reqwest", &["http/"]),
         ("axum", &["sandbox/"]),
-        ("rsa::", &["sandbox/"]),
+        ("num_bigint::", &["sandbox/"]),
         ("arrow_array", &["decode/", "py/"]),
     ];
     for path in sources(&src()) {
