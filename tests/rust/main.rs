@@ -9,6 +9,7 @@
 )]
 
 mod arrows;
+#[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;
 mod exceptions;
