@@ -16,6 +16,7 @@ mod examples;
 mod exceptions;
 mod file_cycles;
 mod generated;
+mod imports;
 mod listings;
 mod logins;
 mod pages;
