@@ -53,7 +53,7 @@ generate:
 # The long forms of the tests: minutes to an hour each.
 test-long: $(BIN)/.built
 	tools/install-test-packages
-	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/python/test_processes.py
+	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/processes/test_exits.py
 	$(BIN)/pytest -m slow
 
 # Every kind of fault x every operation x 30 seeds: about six minutes on two cores.
@@ -70,7 +70,7 @@ free-threaded-test: $(BIN)/.built
 	$(PYTHON_FT) -c 'import boardlot, sys; sys.exit(sys._is_gil_enabled() and "PYTHON_FT has the interpreter lock")'
 	BOARDLOT_TEST_PYTHON=$(PYTHON_FT) $(BIN)/pytest -m "slow or not slow" tests/threads/test_sharing.py
 	$(PYTHON_FT) -m pytest -p no:cacheprovider tests/threads/test_collection.py tests/delivery \
-		tests/python/test_event_loops.py
+		tests/processes/test_event_loops.py
 
 # What reaches the unsafe code, under the address sanitizer; see tools/asan.
 asan: $(BIN)/.built

@@ -14,11 +14,10 @@ use zeroize::Zeroizing;
 use crate::{
     api::{Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, ResponseShape, Schema, endpoint},
     auth::{Attempt, KeyPair},
-    client::listing,
     decode::{
         ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
-        Strings, Typed, Value, client_registered, member, members, object, parse_page,
-        parse_slow_path, scanned, server_time, token_answer, typed,
+        Strings, TypedValue, Value, client_registered, find_member, parse_fast_path, parse_members,
+        parse_page, parse_slow_path, parse_typed, server_time, success_members, token_answer,
     },
     error::Result,
     http::HttpResponse,
@@ -35,7 +34,7 @@ pub fn envelopes(data: &[u8]) {
     }
     let place = usize::from(choice & 0x7f) % ENDPOINTS.len();
     let Some(endpoint) = ENDPOINTS.get(place) else { return };
-    drop(object(endpoint.contract(), &answer));
+    drop(success_members(endpoint.contract(), &answer));
     drop(server_time(&answer));
     drop(client_registered(&answer));
 }
@@ -46,7 +45,7 @@ pub fn page(data: &[u8]) {
     let answer = HttpResponse::new(Bytes::copy_from_slice(data));
     let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
     let general = parse_slow_path(Envelope::Status, &at, &answer);
-    if let Some(scanned) = scanned(Envelope::Status, &at, &answer) {
+    if let Some(scanned) = parse_fast_path(Envelope::Status, &at, &answer) {
         match &general {
             Ok(general) => same(&scanned, general),
             Err(error) => unreachable!("the scan takes what is an error: {error}"),
@@ -145,18 +144,19 @@ pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
     let fields = fields_of(endpoint);
     within_budget(data.len(), || {
-        let keys: Option<Vec<String>> = page.keys().map(|keys| keys.map(str::to_owned).collect());
+        let keys: Option<Vec<String>> =
+            page.uniform_keys().map(|keys| keys.map(str::to_owned).collect());
         for index in 0..page.len() {
             let Ok(members) = page.row(index) else { continue };
             let parsed: Vec<Option<Value<'_>>> =
                 members.iter().map(|(_, raw)| Value::parse(raw.get()).ok()).collect();
-            if let (Some(keys), Some(cells)) = (&keys, page.cells(index)) {
+            if let (Some(keys), Some(values)) = (&keys, page.row_values(index)) {
                 assert_eq!(keys.len(), members.len(), "a value for each key");
-                let cut = (0..keys.len()).map(|at| Value::parse(cells.get(at)?.json).ok());
+                let cut = (0..keys.len()).map(|at| Value::parse(values.get(at)?.json).ok());
                 assert!(cut.eq(parsed.iter().cloned()), "the same values");
             }
             let fit = fields.iter().all(|field| {
-                member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+                find_member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             });
             let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
             assert_eq!(columns.push(None, &members).is_ok(), fit, "of its kind in both or none");
@@ -166,12 +166,12 @@ pub fn shapes(data: &[u8]) {
 
 /// Whether a typed dict takes a value, and all within it.
 fn fits(kind: Kind, json: &str) -> bool {
-    match typed(kind, Raw::new(json)) {
-        Ok(Typed::Object) => {
+    match parse_typed(kind, Raw::new(json)) {
+        Ok(TypedValue::Object) => {
             let Kind::Object(fields) = kind else { return false };
-            let Ok(members) = members(json) else { return false };
+            let Ok(members) = parse_members(json) else { return false };
             fields.iter().all(|field| {
-                member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+                find_member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             })
         }
         outcome => !matches!(outcome, Err(PushError::Invalid)),
@@ -244,7 +244,7 @@ pub fn checkpoint(data: &[u8]) {
     static FILLS: LazyLock<Option<Listing>> = LazyLock::new(|| {
         let endpoint = endpoint("fills_history")?;
         let text = |text: &str| Argument::Text(text.to_owned());
-        listing(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
+        Listing::new(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
     });
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
     const ORIGIN: &str = "https://api.example.com";

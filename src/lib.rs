@@ -12,6 +12,7 @@ pub mod http;
 pub mod lock;
 pub mod login;
 pub mod pages;
+pub mod plan;
 pub mod process;
 pub mod profile;
 #[cfg(feature = "python")]

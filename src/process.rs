@@ -1,9 +1,12 @@
-//! State that belongs to one process: after a fork the child makes its own.
+//! State and tasks of one process: after a fork, the child creates its own.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinHandle,
+};
 
 use crate::error::{Error, Result};
 
@@ -16,76 +19,95 @@ pub fn runtime() -> Result<Arc<Runtime>> {
             .thread_name("boardlot")
             .enable_all()
             .build()
-            .map_err(|error| Error::config(format!("no worker threads can be started: {error}")))
+            .map_err(|error| Error::config(format!("worker threads cannot be started: {error}")))
     })
 }
 
-/// The outcome of a future that runs on the runtime's own threads, so that whoever waits for it can
-/// look for signals while it computes. It ends when nobody waits any more.
-pub async fn spawned<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
-    /// A forked child has the handle of a task that does not run there.
-    struct Task<T>(tokio::task::JoinHandle<T>, u32);
-    impl<T> Drop for Task<T> {
-        fn drop(&mut self) {
-            if self.1 == std::process::id() {
-                self.0.abort();
-            }
-        }
-    }
-    let mut task = Task(tokio::spawn(future), std::process::id());
-    (&mut task.0).await.map_err(|error| Error::aborted(&error))?
+/// A task on the current runtime that is aborted when this is dropped. After a fork, the child has the
+/// handle of a task that does not run there, and leaves it alone.
+#[derive(Debug)]
+pub struct AbortOnDrop<T> {
+    task: JoinHandle<Result<T>>,
+    process: u32,
 }
 
-/// A value that is made on first use in each process. Reading it takes no lock, since a lock held
-/// by another thread at the moment of a fork would stay locked in the child for good.
+impl<T: Send + 'static> AbortOnDrop<T> {
+    /// Starts a task.
+    pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        AbortOnDrop { task: tokio::spawn(future), process: std::process::id() }
+    }
+
+    /// The outcome of the task. If this is cancelled, it can be called again.
+    pub async fn join(&mut self) -> Result<T> {
+        (&mut self.task).await.map_err(|error| Error::aborted(&error))?
+    }
+}
+
+impl<T> AbortOnDrop<T> {
+    /// Whether the task runs in this process.
+    pub fn runs_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        if self.runs_here() {
+            self.task.abort();
+        }
+    }
+}
+
+/// A value that is created on first use in each process. Reading it takes no lock: a lock that another
+/// thread holds at the moment of a fork would stay locked in the child forever.
 pub struct PerProcess<T>(ArcSwapOption<(u32, Arc<T>)>);
 
 impl<T: Send + Sync + 'static> PerProcess<T> {
+    /// Without a value.
     pub const fn new() -> Self {
         PerProcess(ArcSwapOption::const_empty())
     }
 
-    /// The value of this process, if it was made.
+    /// The value of this process, if it was created.
     pub fn get(&self) -> Option<Arc<T>> {
         let entry = self.0.load();
         entry.as_ref().filter(|entry| entry.0 == std::process::id()).map(|entry| entry.1.clone())
     }
 
-    /// Lets go of this process's value; those who hold it keep it.
+    /// Removes this process's value; it lives on for those who hold it.
     pub fn forget(&self) {
         if self.get().is_some() {
             self.0.store(None);
         }
     }
 
+    /// The value of this process.
     pub fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
         let process = std::process::id();
-        let made = Arc::new((process, Arc::new(make()?)));
+        let created = Arc::new((process, Arc::new(make()?)));
         let winner = loop {
             let current = self.0.load_full();
             if let Some(entry) = &current
                 && entry.0 == process
             {
-                // Another thread was faster. Dropping a runtime waits for its threads, which a task
-                // must not do.
+                // Another thread was faster. Dropping a runtime waits for its threads, which is not
+                // allowed within a task.
                 let entry = entry.clone();
                 let loser = std::thread::Builder::new();
-                let _ = loser.spawn(move || drop(made));
+                let _ = loser.spawn(move || drop(created));
                 break entry;
             }
-            let before = self.0.compare_and_swap(&current, Some(made.clone()));
+            let before = self.0.compare_and_swap(&current, Some(created.clone()));
             if arc_ptr(before.as_ref()) == arc_ptr(current.as_ref()) {
                 // The parent's value: its threads do not exist here, so dropping it could wait for
-                // them for ever. It is leaked once a fork.
+                // them forever. It is leaked once per fork.
                 if let Some(parent) = current {
                     std::mem::forget(parent);
                 }
-                break made;
+                break created;
             }
         };
         Ok(winner.1.clone())

@@ -1,14 +1,22 @@
 //! Writes what is derived from the table of endpoints: the Python classes with their signatures
-//! and docstrings, the TypedDicts and enums, and the docs' page of endpoints.
+//! and docstrings, the table of commands, the TypedDicts and enums, and the docs' page of endpoints.
 //!
-//! `make generate` runs it; a test fails where a file is stale.
+//! `make generate` runs it; a test fails if a file is stale.
 
+#[path = "generate/client_options.rs"]
+mod client_options;
 #[path = "generate/docs.rs"]
 mod docs;
 #[path = "generate/python_api.rs"]
 mod python_api;
+#[path = "generate/python_common.rs"]
+mod python_common;
+#[path = "generate/python_endpoints.rs"]
+mod python_endpoints;
 #[path = "generate/python_records.rs"]
 mod python_records;
+#[path = "generate/python_text.rs"]
+mod python_text;
 
 use std::{fs, io, path::Path};
 
@@ -16,6 +24,7 @@ use std::{fs, io, path::Path};
 pub fn files() -> Vec<(&'static str, String)> {
     vec![
         ("python/boardlot/_api.py", python_api::text()),
+        ("python/boardlot/_endpoints.py", python_endpoints::text()),
         ("python/boardlot/_records.py", python_records::text()),
         ("docs/endpoints.md", docs::text()),
     ]

@@ -1,11 +1,11 @@
-//! The inner parts one by one, by Criterion: `make bench-inner`.
+//! Micro-benchmarks of the core without Python, with Criterion: `make bench-inner`.
 
 use std::{hint::black_box, sync::Arc};
 
 use boardlot::{
-    api::{Answer, Argument, Envelope, Schema, endpoint},
+    api::{Argument, Envelope, ResponseShape, Schema, endpoint},
     auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate, payload},
-    decode::{ColumnOptions, Columns, Decimals, Page, PageSlice, RowsAt, Value, open},
+    decode::{ColumnOptions, Columns, Decimals, Page, PageSlice, RowsAt, Value, parse_page},
     error::Result,
     http::{BaseUrl, Draft},
 };
@@ -15,9 +15,9 @@ use http::{HeaderMap, Response};
 
 const ROWS: usize = 50;
 
-/// A page of deals as the service sends them, always the same.
-fn page() -> Bytes {
-    let row = |place: usize| {
+/// A page of fills as the service sends them, always the same.
+fn response_body() -> Bytes {
+    let row = |index: usize| {
         format!(
             concat!(
                 r#"{{"trd_side":"BUY","deal_id":"{}","order_id":"{}","code":"HK.{:05}","#,
@@ -25,15 +25,15 @@ fn page() -> Bytes {
                 r#""updated_time":{},"counter_broker_id":{},"counter_broker_name":"Lion Rock","#,
                 r#""trd_market":"HK","status":"OK"}}"#
             ),
-            7_400_001_000_000_000_000_u64 - place as u64 * 7,
-            6_200_001_000_000_000_000_u64 - place as u64 / 3,
-            place * 61 + 1,
-            100 * (place + 1),
-            3 * place + 1,
-            place % 100,
-            1_787_000_000_000_000_u64 - place as u64 * 900_000_001,
-            1_787_000_000_500_000_u64 - place as u64 * 900_000_001,
-            1053 + place % 6,
+            7_400_001_000_000_000_000_u64 - index as u64 * 7,
+            6_200_001_000_000_000_000_u64 - index as u64 / 3,
+            index * 61 + 1,
+            100 * (index + 1),
+            3 * index + 1,
+            index % 100,
+            1_787_000_000_000_000_u64 - index as u64 * 900_000_001,
+            1_787_000_000_500_000_u64 - index as u64 * 900_000_001,
+            1053 + index % 6,
         )
     };
     let rows: Vec<String> = (0..ROWS).map(row).collect();
@@ -44,67 +44,67 @@ fn page() -> Bytes {
     .into()
 }
 
-fn opened(body: &Bytes) -> Result<Page> {
+fn parsed(body: &Bytes) -> Result<Page> {
     let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
-    open(Envelope::Status, &at, &Response::new(body.clone()))
+    parse_page(Envelope::Status, &at, &Response::new(body.clone()))
 }
 
 fn signing(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("signature of the five lines");
+    let mut group = criterion.benchmark_group("signing a canonical request");
     for algorithm in Algorithm::ALL {
         let (pem, _) = generate(algorithm, 2048).expect("a key");
-        let key = KeyPair::read(pem.as_bytes(), None).expect("its own key");
+        let key = KeyPair::read(pem.as_bytes(), None).expect("the same key");
         let line = ("GET", "/api/v1.0/accounts/281756/fills_history", "trd_market=HK&page_flag=");
         group.bench_function(algorithm.as_str(), |bencher| {
             bencher.iter(|| {
                 let stamp = Stamp::new(1_790_000_000_000).expect("a nonce");
-                SignedHeaders::sign("key-id", &key, stamp, black_box(line), b"").expect("signed")
+                SignedHeaders::sign("key-id", &key, stamp, black_box(line), b"").expect("a signature")
             });
         });
     }
-    group.bench_function("the lines alone", |bencher| {
+    group.bench_function("the canonical request alone", |bencher| {
         bencher.iter(|| payload(1_790_000_000_000, "GET", black_box("/api/v1.0/x"), "a=b", b""));
     });
     group.finish();
 }
 
 fn requests(criterion: &mut Criterion) {
-    let base = BaseUrl::parse("https://api.example.com").expect("an address");
-    let fills = endpoint("fills_history").expect("a row of the table");
+    let base = BaseUrl::parse("https://api.example.com").expect("a base URL");
+    let fills = endpoint("fills_history").expect("an endpoint");
     let text = |text: &str| Argument::Text(text.to_owned());
     let arguments = [("acc_id", text("281756")), ("trd_market", text("HK"))];
-    criterion.bench_function("arguments to a request", |bencher| {
+    criterion.bench_function("preparing a request from arguments", |bencher| {
         bencher.iter(|| {
-            let draft = Draft::of(fills, black_box(&arguments)).expect("checked");
-            draft.prepare(&base, &HeaderMap::new()).expect("prepared")
+            let draft = Draft::of(fills, black_box(&arguments)).expect("a draft");
+            draft.prepare(&base, &HeaderMap::new()).expect("a request")
         });
     });
 }
 
 fn decoding(criterion: &mut Criterion) {
-    let body = page();
-    let Some(Answer::Rows(_, Schema::One(record))) =
+    let body = response_body();
+    let Some(ResponseShape::Rows(_, Schema::One(record))) =
         endpoint("fills_history").map(|row| row.answer)
     else {
-        unreachable!("deals have one record")
+        unreachable!("fills have one record")
     };
-    let mut group = criterion.benchmark_group("a page of 50 deals");
+    let mut group = criterion.benchmark_group("a page of 50 fills");
     group.throughput(Throughput::Bytes(body.len() as u64));
-    group.bench_function("scanned", |bencher| {
-        bencher.iter(|| opened(black_box(&body)).expect("a page"))
+    group.bench_function("scan", |bencher| {
+        bencher.iter(|| parsed(black_box(&body)).expect("a page"))
     });
-    group.bench_function("to values by the general path", |bencher| {
+    group.bench_function("parse all values", |bencher| {
         let text = std::str::from_utf8(&body).expect("text");
         bencher.iter(|| drop(black_box(Value::parse(black_box(text)).expect("JSON"))));
     });
     let fields: Vec<_> = record.fields().collect();
-    let read = Arc::new(opened(&body).expect("a page"));
+    let page = Arc::new(parsed(&body).expect("a page"));
     for (name, decimals) in [("float64", Decimals::Float64), ("decimal", Decimals::Decimal)] {
         let options = ColumnOptions { decimals, ..ColumnOptions::default() };
-        group.bench_function(format!("scanned page to columns, {name}"), |bencher| {
+        group.bench_function(format!("page to columns, {name}"), |bencher| {
             bencher.iter(|| {
                 let mut columns = Columns::new(fields.iter().copied(), None, options);
-                let slice = PageSlice { page: read.clone(), range: 0..ROWS, key: None };
+                let slice = PageSlice { page: page.clone(), range: 0..ROWS, key: None };
                 columns.push_slice(&slice).expect("columns");
                 columns.finish().expect("a batch")
             });

@@ -1,190 +1,49 @@
 //! The service as data. An [`Endpoint`] is a row: from it come the request, the checks on its
 //! arguments, the envelope, the paging, the typed columns, the Python methods with their
-//! docstrings, the page of the docs and the sandbox's route. Adding an endpoint is adding a row.
+//! docstrings, the page of the docs, the command and the sandbox's route. `docs/add-an-endpoint.md`
+//! shows how to add one.
 //!
 //! Nothing here does I/O or knows Python. Section numbers are those of the service document.
 
 mod check;
-mod failure;
+mod endpoint;
+mod ipo;
 mod oauth;
 mod parameter;
 mod quote;
 mod record;
+mod response;
 mod trade;
 mod values;
 
-pub use failure::{Contract, Failure};
+pub use endpoint::{
+    Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan,
+};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation};
-pub use quote::{DIVIDENDS, IPO_LIST, PLATE_STOCKS, REFERENCE_FUTURES, SERVER_TIME, TRADING_DAYS};
+pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
-pub use trade::{CRYPTO_ORDERS, FILLS_HISTORY, SIM_ORDERS, SIM_POSITIONS};
+pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
-/// The ten REST endpoints, in the order of the service document.
+/// The REST endpoints, in the order of the service document. Every other list of them, in Rust and
+/// in Python, is derived from this one.
 pub const ENDPOINTS: &[&Endpoint] = &[
-    &SERVER_TIME,
-    &TRADING_DAYS,
-    &REFERENCE_FUTURES,
-    &IPO_LIST,
-    &DIVIDENDS,
-    &PLATE_STOCKS,
-    &CRYPTO_ORDERS,
-    &SIM_ORDERS,
-    &SIM_POSITIONS,
-    &FILLS_HISTORY,
+    &quote::SERVER_TIME,
+    &quote::TRADING_DAYS,
+    &quote::REFERENCE_FUTURES,
+    &ipo::IPO_LIST,
+    &quote::DIVIDENDS,
+    &quote::PLATE_STOCKS,
+    &trade::CRYPTO_ORDERS,
+    &trade::SIM_ORDERS,
+    &trade::SIM_POSITIONS,
+    &trade::FILLS_HISTORY,
 ];
 
-/// The endpoint of that name, which is also the name of its Python method.
+/// The endpoint with this name, which is also the name of its Python method.
 pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
     ENDPOINTS.iter().copied().find(|endpoint| endpoint.name == name)
-}
-
-/// One endpoint of the service, whole.
-#[derive(Debug)]
-pub struct Endpoint {
-    /// Its name here and in Python.
-    pub name: &'static str,
-    pub method: Method,
-    /// The path below the base URL; `{name}` stands for a path parameter.
-    pub path: &'static str,
-    /// Where the service document describes it.
-    pub section: &'static str,
-    pub summary: &'static str,
-    /// What a user should know besides: a paragraph for docstring and docs.
-    pub notes: &'static str,
-    pub parameters: &'static [Parameter],
-    pub envelope: Envelope,
-    pub answer: ResponseShape,
-    pub paging: Option<Paging>,
-    /// The documented refusals.
-    pub failures: &'static [Failure],
-    /// Whether sending it twice does the same as sending it once.
-    pub idempotent: bool,
-    /// A Python expression with `client`, and what it gives against the sandbox with seed 7.
-    pub example: Example,
-}
-
-impl Endpoint {
-    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|parameter| parameter.name == name)
-    }
-
-    /// How its responses are read.
-    pub const fn contract(&self) -> Contract {
-        Contract { envelope: self.envelope, failures: self.failures }
-    }
-
-    /// The parameter that carries the cursor, where the answer comes in pages.
-    pub fn cursor(&self) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
-    }
-
-    /// Whether its list runs over a range of time.
-    pub fn has_span(&self) -> bool {
-        matches!(self.paging, Some(Paging::PageFlag { span: TimeSpan::StartEnd { .. }, .. }))
-    }
-
-    /// The parameters that a caller gives.
-    pub fn arguments(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
-        self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    Get,
-    Post,
-}
-
-impl Method {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-        }
-    }
-}
-
-/// How an answer says that it is a success (section 7). Only its mark makes it one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Envelope {
-    /// `{ret_code: 0, ret_msg, data}`; simulated trading leaves `ret_msg` out.
-    RetCode,
-    /// `{code: 0, msg, data}`; paginated endpoints leave `msg` out.
-    Code,
-    /// `{s: "ok", d}`.
-    Status,
-    /// No envelope: a success is an object with this field.
-    Field(&'static str),
-    /// The form is not shown: whichever of the first three marks the answer carries decides.
-    Undocumented,
-}
-
-/// What a successful answer holds.
-#[derive(Debug, Clone, Copy)]
-pub enum ResponseShape {
-    /// One instant: this field, a string of milliseconds.
-    ServerTime(&'static str),
-    /// A list of records at this place.
-    Rows(RowsPlace, Schema),
-    /// One object of this record, without an envelope.
-    Object(&'static Record),
-    /// A page for a browser.
-    Page,
-}
-
-/// Where the list of records stands in an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsPlace {
-    At(&'static [&'static str]),
-    /// The shape below this member is not shown: the one list in it, or the member itself.
-    OnlyListOf(&'static str),
-}
-
-/// How a list goes on (section 2.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paging {
-    /// `next_key` out, `pagination.next_key` and `pagination.has_more` back.
-    NextKey,
-    /// `page_flag` out, `page_flag` and `completed` back, beside the rows.
-    PageFlag { first: FirstPage, span: TimeSpan },
-}
-
-/// What the first request carries as its cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstPage {
-    Empty,
-    Omitted,
-}
-
-/// Whether the listing runs over a time range that has to be fixed before the first page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeSpan {
-    None,
-    /// The parameters `start` and `end` in microseconds, which are about this field of the records;
-    /// so many days where one of them is left open.
-    StartEnd {
-        default_days: i64,
-        time_field: &'static str,
-    },
-}
-
-/// A call for docstrings, run by the tests.
-#[derive(Debug, Clone, Copy)]
-pub struct Example {
-    /// The call, with `client` and `sandbox` in scope.
-    pub call: &'static str,
-    /// What is taken of its result: `{}` stands for the call.
-    pub shown: &'static str,
-    /// The same of an asynchronous pager, which is not awaited itself.
-    pub shown_async: Option<&'static str>,
-    pub result: &'static str,
-}
-
-impl Example {
-    /// For endpoints that are no methods of the client.
-    pub const NONE: Example = Example { call: "", shown: "", shown_async: None, result: "" };
 }
 
 #[cfg(test)]
@@ -230,9 +89,46 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_found() {
+    fn names_and_commands_are_unique() {
+        let mut commands = std::collections::HashSet::new();
         for wanted in ENDPOINTS {
             assert_eq!(endpoint(wanted.name).expect("found").path, wanted.path);
+            let command = wanted.command.expect("a command");
+            assert!(commands.insert(command.name), "{}", command.name);
+        }
+    }
+
+    #[test]
+    fn every_row_has_an_example_of_its_required_arguments() {
+        for endpoint in ENDPOINTS {
+            let required = endpoint.arguments().filter(|parameter| parameter.required).count();
+            let example = endpoint.example.expect("an example");
+            assert_eq!(example.arguments.len(), required, "{}", endpoint.name);
+            assert!(example.expression.contains("{}"), "{}", endpoint.name);
+            let command = endpoint.command.expect("a command");
+            let words = format!(" {} ", command.name);
+            assert!(
+                command.examples.iter().all(|line| format!("{line} ").contains(&words)),
+                "{}",
+                endpoint.name
+            );
+        }
+    }
+
+    #[test]
+    fn key_columns_are_fields_of_a_record() {
+        for endpoint in ENDPOINTS {
+            let ResponseShape::Rows(_, schema) = endpoint.answer else { continue };
+            let fields: Vec<&str> = schema
+                .records()
+                .iter()
+                .flat_map(|record| record.fields())
+                .map(|field| field.name)
+                .collect();
+            for column in endpoint.command.expect("a command").key_columns {
+                // An undocumented record declares no fields.
+                assert!(fields.is_empty() || fields.contains(column), "{}", column);
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! OAuth 2.1 with PKCE: sections 2.1, 2.2, 4.1 and 5.1.
 
 use super::{
-    Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record, ResponseShape,
+    endpoint::{Endpoint, Method},
+    parameter::{Parameter, ParameterKind},
+    record::{Field, Record},
+    response::{Envelope, ResponseShape},
 };
 
 /// The OAuth endpoints, in the order of the service document. Logging in calls them; they are no
@@ -46,7 +49,8 @@ pub const REGISTER: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     idempotent: false,
-    example: Example::NONE,
+    example: None,
+    command: None,
 };
 
 pub const AUTHORIZE: Endpoint = Endpoint {
@@ -80,7 +84,8 @@ pub const AUTHORIZE: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     idempotent: true,
-    example: Example::NONE,
+    example: None,
+    command: None,
 };
 
 pub const TOKEN: Endpoint = Endpoint {
@@ -110,7 +115,8 @@ pub const TOKEN: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     idempotent: false,
-    example: Example::NONE,
+    example: None,
+    command: None,
 };
 
 pub const CLIENT_RECORD: Record = Record {

@@ -1,8 +1,10 @@
 //! Trading endpoints: sections 2.5 to 2.8 and 4.3.
 
 use super::{
-    Endpoint, Envelope, Example, Field, FirstPage, Method, Paging, Parameter, ParameterKind,
-    ParameterLocation, Record, ResponseShape, RowsPlace, Schema, TimeSpan,
+    endpoint::{Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan},
+    parameter::{Parameter, ParameterKind, ParameterLocation},
+    record::{Field, Record, Schema},
+    response::{Envelope, ResponseShape, RowsPlace},
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
@@ -28,12 +30,25 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
     paging: Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }),
     failures: &[],
     idempotent: true,
-    example: Example {
-        call: "client.crypto_orders(sandbox.accounts[\"crypto\"][0])",
-        shown: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
-        shown_async: Some("(await anext({}))[\"ord_status\"] in list(bl.CryptoOrderStatus)"),
+    example: Some(Example {
+        arguments: &[ExampleArgument::Account("crypto")],
+        expression: "next({})[\"ord_status\"] in list(bl.CryptoOrderStatus)",
+        async_expression: Some("(await anext({}))[\"ord_status\"] in list(bl.CryptoOrderStatus)"),
         result: "True",
-    },
+    }),
+    command: Some(Command {
+        name: "crypto-orders",
+        examples: &["boardlot --profile live crypto-orders 1001001 --format jsonl"],
+        key_columns: &[
+            "order_id",
+            "side",
+            "order_qty",
+            "price",
+            "cum_qty",
+            "ord_type",
+            "ord_status",
+        ],
+    }),
 };
 
 const CRYPTO_ORDER: Record = Record {
@@ -85,12 +100,26 @@ pub const SIM_ORDERS: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     idempotent: true,
-    example: Example {
-        call: "client.sim_orders(sandbox.accounts[\"sim\"][0])",
-        shown: "{}[0][\"side\"] in list(bl.SimSide)",
-        shown_async: None,
+    example: Some(Example {
+        arguments: &[ExampleArgument::Account("sim")],
+        expression: "{}[0][\"side\"] in list(bl.SimSide)",
+        async_expression: None,
         result: "True",
-    },
+    }),
+    command: Some(Command {
+        name: "sim-orders",
+        examples: &["boardlot --profile live sim-orders 5001"],
+        key_columns: &[
+            "symbol",
+            "side",
+            "order_type",
+            "status",
+            "qty",
+            "cum_qty",
+            "price",
+            "create_time",
+        ],
+    }),
 };
 
 const SIM_ORDER: Record = Record {
@@ -135,12 +164,27 @@ pub const SIM_POSITIONS: Endpoint = Endpoint {
     paging: None,
     failures: &[],
     idempotent: true,
-    example: Example {
-        call: "client.sim_positions(sandbox.accounts[\"sim\"][0])",
-        shown: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
-        shown_async: None,
+    example: Some(Example {
+        arguments: &[ExampleArgument::Account("sim")],
+        expression: "{}[0][\"pstn_type\"] in list(bl.PositionType)",
+        async_expression: None,
         result: "True",
-    },
+    }),
+    command: Some(Command {
+        name: "sim-positions",
+        examples: &[
+            "boardlot --profile live sim-positions 5001 --columns symbol,qty,cost_price,profit",
+        ],
+        key_columns: &[
+            "symbol",
+            "stock_name",
+            "qty",
+            "cost_price",
+            "cur_price",
+            "mv",
+            "profit_ratio",
+        ],
+    }),
 };
 
 const SIM_POSITION: Record = Record {
@@ -199,12 +243,30 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
     }),
     failures: &[],
     idempotent: true,
-    example: Example {
-        call: "client.fills_history(sandbox.accounts[\"trade\"][0], \"HK\")",
-        shown: "len({}.all(max_items=75))",
-        shown_async: Some("len(await {}.all(max_items=75))"),
+    example: Some(Example {
+        arguments: &[ExampleArgument::Account("trade"), ExampleArgument::Text("HK")],
+        expression: "len({}.all(max_items=75))",
+        async_expression: Some("len(await {}.all(max_items=75))"),
         result: "75",
-    },
+    }),
+    command: Some(Command {
+        name: "fills",
+        examples: &[
+            "boardlot --profile live fills 281756 HK | head",
+            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
+            "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
+            "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
+        ],
+        key_columns: &[
+            "create_time",
+            "code",
+            "trd_side",
+            "qty",
+            "price",
+            "status",
+            "counter_broker_name",
+        ],
+    }),
 };
 
 const FILL: Record = Record {

@@ -1,41 +1,43 @@
-//! From bytes to rows to columns. `Page` is the seam: what it offers stays, however it is read.
+//! From the bytes of a response to rows and typed columns.
+//!
+//! Everything else uses `Page` through its methods, however it reads its text.
 
-mod as_sent;
-mod bytes;
-mod column_builder;
-mod columns;
+mod arrow;
 mod envelope;
-mod fields;
-mod grid;
 mod json;
-mod json_reader;
-mod members;
-mod numbers;
 mod oauth;
-mod page;
-mod raw;
+mod parse_page;
+mod records;
 mod rows;
-mod scan;
+mod scalars;
+mod server_time;
 #[cfg(test)]
 mod tests;
-mod undeclared;
-mod values;
+mod text_export;
 
-pub use bytes::same;
-pub use columns::{
-    BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings, type_mismatch,
+pub use arrow::{BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings};
+pub use json::{Members, Raw, Value};
+pub use parse_page::parse_page;
+pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};
+pub use rows::Rows;
+pub use scalars::{PushError, TypedValue, parse_typed};
+
+pub(crate) use envelope::refused_credentials;
+#[cfg(any(feature = "python", feature = "fuzzing"))]
+pub(crate) use json::parse_members;
+pub(crate) use oauth::{client_registered, token_answer};
+pub(crate) use scalars::parse_date;
+pub(crate) use server_time::server_time;
+#[cfg(feature = "python")]
+pub(crate) use {
+    arrow::type_mismatch,
+    json::{JsonReader, short_eq},
+    records::field_name,
+    scalars::{parse_float, parse_integer},
 };
-pub use envelope::{object, parse_page, refused_credentials, server_time};
 #[cfg(feature = "fuzzing")]
-pub use envelope::{parse_slow_path, scanned};
-pub use grid::RowValues;
-#[cfg(feature = "fuzzing")]
-pub use json::member;
-pub use json::{Members, Value, members};
-pub use json_reader::JsonReader;
-pub use numbers::{calendar_date, float, integer};
-pub use oauth::{client_registered, token_answer};
-pub use page::{Page, RowsAt};
-pub use raw::{ByteRange, Raw};
-pub use rows::{PageSlice, RecordNumber, RowAt, Rows, renamed};
-pub use values::{PushError, Typed, typed};
+pub(crate) use {
+    envelope::success_members,
+    json::find_member,
+    parse_page::{parse_fast_path, parse_slow_path},
+};

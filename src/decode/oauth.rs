@@ -1,13 +1,12 @@
-//! The answers of the OAuth endpoints: their records, and refusals in the form of RFC 6749.
+//! The responses of the OAuth endpoints, and their errors in the form of RFC 6749.
 
 use ::http::Response;
 use bytes::Bytes;
 use zeroize::Zeroizing;
 
 use super::{
-    Value,
-    envelope::{is_html, object},
-    json::{Members, member},
+    envelope::{is_html, success_members},
+    json::{Members, Value, find_member},
 };
 use crate::{
     api::{REGISTER, TOKEN},
@@ -15,52 +14,55 @@ use crate::{
     error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
 };
 
-/// The answer of the token endpoint (section 2.2). What is not as documented is refused, and never
-/// shown: it may hold a token.
-pub fn token_answer(answer: &Response<Bytes>) -> Result<TokenAnswer> {
-    let (_, top) =
-        object(TOKEN.contract(), answer).map_err(|error| refused_grant(error, answer))?;
-    let type_mismatch = |what: &str| Error::protocol(format!("the token answer {what}"), b"");
+/// The tokens in a response of the token endpoint (section 2.2). A response that is not as documented
+/// is rejected without showing it: it may contain a token.
+pub(crate) fn token_answer(response: &Response<Bytes>) -> Result<TokenAnswer> {
+    let top = success_members(TOKEN.contract(), response)
+        .map_err(|error| rejected_grant(error, response))?;
+    let invalid = |what: &str| Error::protocol(format!("the token response has {what}"), b"");
     if !text(&top, "token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
-        return Err(type_mismatch("is not of token_type Bearer"));
+        return Err(invalid("a token_type other than Bearer"));
     }
     let access_token = text(&top, "access_token")
         .filter(|token| is_token(token))
-        .ok_or_else(|| type_mismatch("has no usable access_token"))?;
-    let refresh_token = match member(&top, "refresh_token") {
+        .ok_or_else(|| invalid("no valid access_token"))?;
+    let refresh_token = match find_member(&top, "refresh_token") {
         Some(raw) if raw.get() != "null" => Some(
             text(&top, "refresh_token")
                 .filter(|token| is_token(token))
-                .ok_or_else(|| type_mismatch("has no usable refresh_token"))?,
+                .ok_or_else(|| invalid("no valid refresh_token"))?,
         ),
         _ => None,
     };
-    let seconds: f64 = member(&top, "expires_in")
+    let seconds: f64 = find_member(&top, "expires_in")
         .and_then(|raw| raw.get().parse().ok())
-        .ok_or_else(|| type_mismatch("has no number as expires_in"))?;
-    let lifetime = lifetime(seconds).ok_or_else(|| type_mismatch("has a negative expires_in"))?;
+        .ok_or_else(|| invalid("an expires_in that is not a number"))?;
+    let lifetime = lifetime(seconds).ok_or_else(|| invalid("a negative expires_in"))?;
     let scopes: Option<Vec<String>> = text(&top, "scope")
         .map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect());
-    // They are shown to people.
+    // Scopes are displayed.
     if scopes.iter().flatten().any(|scope| !is_token(scope)) {
-        return Err(type_mismatch("has an unusable scope"));
+        return Err(invalid("an invalid scope"));
     }
     Ok(TokenAnswer { access_token, refresh_token, lifetime, scopes })
 }
 
-/// Client id and, for a confidential client, the secret that the service issued, from the answer to a
-/// registration (section 2.1, which shows no secret). Nothing else in it is believed.
-pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zeroizing<String>>)> {
-    let (_, top) = object(REGISTER.contract(), answer).map_err(|error| refused(error, answer))?;
+/// The client id in the response to a registration, and the secret that the service issued to a
+/// confidential client (section 2.1 shows none). Nothing else in the response is trusted.
+pub(crate) fn client_registered(
+    response: &Response<Bytes>,
+) -> Result<(String, Option<Zeroizing<String>>)> {
+    let top = success_members(REGISTER.contract(), response)
+        .map_err(|error| oauth_error(error, response))?;
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && printable(id) == id.as_str())
-        .ok_or_else(|| Error::protocol("the registration has no usable client_id", b""))?;
-    let secret = match member(&top, "client_secret") {
+        .ok_or_else(|| Error::protocol("the registration has no valid client_id", b""))?;
+    let secret = match find_member(&top, "client_secret") {
         Some(raw) if !matches!(raw.get(), "null" | "\"\"") => Some(
             text(&top, "client_secret")
                 .filter(|secret| !secret.chars().any(char::is_control))
                 .ok_or_else(|| {
-                    Error::protocol("the registration has no usable client_secret", b"")
+                    Error::protocol("the registration has no valid client_secret", b"")
                 })?,
         ),
         _ => None,
@@ -68,11 +70,12 @@ pub fn client_registered(answer: &Response<Bytes>) -> Result<(String, Option<Zer
     Ok((client_id.to_string(), secret))
 }
 
-/// A refusal in the form of RFC 6749 is an OAuth error; what looks like a success is not shown.
-fn refused(error: Error, answer: &Response<Bytes>) -> Error {
+/// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain a
+/// token.
+fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Api(api_failure) => match &api_failure.error_code {
-            Some(code) if is_oauth_code(code) && !is_passing(answer.status().as_u16()) => {
+            Some(code) if is_oauth_code(code) && !is_temporary(response.status().as_u16()) => {
                 ErrorKind::OAuth { error: code.clone(), description: api_failure.message.clone() }
                     .into()
             }
@@ -83,13 +86,13 @@ fn refused(error: Error, answer: &Response<Bytes>) -> Error {
     }
 }
 
-/// The rejection of a grant, in whatever form it comes: an OAuth error. `invalid_grant` stands for the
-/// code where the service sends none. Trouble on the service's side, and what a proxy or a login page
-/// says in its place, stays what it is: it rejects nothing.
-fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
-    let status = answer.status().as_u16();
-    let error = refused(error, answer);
-    let body = String::from_utf8_lossy(answer.body());
+/// Converts the rejection of a grant, whatever its form, to an OAuth error, with the code
+/// `invalid_grant` if the service sends none. Failures of the service itself, of a proxy or of a login
+/// page reject no grant and stay as they are.
+fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
+    let status = response.status().as_u16();
+    let error = oauth_error(error, response);
+    let body = String::from_utf8_lossy(response.body());
     let (code, message) = match error.kind.as_ref() {
         ErrorKind::Api(api_failure) => (api_failure.code, api_failure.message.as_str()),
         ErrorKind::Protocol { .. } => (None, ""),
@@ -105,17 +108,17 @@ fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
         _ if matches!(status, 429 | 500..=599) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
-            says_rejected && !is_passing(status)
+            says_rejected && !is_temporary(status)
         }
-        _ if says_rejected => status == 410 || !is_passing(status),
-        // Whatever else it says: the request was fine but for its token.
+        _ if says_rejected => status == 410 || !is_temporary(status),
+        // Only the token of the request can be wrong.
         _ if status == 401 => true,
-        // In an envelope, with any status; the code may be a status itself.
+        // A failure in an envelope, with any status; the code may be a status itself.
         Some(_) if code.is_some() => {
             let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or_default();
-            !(is_passing(status) || is_passing(code) || sounds_like_trouble(message))
+            !(is_temporary(status) || is_temporary(code) || mentions_service_failure(message))
         }
-        _ => matches!(status, 400 | 403 | 422) && !sounds_like_trouble(&body),
+        _ => matches!(status, 400 | 403 | 422) && !mentions_service_failure(&body),
     };
     if !is_final || is_html(&body) {
         return error;
@@ -126,8 +129,8 @@ fn refused_grant(error: Error, answer: &Response<Bytes>) -> Error {
     ErrorKind::OAuth { error: code.to_owned(), description: description.to_owned() }.into()
 }
 
-/// Words about the service's own trouble, in an envelope whose code nobody documents.
-fn sounds_like_trouble(message: &str) -> bool {
+/// Whether a message is about a failure of the service itself: its code may not be documented.
+fn mentions_service_failure(message: &str) -> bool {
     const WORDS: [&str; 14] = [
         "internal",
         "timeout",
@@ -144,25 +147,25 @@ fn sounds_like_trouble(message: &str) -> bool {
         "频繁",
         "稍后",
     ];
-    // Who is asked to log in and try again has been rejected.
+    // A message to log in and try again is a rejection.
     const LOGIN: [&str; 4] = ["log in", "login", "sign in", "登录"];
     let message = message.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
     has(&WORDS) && !has(&LOGIN)
 }
 
-/// Statuses that reject no grant, whatever the words beside them are: throttling and failures of the
-/// service itself may be over soon, and another path is not that of the authorization server.
-const fn is_passing(status: u16) -> bool {
+/// Statuses that reject no grant, whatever the message: throttling and failures of the service itself
+/// are temporary, and an unknown path is not that of the authorization server.
+const fn is_temporary(status: u16) -> bool {
     matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }
 
-/// A code of an OAuth error: short, of visible ASCII.
+/// Whether this can be the code of an OAuth error: short and visible ASCII.
 fn is_oauth_code(code: &str) -> bool {
     code.len() <= 64 && is_token(code)
 }
 
 fn text(top: &Members<'_>, name: &str) -> Option<Zeroizing<String>> {
-    let value = Value::parse(member(top, name)?.get()).ok()?;
+    let value = Value::parse(find_member(top, name)?.get()).ok()?;
     value.as_text().map(|text| Zeroizing::new(text.to_owned()))
 }

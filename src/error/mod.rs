@@ -236,12 +236,12 @@ impl Error {
             }
             ErrorKind::Timeout(_) => "Call again, or give the client a larger `timeout`.".into(),
             ErrorKind::Protocol { .. } => {
-                "Check that the base URL is the API's own and that no proxy or login page stands \
-                 in between."
+                "Check that the base URL is the API's own and that no proxy or login page answers \
+                 in its place."
                     .into()
             }
             ErrorKind::Pagination(_) => {
-                "The service repeated itself; go on from `.checkpoint` later, or report it.".into()
+                "Resume from `.checkpoint` later; report the error if it repeats.".into()
             }
             ErrorKind::Api(api_failure) => api_failure.hint(),
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
@@ -259,7 +259,11 @@ impl Error {
                      `boardlot.login(base_url)`."
                 )
             }
-            ErrorKind::Store(_) => "Check the token store; it was left as it is.".into(),
+            ErrorKind::Store(_) => {
+                "Check the passphrase, owner and permissions of the file, or that the keychain is \
+                 unlocked; the store is unchanged."
+                    .into()
+            }
         }
     }
 }
@@ -291,18 +295,17 @@ impl ApiFailure {
             FailureClass::InvalidSymbol => {
                 "Verify that the code exists and is written as {market}.{code}.".into()
             }
-            FailureClass::Service => "Call again later; report it if it persists.".into(),
+            FailureClass::Service => "Call again later; report the error if it persists.".into(),
             FailureClass::Authentication => {
                 "Check the key id, that the public key was uploaded, or the token.".into()
             }
             FailureClass::ClockSkew => {
-                "One clock correction and a fresh signature did not help. Three causes are known: \
-                 a clock that is still off by more than 5 seconds, a signature made with another \
-                 private key than the one uploaded, and too many requests."
+                "Check this machine's clock, that the uploaded key is the one that signs, and \
+                 that you do not send too many requests."
                     .into()
             }
             FailureClass::PermissionDenied => {
-                "The key or the granted scope does not cover this endpoint or account.".into()
+                "Log in again with more scopes, or use another account or key.".into()
             }
             FailureClass::RateLimited => match self.retry_after {
                 Some(wait) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),

@@ -1,8 +1,8 @@
-//! Traffic on file: written down as it happens, or played back with no network.
+//! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
-//! A tape is a text file of one JSON object a line: a head, then exchanges. Requests are written
-//! without their headers and answers with a few of theirs, so that no secret is among them; what an
-//! answer repeats is struck out. Requests for tokens are not written at all.
+//! A cassette is a text file of one JSON object a line: a head, then exchanges. Requests are recorded
+//! without their headers and responses with a few of theirs, so that they contain no secrets; those
+//! that a response repeats are redacted. Requests for tokens are not recorded at all.
 
 use std::{
     borrow::Cow,
@@ -20,22 +20,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    HttpResponse, Prepared,
-    names::{Side, redact_pairs, redact_text},
+    HttpResponse, Request,
+    redact::{Side, redact_pairs, redact_text},
 };
 use crate::{
     api::{AUTHORIZE, REGISTER, TOKEN},
     error::{Delivery, Error, ErrorKind, Redactor, Result},
 };
 
-/// What stands between the sender and the network.
+/// What records the traffic of a client, or replaces the network.
 #[derive(Debug)]
 pub enum Cassette {
+    /// Records.
     Recorder(Recorder),
+    /// Replays.
     Replay(Replay),
 }
 
-/// Writes traffic to a new file, each exchange as it ends.
+/// Records traffic to a new file, each exchange when it ends.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
@@ -44,38 +46,37 @@ pub struct Recorder {
 
 #[derive(Debug)]
 struct Recording {
-    /// Nothing once it is closed.
+    /// None once it is closed.
     file: Option<File>,
-    /// The service whose traffic it is, once the head that names it is written.
+    /// The service whose traffic is recorded, once the head that names it is written.
     base_url: Option<String>,
 }
 
-/// Plays the exchanges of a file back: those of one request in their order, the last of them again
-/// and again.
+/// Replays the exchanges of a file: those of one request in their order, then the last one repeatedly.
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
     /// None if nothing was recorded.
     base_url: Option<String>,
-    left: Mutex<Left>,
+    remaining: Mutex<Remaining>,
 }
 
 #[derive(Debug, Default)]
-struct Left {
-    answers: HashMap<Vec<u8>, VecDeque<Answer>>,
+struct Remaining {
+    responses: HashMap<Vec<u8>, VecDeque<Recorded>>,
     /// By the call whose range they end.
-    moments: HashMap<String, VecDeque<i64>>,
+    times_ms: HashMap<String, VecDeque<i64>>,
 }
 
-/// The headers of an answer that a tape keeps.
+/// The headers of a response that are recorded.
 const HEADERS_KEPT: [&str; 3] = ["content-type", "date", "retry-after"];
 const VERSION: u32 = 1;
 
-/// One line of a tape: one of its members.
+/// One line of a cassette: exactly one of these members.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Line {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tape: Option<Head>,
+    #[serde(rename = "tape", skip_serializing_if = "Option::is_none")]
+    head: Option<Head>,
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<Now>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +89,7 @@ struct Head {
     base_url: String,
 }
 
-/// The service's time, in milliseconds, when a call's range of time was begun or ended with it.
+/// The service's time, in milliseconds, from which a call's time range was resolved.
 #[derive(Debug, Serialize, Deserialize)]
 struct Now {
     call: String,
@@ -100,22 +101,27 @@ struct Exchange {
     method: String,
     path: String,
     query: String,
-    body: Body,
-    answer: Answer,
+    body: RecordedBody,
+    #[serde(rename = "answer")]
+    response: Recorded,
 }
 
+/// How an exchange ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Answer {
+enum Recorded {
     #[serde(rename = "came")]
-    Came { status: u16, headers: Vec<(String, String)>, body: Body },
-    /// Why none came, and whether the time was up.
+    Response { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
     #[serde(rename = "missing")]
-    Missing { why: String, timeout: bool },
+    Failure {
+        #[serde(rename = "why")]
+        error: String,
+        timeout: bool,
+    },
 }
 
-/// Bytes in the most readable form that gives them back.
+/// Bytes in the most readable form from which they can be restored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Body {
+struct RecordedBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     json: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,25 +131,24 @@ struct Body {
 }
 
 impl Cassette {
-    /// The answer to this request, where there is to be no network.
-    pub fn answer(&self, prepared: &Prepared) -> Option<Result<HttpResponse>> {
+    /// The recorded response to this request; none if this is a recorder.
+    pub(super) fn response(&self, request: &Request) -> Option<Result<HttpResponse>> {
         match self {
             Cassette::Recorder(_) => None,
-            Cassette::Replay(replay) => Some(replay.answer(prepared)),
+            Cassette::Replay(replay) => Some(replay.response(request)),
         }
     }
 
-    /// Keeps what became of a request, without the secrets that are known and those whose names
-    /// tell that they are.
-    pub fn record(
+    /// Records an exchange, without the secrets that are known and those that their names identify.
+    pub(super) fn record(
         &self,
         base_url: &str,
-        prepared: &Prepared,
+        request: &Request,
         outcome: &Result<HttpResponse>,
         redactor: &Redactor,
     ) -> Result<()> {
         let Cassette::Recorder(recorder) = self else { return Ok(()) };
-        if prepared.unrecorded || of_login(prepared.url.path()) {
+        if request.unrecorded || is_of_login(request.url.path()) {
             return Ok(());
         }
         let without_known = |text: &str| {
@@ -151,24 +156,24 @@ impl Cassette {
             redactor.redact(&mut text);
             text
         };
-        let query = without_known(prepared.url.query().unwrap_or_default());
+        let query = without_known(request.url.query().unwrap_or_default());
         let exchange = Exchange {
-            method: prepared.method.to_string(),
-            path: without_known(prepared.url.path()),
+            method: request.method.to_string(),
+            path: without_known(request.url.path()),
             query: redact_pairs(&query, Side::Request),
-            body: Body::of(&prepared.body, redactor, Side::Request),
-            answer: Answer::of(outcome, redactor),
+            body: RecordedBody::of(&request.body, redactor, Side::Request),
+            response: Recorded::of(outcome, redactor),
         };
         recorder.write(base_url, Line { exchange: Some(exchange), ..Line::default() })
     }
 
-    /// The service's time where a range of time begins or ends with it: played back it is that of
-    /// the recording, or the requests would not be the same.
-    pub fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> i64 {
+    /// The service's time from which a time range is resolved: a replay uses that of the recording, or
+    /// the requests would not be the same.
+    pub(super) fn now_ms(&self, base_url: &str, call: &str, now_ms: i64) -> i64 {
         match self {
             Cassette::Recorder(recorder) => {
                 let now = Now { call: call.to_owned(), now_ms };
-                // A tape that cannot be written is found out by the request that follows.
+                // If the file cannot be written, the request that follows fails for it.
                 let _ = recorder.write(base_url, Line { now: Some(now), ..Line::default() });
                 now_ms
             }
@@ -178,7 +183,7 @@ impl Cassette {
 }
 
 impl Recorder {
-    /// Begins a file, which must not be there yet: no recording is overwritten.
+    /// Creates the file, which must not exist: recordings are never overwritten.
     pub fn create(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -189,7 +194,7 @@ impl Recorder {
         Ok(Recorder { path: path.to_owned(), recording })
     }
 
-    /// Ends the recording: whoever still writes to it is refused.
+    /// Ends the recording: clients that still use it get an error.
     pub fn close(&self) {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner).file = None;
     }
@@ -200,17 +205,19 @@ impl Recorder {
         if let Some(other) = recording.base_url.as_ref().filter(|known| *known != base_url) {
             let path = self.path.display();
             return Err(Error::config(format!(
-                "the recorder of {path} records {other}; take another one for {base_url}"
+                "the recorder of {path} records {other}; create another one for {base_url}"
             )));
         }
         if recording.base_url.is_none() {
             let head = Head { version: VERSION, base_url: base_url.to_owned() };
-            add_line(&mut text, &Line { tape: Some(head), ..Line::default() })?;
+            add_line(&mut text, &Line { head: Some(head), ..Line::default() })?;
         }
         add_line(&mut text, &line)?;
         let Some(file) = &mut recording.file else {
             let path = self.path.display();
-            return Err(Error::config(format!("the recorder of {path} is closed")));
+            return Err(Error::config(format!(
+                "the recorder of {path} is closed; create a new one"
+            )));
         };
         file.write_all(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
         recording.base_url = Some(base_url.to_owned());
@@ -219,39 +226,43 @@ impl Recorder {
 }
 
 impl Replay {
+    /// Reads a recording.
     pub fn open(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|error| at(path, &error))?;
-        let (mut base_url, mut left) = (None, Left::default());
+        let (mut base_url, mut remaining) = (None, Remaining::default());
         // The last line of a recording that was interrupted has no end.
         for (number, line) in text.split_inclusive('\n').enumerate() {
             let Some(line) = line.strip_suffix('\n') else { break };
             let line: Line = serde_json::from_str(line).map_err(|error| {
                 let path = path.display();
-                Error::config(format!("{path}, line {}, is none of a tape: {error}", number + 1))
+                Error::config(format!("{path}, line {}, is not of a cassette: {error}", number + 1))
             })?;
-            match line.tape {
+            match line.head {
                 Some(head) if head.version == VERSION => base_url = Some(head.base_url),
                 Some(head) => {
                     let (path, version) = (path.display(), head.version);
-                    let text = format!("{path} is a tape of version {version}, not {VERSION}");
+                    let text = format!(
+                        "{path} is a cassette of version {version}; expected version {VERSION}: \
+                         record it again"
+                    );
                     return Err(Error::config(text));
                 }
                 None => {}
             }
             if let Some(Now { call, now_ms }) = line.now {
-                left.moments.entry(call).or_default().push_back(now_ms);
+                remaining.times_ms.entry(call).or_default().push_back(now_ms);
             }
-            if let Some(Exchange { method, path, query, body, answer }) = line.exchange {
+            if let Some(Exchange { method, path, query, body, response }) = line.exchange {
                 let key = key(&method, &path, &query, &body.bytes());
-                left.answers.entry(key).or_default().push_back(answer);
+                remaining.responses.entry(key).or_default().push_back(response);
             }
         }
         // A recorder that was closed unused leaves an empty file.
         if base_url.is_none() && !text.is_empty() {
-            let text = format!("{} is not a tape: its first line is missing", path.display());
+            let text = format!("{} is not a cassette: its first line is missing", path.display());
             return Err(Error::config(text));
         }
-        Ok(Replay { path: path.to_owned(), base_url, left: Mutex::new(left) })
+        Ok(Replay { path: path.to_owned(), base_url, remaining: Mutex::new(remaining) })
     }
 
     /// The service whose traffic was recorded; none if nothing was.
@@ -259,28 +270,29 @@ impl Replay {
         self.base_url.as_deref()
     }
 
-    fn answer(&self, prepared: &Prepared) -> Result<HttpResponse> {
-        let (method, path) = (prepared.method.as_str(), prepared.url.path());
-        let query = prepared.url.query().unwrap_or_default();
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let answers = left.answers.get_mut(&key(method, path, query, &prepared.body));
-        let answer = answers.and_then(next).ok_or_else(|| {
+    fn response(&self, request: &Request) -> Result<HttpResponse> {
+        let (method, path) = (request.method.as_str(), request.url.path());
+        let query = request.url.query().unwrap_or_default();
+        let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
+        let responses = remaining.responses.get_mut(&key(method, path, query, &request.body));
+        let recorded = responses.and_then(next).ok_or_else(|| {
             let mark = if query.is_empty() { "" } else { "?" };
             Error::config(format!(
-                "{method} {path}{mark}{query} is not on the tape {}; record it anew",
+                "{method} {path}{mark}{query} is not in the cassette {}; record it again",
                 self.path.display()
             ))
         })?;
-        answer.received()
+        recorded.into_response()
     }
 
     fn now_ms(&self, call: &str) -> Option<i64> {
-        next(self.left.lock().unwrap_or_else(PoisonError::into_inner).moments.get_mut(call)?)
+        let mut remaining = self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
+        next(remaining.times_ms.get_mut(call)?)
     }
 }
 
-/// Whether this is an endpoint of the login: what goes to and fro there are secrets.
-fn of_login(path: &str) -> bool {
+/// Whether this is an endpoint of the login, whose requests and responses consist of secrets.
+fn is_of_login(path: &str) -> bool {
     [TOKEN, REGISTER, AUTHORIZE].iter().any(|endpoint| path.ends_with(endpoint.path))
 }
 
@@ -289,8 +301,8 @@ fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
 }
 
-/// What makes two requests the same: not their headers, which differ each time, and not the secrets
-/// that are not on the tape.
+/// What identifies a request: neither its headers, which differ each time, nor secrets, which are not
+/// recorded.
 fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
     let query = redact_pairs(query, Side::Request);
     let body = match std::str::from_utf8(body) {
@@ -300,83 +312,95 @@ fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
     [method.as_bytes(), path.as_bytes(), query.as_bytes(), &body].join(&b'\n')
 }
 
-impl Answer {
+impl Recorded {
     fn of(outcome: &Result<HttpResponse>, redactor: &Redactor) -> Self {
         match outcome {
-            Ok(received) => {
+            Ok(response) => {
                 let kept = |name: &str| {
-                    let mut value = received.headers().get(name)?.to_str().ok()?.to_owned();
+                    let mut value = response.headers().get(name)?.to_str().ok()?.to_owned();
                     redactor.redact(&mut value);
                     Some((name.to_owned(), value))
                 };
-                Answer::Came {
-                    status: received.status().as_u16(),
+                Recorded::Response {
+                    status: response.status().as_u16(),
                     headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
-                    body: Body::of(received.body(), redactor, Side::Response),
+                    body: RecordedBody::of(response.body(), redactor, Side::Response),
                 }
             }
-            Err(error) => Answer::Missing {
-                why: error.clone().redacted(redactor).kind.to_string(),
+            Err(error) => Recorded::Failure {
+                error: error.clone().redacted(redactor).kind.to_string(),
                 timeout: matches!(error.kind.as_ref(), ErrorKind::Timeout(_)),
             },
         }
     }
 
-    fn received(self) -> Result<HttpResponse> {
+    fn into_response(self) -> Result<HttpResponse> {
         let (status, headers, body) = match self {
-            Answer::Came { status, headers, body } => (status, headers, body),
-            Answer::Missing { why, timeout: true } => return Err(ErrorKind::Timeout(why).into()),
-            Answer::Missing { why, timeout: false } => {
-                return Err(ErrorKind::Transport { message: why, sent: Delivery::Unknown }.into());
+            Recorded::Response { status, headers, body } => (status, headers, body),
+            Recorded::Failure { error, timeout: true } => {
+                return Err(ErrorKind::Timeout(error).into());
+            }
+            Recorded::Failure { error, timeout: false } => {
+                let sent = Delivery::Unknown;
+                return Err(ErrorKind::Transport { message: error, sent }.into());
             }
         };
-        let mut received = HttpResponse::new(body.bytes());
-        *received.status_mut() = StatusCode::from_u16(status)
-            .map_err(|_| Error::config(format!("the tape has an HTTP status of {status}")))?;
+        let mut response = HttpResponse::new(body.bytes());
+        *response.status_mut() = StatusCode::from_u16(status).map_err(|_| {
+            Error::config(format!("{status}, in a cassette, is not an HTTP status"))
+        })?;
         for (name, value) in &headers {
             let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value))
             else {
-                return Err(Error::config(format!("the tape has a header '{name}' that is none")));
+                return Err(Error::config(format!(
+                    "'{name}', in a cassette, is not a valid header"
+                )));
             };
-            received.headers_mut().insert(name, value);
+            response.headers_mut().insert(name, value);
         }
-        Ok(received)
+        Ok(response)
     }
 }
 
-impl Body {
+impl RecordedBody {
     fn of(bytes: &[u8], redactor: &Redactor, side: Side) -> Self {
         let bytes = redactor.redacted(bytes).map_or(Cow::Borrowed(bytes), Cow::Owned);
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            return Body { base64: Some(STANDARD.encode(bytes)), ..Body::default() };
+            return RecordedBody {
+                base64: Some(STANDARD.encode(bytes)),
+                ..RecordedBody::default()
+            };
         };
         let text = redact_text(text, side);
         if text.is_empty() {
-            return Body::default();
+            return RecordedBody::default();
         }
-        // Of JSON the very text is kept, which has to stay on its line.
+        // JSON is recorded unchanged, if it is one line.
         if !text.contains(['\n', '\r'])
             && let Ok(json) = RawValue::from_string(text.clone())
             && json.get() == text
         {
-            return Body { json: Some(json), ..Body::default() };
+            return RecordedBody { json: Some(json), ..RecordedBody::default() };
         }
-        Body { text: Some(text), ..Body::default() }
+        RecordedBody { text: Some(text), ..RecordedBody::default() }
     }
 
     fn bytes(&self) -> Bytes {
         match self {
-            Body { json: Some(json), .. } => json.get().to_owned().into(),
-            Body { text: Some(text), .. } => text.clone().into(),
-            Body { base64: Some(text), .. } => STANDARD.decode(text).unwrap_or_default().into(),
-            Body { json: None, text: None, base64: None } => Bytes::new(),
+            RecordedBody { json: Some(json), .. } => json.get().to_owned().into(),
+            RecordedBody { text: Some(text), .. } => text.clone().into(),
+            RecordedBody { base64: Some(text), .. } => {
+                STANDARD.decode(text).unwrap_or_default().into()
+            }
+            RecordedBody { json: None, text: None, base64: None } => Bytes::new(),
         }
     }
 }
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {
-    let line = serde_json::to_string(line)
-        .map_err(|error| Error::config(format!("a line of the tape cannot be written: {error}")))?;
+    let line = serde_json::to_string(line).map_err(|error| {
+        Error::config(format!("a line of the cassette cannot be written: {error}"))
+    })?;
     text.push_str(&line);
     text.push('\n');
     Ok(())

@@ -2,8 +2,6 @@
 //! the service's time, from which open time ranges get their end.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -14,8 +12,7 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::{sync::Mutex, time::timeout};
 
-use super::{Draft, EventKind, HttpResponse, Sender, cassette::Cassette};
-use crate::{api::SERVER_TIME, error::Result, process::PerProcess};
+use crate::{error::Result, process::PerProcess};
 
 /// A reading that is older is not used any more.
 const READING_AGE_MAX: Duration = Duration::from_secs(600);
@@ -29,44 +26,50 @@ const DRIFT_PARTS: u32 = 5_000;
 #[derive(Debug, Default)]
 pub struct Clock {
     offset_ms: AtomicI64,
-    /// Counts the requests for the service's time that ended, so that of many callers one asks.
-    asked: AtomicU64,
-    reading: ArcSwapOption<Reading>,
-    /// How the last such request went: the callers that waited for it share its failure too.
-    asking: PerProcess<Mutex<Result<()>>>,
+    /// Counts the requests for the service's time that ended, so that concurrent callers share one.
+    requests: AtomicU64,
+    reading: ArcSwapOption<ClockReading>,
+    /// How the last such request ended: the callers that waited for it share its failure too.
+    last_request: PerProcess<Mutex<Result<()>>>,
 }
 
-/// One instant by both local clocks: one is set now and then, the other stops in a suspended machine.
+/// One instant by both local clocks: one is set now and then, the other stops while the machine is
+/// suspended.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct LocalInstant {
     wall_ms: i64,
     monotonic: Instant,
 }
 
 /// What the service's clock showed, and when the request for it left and the response was complete.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct ClockReading {
     service_ms: i64,
-    sent: Moment,
-    received: Moment,
+    sent: LocalInstant,
+    received: LocalInstant,
 }
 
-impl Moment {
+impl LocalInstant {
     pub fn now() -> Self {
-        Moment { wall_ms: local_ms(), monotonic: Instant::now() }
+        LocalInstant { wall_ms: local_ms(), monotonic: Instant::now() }
     }
 }
 
-impl Reading {
+impl ClockReading {
+    /// A reading from a response that has just been received.
+    pub fn new(service_ms: i64, sent: LocalInstant) -> Self {
+        ClockReading { service_ms, sent, received: LocalInstant::now() }
+    }
+
     /// How far the service's clock is ahead of the local one; its time was most likely read halfway
-    /// between the two moments.
+    /// between sending and receiving.
     fn offset_ms(&self) -> i64 {
         let (sent, received) = (self.sent.wall_ms, self.received.wall_ms);
         self.service_ms.saturating_sub(sent + (received - sent) / 2)
     }
 
-    /// Whether the local clocks still tell the reading's age at `now`.
-    fn is_current(&self, now: Moment) -> bool {
+    /// Whether the reading's age at `now` is known from the local clocks.
+    fn is_current(&self, now: LocalInstant) -> bool {
         let (monotonic, wall_ms) = self.age(now);
         let step_ms = wall_ms.abs_diff(i64::try_from(monotonic.as_millis()).unwrap_or(i64::MAX));
         monotonic <= READING_AGE_MAX && u128::from(step_ms) <= STEP_MAX.as_millis()
@@ -74,7 +77,7 @@ impl Reading {
 
     /// The latest time that the service's clock can show at `now`. The service read its clock after
     /// the request had left, so the age that is added is no less than what has passed there.
-    fn latest_ms(&self, now: Moment) -> i64 {
+    fn latest_ms(&self, now: LocalInstant) -> i64 {
         let (monotonic, wall_ms) = self.age(now);
         let wall = Duration::from_millis(u64::try_from(wall_ms).unwrap_or_default());
         let passed = monotonic.max(wall);
@@ -84,7 +87,7 @@ impl Reading {
         self.service_ms.saturating_add(passed_ms).saturating_add(2)
     }
 
-    fn age(&self, now: Moment) -> (Duration, i64) {
+    fn age(&self, now: LocalInstant) -> (Duration, i64) {
         let monotonic = now.monotonic.saturating_duration_since(self.sent.monotonic);
         (monotonic, now.wall_ms.saturating_sub(self.sent.wall_ms))
     }
@@ -100,107 +103,59 @@ impl Clock {
         self.offset_ms.load(Ordering::Relaxed)
     }
 
-    /// How many requests for the service's time have ended, however they went.
-    pub fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Acquire)
+    /// How many requests for the service's time have ended, successfully or not.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Acquire)
     }
 
-    /// Remembers what the service's clock showed.
-    pub fn learn(&self, reading: Reading) {
-        self.reading.store(Some(Arc::new(reading)));
-    }
-
-    fn reading(&self) -> Option<Arc<Reading>> {
-        self.reading.load_full()
-    }
-
-    /// Lets signatures follow the last reading; false if they did already.
-    fn correct(&self) -> bool {
-        let offset_ms = self.reading().map_or(0, |reading| reading.offset_ms());
-        self.offset_ms.swap(offset_ms, Ordering::Relaxed) != offset_ms
-    }
-}
-
-impl Sender {
-    /// The latest time in milliseconds that the service's clock can show at this moment: whatever
-    /// existed at the service when this was called is not later. The service is asked if no recent
-    /// reading is known, by one of all concurrent callers; a failure reaches them all. `call`
-    /// identifies the call on a tape: a replay uses the recorded time and asks nobody.
-    pub async fn service_now(&self, call: impl FnOnce() -> String) -> Result<i64> {
-        let cassette = self.options().cassette.as_deref();
-        let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
-            // Not used, unless the tape lacks the call, whose requests it then lacks as well.
-            local_ms()
-        } else {
-            let clock = self.clock();
-            let asked = clock.asked();
-            let known = clock.reading().filter(|reading| reading.is_current(Moment::now()));
-            let reading = match known {
-                Some(reading) => Some(reading),
-                None => {
-                    self.read_clock(asked).await?;
-                    clock.reading()
-                }
-            };
-            reading.map_or_else(|| clock.now_ms(), |reading| reading.latest_ms(Moment::now()))
+    /// Sends a request for the service's time, unless one has ended since `requests` was noted:
+    /// concurrent callers share its outcome.
+    pub async fn request_once<F: Future<Output = Result<()>>>(
+        &self,
+        requests: u64,
+        max_wait: Duration,
+        send: impl FnOnce() -> F,
+    ) -> Result<()> {
+        let last = self.last_request.get_or_make(|| Ok(Mutex::new(Ok(()))))?;
+        let Ok(mut last) = timeout(max_wait, last.lock()).await else {
+            // The caller that holds the lock is not being polled: for example, a signal handler has
+            // interrupted it.
+            return send().await;
         };
-        Ok(match cassette {
-            Some(cassette) => cassette.now_ms(self.base().as_str(), &call(), now_ms),
-            None => now_ms,
-        })
-    }
-
-    /// Takes the offset of signatures from the service's clock, once for all calls that were
-    /// rejected at the same time. `asked` is what the clock said before the rejected attempt.
-    pub(super) async fn correct_clock(&self, asked: u64) -> Result<()> {
-        self.read_clock(asked).await?;
-        let url = self.base().join(SERVER_TIME.path)?;
-        if self.clock().correct()
-            && let Some(span) = self.path_span(SERVER_TIME.method.as_str(), url.path())
-        {
-            span.tell(EventKind::ClockCorrected { offset_ms: self.clock().offset_ms() }).await;
-        }
-        Ok(())
-    }
-
-    /// Reads the service's clock, unless somebody has done so since `asked` was noted.
-    async fn read_clock(&self, asked: u64) -> Result<()> {
-        let clock = self.clock();
-        let asking = clock.asking.get_or_make(|| Ok(Mutex::new(Ok(()))))?;
-        let Ok(mut last) = timeout(self.options().timeout, asking.lock()).await else {
-            // Whoever asks stands still, such as a call that a signal handler interrupted.
-            return self.ask_service_clock().await;
-        };
-        if clock.asked() == asked {
-            *last = self.ask_service_clock().await;
-            clock.asked.fetch_add(1, Ordering::Release);
+        if self.requests() == requests {
+            *last = send().await;
+            self.requests.fetch_add(1, Ordering::Release);
         }
         last.clone()
     }
 
-    /// Asks without credentials, as a signature by the wrong clock would be rejected as well. The
-    /// reading is taken where responses arrive.
-    fn ask_service_clock(&self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
-        Box::pin(async move {
-            let draft = Draft::of(&SERVER_TIME, &[])?;
-            let mut prepared = draft.prepare(self.base(), &self.options().headers)?;
-            // A replay asks nobody, so this must not stand among the caller's own on a tape.
-            prepared.unrecorded = true;
-            let anonymous = self.without_credentials();
-            anonymous.send(&prepared, anonymous.readers().clock).await.map(drop)
-        })
+    /// Remembers what the service's clock showed.
+    pub fn learn(&self, reading: ClockReading) {
+        self.reading.store(Some(Arc::new(reading)));
     }
 
-    /// Takes a reading from a response of the server-time endpoint, whoever asked for it.
-    pub(super) fn learn_time(&self, response: &HttpResponse, sent: Moment) {
-        if let Ok(service_ms) = (self.readers().clock)(response) {
-            self.clock().learn(Reading { service_ms, sent, received: Moment::now() });
-        }
+    /// The latest time in milliseconds that the service's clock can show now, if the last reading is
+    /// recent.
+    pub fn latest_known_ms(&self) -> Option<i64> {
+        let (reading, now) = (self.reading.load_full()?, LocalInstant::now());
+        reading.is_current(now).then(|| reading.latest_ms(now))
+    }
+
+    /// The latest time in milliseconds that the service's clock can show now, by the last reading.
+    pub fn latest_ms(&self) -> i64 {
+        let reading = self.reading.load_full();
+        reading.map_or_else(|| self.now_ms(), |reading| reading.latest_ms(LocalInstant::now()))
+    }
+
+    /// Makes signatures follow the last reading; false if they did already.
+    pub fn correct(&self) -> bool {
+        let offset_ms = self.reading.load_full().map_or(0, |reading| reading.offset_ms());
+        self.offset_ms.swap(offset_ms, Ordering::Relaxed) != offset_ms
     }
 }
 
 /// Milliseconds since 1970 by the local clock.
-fn local_ms() -> i64 {
+pub fn local_ms() -> i64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .ok()
@@ -212,12 +167,12 @@ fn local_ms() -> i64 {
 mod tests {
     use super::*;
 
-    fn moment(start: Instant, wall_ms: i64, after_ms: u64) -> Moment {
-        Moment { wall_ms, monotonic: start + Duration::from_millis(after_ms) }
+    fn moment(start: Instant, wall_ms: i64, after_ms: u64) -> LocalInstant {
+        LocalInstant { wall_ms, monotonic: start + Duration::from_millis(after_ms) }
     }
 
-    fn reading(service_ms: i64, sent: Moment, received: Moment) -> Reading {
-        Reading { service_ms, sent, received }
+    fn reading(service_ms: i64, sent: LocalInstant, received: LocalInstant) -> ClockReading {
+        ClockReading { service_ms, sent, received }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The HTTP library: set up, its answers read, its errors told as ours.
+//! The HTTP library: its client, its responses and its errors.
 
 use std::error::Error as _;
 
@@ -8,9 +8,9 @@ use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use super::{BaseUrl, HttpResponse, SenderOptions};
 use crate::error::{Delivery, Error, ErrorKind, Result};
 
-/// Room made for a body before any of it has come; a larger one is gathered in pieces, as growing
-/// would need the room of both sizes while it is copied.
-const PIECE: usize = 1 << 20;
+/// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
+/// of this size: a growing buffer would need the memory of both sizes while it is copied.
+const CHUNK: usize = 1 << 20;
 
 pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
@@ -27,10 +27,11 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
     if base.is_encrypted() {
         builder = builder.https_only(true).tls_version_min(tls::Version::TLS_1_2);
         if let Some(pem) = &options.extra_certificates {
-            let certificates = Certificate::from_pem_bundle(pem)
-                .map_err(|error| Error::config(format!("ca_file is no PEM bundle: {error}")))?;
+            let certificates = Certificate::from_pem_bundle(pem).map_err(|error| {
+                Error::config(format!("ca_file is not a PEM bundle of certificates: {error}"))
+            })?;
             if certificates.is_empty() {
-                return Err(Error::config("ca_file holds no certificate"));
+                return Err(Error::config("ca_file has no certificate; expected a PEM bundle"));
             }
             builder = builder.tls_certs_merge(certificates);
         }
@@ -41,7 +42,7 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
     if let Some(address) = &options.proxy
         && !base.stays_on_this_machine()
     {
-        // Other schemes the HTTP library would take over and not use.
+        // The HTTP library would accept other schemes and ignore them.
         let known = ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme));
         let proxy = Proxy::all(address).ok().filter(|_| known).ok_or_else(|| {
             let shown = format!("'{}'", address.escape_debug());
@@ -55,26 +56,26 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
         .map_err(|error| Error::config(format!("the HTTP client cannot start: {}", chain(&error))))
 }
 
-/// Reads the body, decoded, up to the limit.
-pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<HttpResponse> {
+/// Reads the body, decompressed, up to the limit.
+pub async fn read_response(mut response: reqwest::Response, limit: usize) -> Result<HttpResponse> {
     let too_large = |read: &[u8]| {
-        Error::protocol(format!("the answer is larger than max_body_bytes ({limit})"), read)
+        Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), read)
     };
-    let announced = answer.content_length().unwrap_or_default();
+    let announced = response.content_length().unwrap_or_default();
     if announced > limit as u64 {
         return Err(too_large(b""));
     }
-    // What is announced may never come: room for more is made when it does.
-    let expected = usize::try_from(announced).unwrap_or_default().min(PIECE);
+    // The announced length may be wrong: more memory is allocated as the body arrives.
+    let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
     let mut body = BytesMut::with_capacity(expected);
     let (mut full, mut length): (Vec<BytesMut>, _) = (Vec::new(), 0);
-    while let Some(chunk) = answer.chunk().await.map_err(|error| transport(error, true))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| transport_error(error, true))? {
         length += chunk.len();
         if length > limit {
             return Err(too_large(full.first().unwrap_or(&body)));
         }
-        if body.len() + chunk.len() > body.capacity() && body.len() >= PIECE / 2 {
-            full.push(std::mem::replace(&mut body, BytesMut::with_capacity(PIECE)));
+        if body.len() + chunk.len() > body.capacity() && body.len() >= CHUNK / 2 {
+            full.push(std::mem::replace(&mut body, BytesMut::with_capacity(CHUNK)));
         }
         body.extend_from_slice(&chunk);
     }
@@ -85,31 +86,39 @@ pub async fn read(mut answer: reqwest::Response, limit: usize) -> Result<HttpRes
         Bytes::from(full.concat())
     };
     let mut received = HttpResponse::new(whole);
-    *received.status_mut() = answer.status();
-    std::mem::swap(received.headers_mut(), answer.headers_mut());
+    *received.status_mut() = response.status();
+    std::mem::swap(received.headers_mut(), response.headers_mut());
     Ok(received)
 }
 
-pub fn transport(error: reqwest::Error, answering: bool) -> Error {
+/// The error of an exchange; `receiving` if the head of the response had been received.
+pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
+    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the service").to_owned();
     let error = error.without_url();
-    // A connection that breaks in the middle counts as this, too, but for its cause.
+    // A connection that breaks within a compressed body is a decoding error too, but with another
+    // cause.
     if error.is_decode() && error.source().is_some_and(|cause| cause.is::<std::io::Error>()) {
         return Error::protocol(
-            format!("the answer's compression is broken: {}", chain(&error)),
+            format!("the response's compression is broken: {}", chain(&error)),
             b"",
         );
     }
     if error.is_timeout() {
-        return ErrorKind::Timeout(format!("no connection in time: {}", chain(&error))).into();
+        return ErrorKind::Timeout(format!(
+            "connecting to {host} took too long: {}",
+            chain(&error)
+        ))
+        .into();
     }
-    let (sent, what) = if answering {
-        (Delivery::Unknown, "the connection broke in the middle of the answer")
+    let (sent, what) = if receiving {
+        (Delivery::Unknown, "the connection was lost in the middle of the response".to_owned())
     } else if error.is_connect() {
-        (Delivery::NotSent, "no connection")
+        (Delivery::NotSent, format!("cannot connect to {host}"))
     } else if is_unprocessed(&error) {
-        (Delivery::Unprocessed, "the service ended the connection and did not process the request")
+        let what = "the service closed the connection and did not process the request";
+        (Delivery::Unprocessed, what.to_owned())
     } else {
-        (Delivery::Unknown, "the connection broke before an answer")
+        (Delivery::Unknown, "the connection was lost before a response".to_owned())
     };
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
 }
@@ -130,7 +139,7 @@ fn is_unprocessed(error: &reqwest::Error) -> bool {
     false
 }
 
-/// An error with its causes, which say what really happened.
+/// An error with its causes, which name what really happened.
 fn chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,29 +1,41 @@
-//! How it travels: endpoint and arguments to a final URL and bytes; authorized, sent, retried.
+//! From a plan to a request that is authorized, sent and retried.
 
 mod adaptive_throttle;
+mod authorize;
+mod base_url;
 mod blocking_pool;
+mod body;
+mod call;
 mod cassette;
 mod clock;
+mod clock_sync;
 mod connection;
-mod names;
 mod observer;
 mod options;
+mod plan;
 mod rate_limit;
+mod redact;
 mod refresh;
 mod request;
 mod retry;
 mod retry_budget;
-mod send;
-mod waits;
+mod sender;
+mod time_range;
+mod transport;
+mod wait_times;
 
+pub use base_url::BaseUrl;
 pub use blocking_pool::PoolSlot;
+pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};
 pub use clock::Clock;
-pub use names::is_public_header;
 pub use observer::{Event, EventKind, Observed, Observer};
 pub use options::SenderOptions;
-pub use request::{BaseUrl, Body, Draft, Prepared, header_pair, method};
-pub use send::{ResponseParsers, Sender};
+pub use plan::{Cursor, RequestPlan};
+pub use redact::is_public_header;
+pub use request::{Request, header_pair, method};
+pub use sender::Sender;
+pub use time_range::TimeRange;
 
-/// An answer as it came, its body read whole.
+/// A response with its whole body.
 pub type HttpResponse = ::http::Response<bytes::Bytes>;

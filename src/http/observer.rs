@@ -1,68 +1,86 @@
-//! What the sender tells about its work: the facts that logs and hooks are made of, no secret among
-//! them.
+//! Events of requests, for logs and hooks. They contain no secrets.
 
 use std::{fmt, future::Future, pin::Pin, time::Duration};
 
 use super::HttpResponse;
 use crate::error::Result;
 
-/// Is told of each event of a sender before that goes on.
+/// Receives the events of a client. The request waits until the observer is done with an event.
 pub trait Observer: fmt::Debug + Send + Sync {
-    /// Whether anybody listens just now; nothing is made of an event where nobody does.
-    fn listens(&self) -> bool;
+    /// Whether events are wanted now; otherwise none are created.
+    fn is_listening(&self) -> bool;
 
+    /// Receives one event.
     fn observe(&self, event: Event) -> Observed<'_>;
 }
 
+/// The end of an observation.
 pub type Observed<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// What happened to a request.
 #[derive(Debug, Clone)]
 pub struct Event {
+    /// The HTTP method.
     pub method: String,
-    /// The path without the query, which may hold what is nobody's business.
+    /// The path without the query, which may be confidential.
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
-    pub what: EventKind,
+    /// What happened.
+    pub kind: EventKind,
 }
 
+/// What can happen to a request.
 #[derive(Debug, Clone)]
 pub enum EventKind {
+    /// It is about to be sent.
     Sending,
-    /// The whole answer came.
-    RefreshFuture {
+    /// The response has been received completely.
+    Responded {
+        /// The HTTP status.
         status: u16,
+        /// From the first byte sent to the last one received.
         duration: Duration,
     },
-    /// No answer came.
+    /// There was no response.
     Failed {
+        /// Why.
         error: String,
+        /// From the first byte sent to the failure.
         duration: Duration,
     },
+    /// It will be sent again.
     Retrying {
+        /// The time until then.
         wait: Duration,
+        /// Why.
         reason: String,
     },
-    /// It would be tried again, had not too many retries failed before it.
+    /// It would be sent again, but earlier retries have used up the retry budget.
     RetryBudgetExhausted {
+        /// Why it would be sent again.
         reason: String,
     },
-    /// The service asks for fewer requests on this path: so many a second from now on.
-    Slowed {
+    /// The service throttled the requests of this path.
+    Throttled {
+        /// The rate from now on.
         per_second: f64,
     },
-    /// The service's clock is ahead of this machine's by so much.
+    /// The offset of signatures was corrected.
     ClockCorrected {
+        /// How far the service's clock is ahead of this machine's.
         offset_ms: i64,
     },
+    /// The access token was refreshed.
     TokenRefreshed,
+    /// The access token could not be refreshed.
     TokenNotRefreshed {
+        /// Why.
         reason: String,
     },
 }
 
-/// A request on its way, for those who watch.
+/// One attempt of a request, as the source of events.
 #[derive(Debug)]
 pub struct RequestSpan<'a> {
     observer: &'a dyn Observer,
@@ -72,35 +90,34 @@ pub struct RequestSpan<'a> {
 }
 
 impl<'a> RequestSpan<'a> {
-    /// Nothing where nobody watches.
+    /// None if nobody listens.
     pub fn new(
         observer: Option<&'a dyn Observer>,
         method: &'a str,
         path: &'a str,
         attempt: u32,
     ) -> Option<Self> {
-        let observer = observer.filter(|observer| observer.listens())?;
+        let observer = observer.filter(|observer| observer.is_listening())?;
         Some(RequestSpan { observer, method, path, attempt })
     }
 
-    pub async fn tell(&self, what: EventKind) {
+    /// Passes an event to the observer, and waits for it.
+    pub async fn emit(&self, kind: EventKind) {
         let event = Event {
             method: self.method.to_owned(),
             path: self.path.to_owned(),
             attempt: self.attempt,
-            what,
+            kind,
         };
         self.observer.observe(event).await;
     }
 
-    /// How the request ended, and how long it took.
-    pub async fn tell_end(&self, outcome: &Result<HttpResponse>, duration: Duration) {
-        let what = match outcome {
-            Ok(received) => {
-                EventKind::RefreshFuture { status: received.status().as_u16(), duration }
-            }
+    /// Emits how the attempt ended, and how long it took.
+    pub async fn emit_outcome(&self, outcome: &Result<HttpResponse>, duration: Duration) {
+        let kind = match outcome {
+            Ok(response) => EventKind::Responded { status: response.status().as_u16(), duration },
             Err(error) => EventKind::Failed { error: error.to_string(), duration },
         };
-        self.tell(what).await;
+        self.emit(kind).await;
     }
 }

@@ -6,24 +6,30 @@ use ::http::HeaderMap;
 
 use super::{cassette::Cassette, observer::Observer};
 
-/// How requests travel; the defaults of a client.
+/// How requests are sent; the default is that of a client.
 #[derive(Debug, Clone)]
 pub struct SenderOptions {
-    /// Bounds one attempt, from its first byte to the last of the answer.
+    /// The time limit of one attempt, from its first byte to the last of the response.
     pub timeout: Duration,
+    /// The time limit of opening a connection.
     pub connect_timeout: Duration,
+    /// How often a failed attempt is repeated.
     pub max_retries: u32,
-    /// Requests a second.
+    /// Requests per second.
     pub rate_limit: Option<f64>,
+    /// The most concurrent requests.
     pub max_connections: usize,
+    /// The size limit of a response's decompressed body.
     pub max_body_bytes: usize,
+    /// The URL of a proxy.
     pub proxy: Option<String>,
     /// PEM certificates that are trusted besides the system's.
     pub extra_certificates: Option<Vec<u8>>,
+    /// Headers that are added to each request.
     pub headers: HeaderMap,
-    /// Who is told of each request.
+    /// Receives the events of each request.
     pub observer: Option<Arc<dyn Observer>>,
-    /// What is written down, or played back in place of the network.
+    /// Records the traffic, or replaces the network.
     pub cassette: Option<Arc<Cassette>>,
 }
 
@@ -46,7 +52,7 @@ impl Default for SenderOptions {
 }
 
 impl SenderOptions {
-    /// Whether a tape answers in place of the service.
+    /// Whether a recording replaces the network.
     pub fn is_replayed(&self) -> bool {
         matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))
     }

@@ -8,17 +8,17 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Hands out evenly spaced departure times.
+/// Reserves evenly spaced departure times.
 #[derive(Debug)]
 pub struct RateLimit(Option<Mutex<Schedule>>);
 
-/// Places in time, none nearer to another than the interval.
+/// Departure times, at least the interval apart.
 #[derive(Debug)]
 struct Schedule {
     interval: Duration,
-    /// The earliest place that was never given out.
+    /// The earliest departure that was never reserved.
     next: Option<Instant>,
-    /// Earlier places that were given up before their time.
+    /// Earlier departures whose reservations were dropped in time.
     free: BTreeSet<Instant>,
 }
 
@@ -27,20 +27,21 @@ impl Schedule {
         Schedule { interval, next: None, free: BTreeSet::new() }
     }
 
-    /// The earliest free place that has not passed.
-    fn take(&mut self, now: Instant) -> Instant {
+    /// The earliest free departure that has not passed.
+    fn reserve(&mut self, now: Instant) -> Instant {
         self.free = self.free.split_off(&now);
-        if let Some(place) = self.free.pop_first() {
-            return place;
+        if let Some(departure) = self.free.pop_first() {
+            return departure;
         }
-        let place = self.next.map_or(now, |next| next.max(now));
-        self.next = Some(place + self.interval);
-        place
+        let departure = self.next.map_or(now, |next| next.max(now));
+        self.next = Some(departure + self.interval);
+        departure
     }
 
-    /// Only that place becomes free: the others keep theirs, so that no two come closer together.
-    fn give_back(&mut self, place: Instant) {
-        self.free.insert(place);
+    /// Frees that departure only: the other reservations stay as they are, so that no two come closer
+    /// together.
+    fn release(&mut self, departure: Instant) {
+        self.free.insert(departure);
     }
 }
 
@@ -51,22 +52,22 @@ impl RateLimit {
         )
     }
 
-    /// This request's turn, which has yet to come.
+    /// Reserves a departure for a request.
     pub fn reserve(&self) -> Reservation<'_> {
-        let place = self.0.as_ref().map(|schedule| {
-            let departure = lock(schedule).take(Instant::now());
+        Reservation(self.0.as_ref().map(|schedule| {
+            let departure = lock(schedule).reserve(Instant::now());
             (schedule, departure)
-        });
-        Reservation(place)
+        }))
     }
 }
 
-/// A place in the schedule. One that is given up before its time goes to the next who asks.
+/// A reserved departure. If this is dropped before, the next caller gets it.
 #[derive(Debug)]
 pub struct Reservation<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
 
 impl Reservation<'_> {
-    pub async fn come(mut self) {
+    /// Waits for it.
+    pub async fn departure(mut self) {
         if let Some((_, departure)) = self.0 {
             tokio::time::sleep_until(departure).await;
             self.0 = None;
@@ -77,7 +78,7 @@ impl Reservation<'_> {
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if let Some((schedule, departure)) = self.0 {
-            lock(schedule).give_back(departure);
+            lock(schedule).release(departure);
         }
     }
 }
@@ -92,22 +93,23 @@ mod tests {
 
     use super::*;
 
-    fn waits(turns: &[Reservation<'_>]) -> Vec<Option<Duration>> {
-        let departure = |turn: &Reservation<'_>| turn.0.map(|(_, departure)| departure);
-        let first = turns.first().and_then(departure);
-        turns.iter().map(|turn| Some(departure(turn)? - first?)).collect()
+    fn waits(reservations: &[Reservation<'_>]) -> Vec<Option<Duration>> {
+        let departure =
+            |reservation: &Reservation<'_>| reservation.0.map(|(_, departure)| departure);
+        let first = reservations.first().and_then(departure);
+        reservations.iter().map(|reservation| Some(departure(reservation)? - first?)).collect()
     }
 
     #[test]
-    fn turns_are_evenly_spaced() {
+    fn departures_are_evenly_spaced() {
         let limit = RateLimit::new(Some(10.0));
-        let turns: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
+        let reservations: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
         let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
-        assert_eq!(waits(&turns), expected);
+        assert_eq!(waits(&reservations), expected);
     }
 
     #[test]
-    fn a_turn_that_is_given_up_goes_to_the_next() {
+    fn a_dropped_reservation_is_taken_by_the_next_caller() {
         let limit = RateLimit::new(Some(1.0));
         let first = limit.reserve();
         drop((limit.reserve(), limit.reserve(), limit.reserve()));
@@ -115,40 +117,40 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_in_the_middle_that_is_given_up_moves_no_other_turn() {
+    fn a_dropped_reservation_does_not_move_the_others() {
         let limit = RateLimit::new(Some(1.0));
-        let mut turns: Vec<Reservation<'_>> = (0..4).map(|_| limit.reserve()).collect();
-        drop(turns.remove(1));
-        turns.extend([limit.reserve(), limit.reserve()]);
+        let mut reservations: Vec<Reservation<'_>> = (0..4).map(|_| limit.reserve()).collect();
+        drop(reservations.remove(1));
+        reservations.extend([limit.reserve(), limit.reserve()]);
         let expected: Vec<_> = [0, 2, 3, 1, 4].map(|s| Some(Duration::from_secs(s))).into();
-        assert_eq!(waits(&turns), expected);
+        assert_eq!(waits(&reservations), expected);
     }
 
     #[test]
-    fn without_a_limit_nobody_waits() {
+    fn without_a_limit_nothing_waits() {
         assert!(RateLimit::new(None).reserve().0.is_none());
     }
 
-    /// What callers do: time passes, one asks for a turn, or one that waits gives up.
+    /// What can happen: time passes, a request reserves a departure, or one that waits is dropped.
     #[derive(Debug, Clone)]
     enum Step {
         Pass(u64),
-        Ask,
-        GiveUp(prop::sample::Index),
+        Reserve,
+        Release(prop::sample::Index),
     }
 
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             (0_u64..250).prop_map(Step::Pass),
-            Just(Step::Ask),
-            Just(Step::Ask),
-            any::<prop::sample::Index>().prop_map(Step::GiveUp),
+            Just(Step::Reserve),
+            Just(Step::Reserve),
+            any::<prop::sample::Index>().prop_map(Step::Release),
         ]
     }
 
     proptest! {
         #[test]
-        fn departures_are_never_closer_than_the_interval_and_no_place_is_lost(
+        fn departures_are_never_closer_than_the_interval_and_none_is_lost(
             steps in prop::collection::vec(step(), 1..300),
         ) {
             const INTERVAL: Duration = Duration::from_millis(50);
@@ -159,23 +161,23 @@ mod tests {
                 match step {
                     Step::Pass(millis) => {
                         now += Duration::from_millis(millis);
-                        departed.extend(waiting.extract_if(.., |place| *place <= now));
+                        departed.extend(waiting.extract_if(.., |departure| *departure <= now));
                     }
-                    Step::Ask => {
-                        let place = schedule.take(now);
-                        prop_assert!(place >= now);
-                        // Never later than if all who wait stood in one row.
+                    Step::Reserve => {
+                        let departure = schedule.reserve(now);
+                        prop_assert!(departure >= now);
+                        // Never later than at the end of the queue.
                         let last = departed.iter().max().map_or(now, |last| *last + INTERVAL);
-                        let row = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
-                        // A place that passed while it was free is the one that may be missing.
-                        let latest = last.max(now) + INTERVAL * (row + 1);
-                        prop_assert!(place <= latest, "{:?}", place - latest);
-                        waiting.push(place);
+                        let queued = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
+                        // One departure may have passed while it was free.
+                        let latest = last.max(now) + INTERVAL * (queued + 1);
+                        prop_assert!(departure <= latest, "{:?}", departure - latest);
+                        waiting.push(departure);
                     }
-                    Step::GiveUp(index) if !waiting.is_empty() => {
-                        schedule.give_back(waiting.swap_remove(index.index(waiting.len())));
+                    Step::Release(index) if !waiting.is_empty() => {
+                        schedule.release(waiting.swap_remove(index.index(waiting.len())));
                     }
-                    Step::GiveUp(_) => {}
+                    Step::Release(_) => {}
                 }
             }
             departed.extend(waiting);

@@ -1,40 +1,35 @@
-//! The refresh of an access token, over the same connections and within the same limits as the calls.
+//! The refresh of an access token, over the same connections and within the same limits as calls.
 
-use std::sync::Arc;
-
-use super::{Draft, EventKind, Sender};
+use super::{
+    EventKind, RequestPlan,
+    call::{Anonymous, call},
+    transport::Transport,
+};
 use crate::{
     api::{Argument, TOKEN},
     auth::{RefreshFuture, RefreshGrant, TokenEndpoint},
+    decode::token_answer,
     error::Result,
 };
 
-impl Sender {
-    /// This sender as one that refreshes tokens: it bears none itself.
-    pub(super) fn token_endpoint(&self) -> Arc<dyn TokenEndpoint> {
-        Arc::new(self.without_credentials())
-    }
-}
-
-impl TokenEndpoint for Sender {
+impl TokenEndpoint for Transport {
     fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
-            let draft = draft(&grant)?;
-            let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            let outcome = self.send(&prepared, self.readers().token).await;
-            if let Some(span) = self.path_span(prepared.method.as_str(), prepared.url.path()) {
-                let what = match &outcome {
+            let request = self.request(&plan(&grant)?, None, None)?;
+            let outcome = call(self, &mut Anonymous, &request, token_answer).await;
+            if let Some(span) = self.span(request.method.as_str(), request.url.path(), 1) {
+                let kind = match &outcome {
                     Ok(_) => EventKind::TokenRefreshed,
                     Err(error) => EventKind::TokenNotRefreshed { reason: error.kind.summary() },
                 };
-                span.tell(what).await;
+                span.emit(kind).await;
             }
             outcome
         })
     }
 }
 
-fn draft(grant: &RefreshGrant) -> Result<Draft> {
+fn plan(grant: &RefreshGrant) -> Result<RequestPlan> {
     let text = |value: &str| Argument::Text(value.to_owned());
     let mut arguments = vec![
         ("grant_type", text("refresh_token")),
@@ -44,8 +39,6 @@ fn draft(grant: &RefreshGrant) -> Result<Draft> {
     if let Some(secret) = &grant.client_secret {
         arguments.push(("client_secret", text(secret)));
     }
-    let mut draft = Draft::of(&TOKEN, &arguments)?;
-    // The refresh token is not used up, so asking twice does the same as asking once.
-    draft.idempotent = true;
-    Ok(draft)
+    // A refresh token can be used again, so a refresh is idempotent; the exchange of a code is not.
+    RequestPlan::new(&TOKEN, &arguments).map(RequestPlan::idempotent)
 }

@@ -1,43 +1,106 @@
-//! Which requests are sent again, and after what time.
+//! Which requests are sent again, and when.
 
 use std::time::Duration;
 
-use super::Prepared;
+use tokio::time::Instant;
+
+use super::{Request, SenderOptions, retry_budget::RetryBudget};
 use crate::error::{Delivery, Error, ErrorKind};
 
-/// The longest `Retry-After` that a call waits for; beyond it the refusal is handed on.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// The longest `Retry-After` that a call waits for; beyond it the error is returned.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 const BACKOFF_FIRST: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
-/// How often a call is sent again at once because the service said that it had not processed it. A
-/// service that keeps saying so is met with retries like any other failure.
+/// How often a call is sent again at once because the service said that it had not processed it. If
+/// the service repeats that more often, it counts as any other failure.
 const RESENDS_MAX: u32 = 8;
 
-/// Whether the service said that it did not process the request: it may be sent again at once,
-/// whatever it does, and this is no failure that retries are counted for.
-pub fn may_resend(error: &Error, resends: u32) -> bool {
-    resends < RESENDS_MAX
-        && matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. })
+/// The retries of one call.
+#[derive(Debug)]
+pub struct Retries<'a> {
+    options: &'a SenderOptions,
+    budget: &'a RetryBudget,
+    started: Instant,
+    retries: u32,
+    resends: u32,
 }
 
-/// A request that may have been carried out is repeated only where that does no harm.
-pub fn may_repeat(prepared: &Prepared, error: &Error) -> bool {
+/// What to do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Send it again after this time.
+    Retry(Duration),
+    /// Return the error, although it could be sent again: earlier retries used up the budget.
+    BudgetExhausted,
+    /// Return the error.
+    Fail,
+}
+
+/// The longest that a call takes: all its attempts, the waits between them, and as much again for
+/// waiting before they are sent.
+pub fn total_deadline(options: &SenderOptions) -> Duration {
+    let attempts = options.timeout.saturating_mul(options.max_retries + 1);
+    let waits = if options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
+    attempts.saturating_mul(2) + waits
+}
+
+impl<'a> Retries<'a> {
+    /// For a call that starts now.
+    pub fn new(options: &'a SenderOptions, budget: &'a RetryBudget) -> Self {
+        Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
+    }
+
+    /// Whether the service said that it did not process the request: it may be sent again at once,
+    /// idempotent or not, and this does not count as a retry.
+    pub fn resend(&mut self, error: &Error) -> bool {
+        let unprocessed =
+            matches!(*error.kind, ErrorKind::Transport { sent: Delivery::Unprocessed, .. });
+        let resend = unprocessed && self.resends < RESENDS_MAX;
+        self.resends += u32::from(resend);
+        resend
+    }
+
+    /// Decides after a failure, and takes the price of a retry from the budget.
+    pub fn retry(&mut self, request: &Request, error: &Error) -> Decision {
+        if self.retries >= self.options.max_retries || !may_repeat(request, error) {
+            return Decision::Fail;
+        }
+        match wait_before_retry(error, self.retries) {
+            Some(wait) if self.started.elapsed() + wait <= total_deadline(self.options) => {
+                if !self.budget.withdraw() {
+                    return Decision::BudgetExhausted;
+                }
+                self.retries += 1;
+                Decision::Retry(wait)
+            }
+            _ => Decision::Fail,
+        }
+    }
+
+    /// The call succeeded.
+    pub fn succeeded(&self) {
+        self.budget.succeeded(self.retries > 0);
+    }
+}
+
+/// A request that may have been processed is repeated only if that does no harm.
+fn may_repeat(request: &Request, error: &Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Transport { sent: Delivery::NotSent | Delivery::Unprocessed, .. } => true,
-        _ => error.retryable() && prepared.idempotent,
+        _ => error.retryable() && request.idempotent,
     }
 }
 
-/// How long to wait before the next attempt; `None` where the service asks for too much.
-pub fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
+/// How long to wait before the next attempt; none if the service asks for too long.
+fn wait_before_retry(error: &Error, retries: u32) -> Option<Duration> {
     match error.api_failure().and_then(|api_failure| api_failure.retry_after) {
-        Some(asked) => (asked <= RETRY_AFTER_MAX).then_some(asked),
-        None => Some(full_jitter(retries)),
+        Some(retry_after) => (retry_after <= RETRY_AFTER_MAX).then_some(retry_after),
+        None => Some(backoff(retries)),
     }
 }
 
-/// A random share of a wait that doubles: clients that failed together do not come back together.
-fn full_jitter(retries: u32) -> Duration {
+/// Exponential backoff with full jitter: clients that failed together do not retry together.
+fn backoff(retries: u32) -> Duration {
     let ceiling = BACKOFF_FIRST.saturating_mul(1 << retries.min(10)).min(BACKOFF_MAX);
     let share = getrandom::u32().map_or(0.5, |draw| f64::from(draw) / f64::from(u32::MAX));
     ceiling.mul_f64(share)

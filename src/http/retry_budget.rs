@@ -1,9 +1,9 @@
-//! The retry quota: a service that is down is not asked three times as often.
+//! The retry budget: during an outage, retries do not triple the traffic.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Failures pay for their retries from a purse that successes fill again, so that a few lost requests
-/// are repeated and a total outage is not: a client then sends a hundred retries and no more. The
+/// A token bucket: retries take from it and successes refill it, so that a few lost requests are
+/// repeated but not those of an outage, during which a client sends a hundred retries in all. The
 /// figures are those of the AWS SDKs' standard retry mode.
 #[derive(Debug)]
 pub struct RetryBudget(AtomicU32);
@@ -17,17 +17,17 @@ impl RetryBudget {
         RetryBudget(AtomicU32::new(CAPACITY))
     }
 
-    /// Pays for a retry, if there is enough for it.
-    pub fn pay(&self) -> bool {
-        let left = |held: u32| held.checked_sub(RETRY_COST);
+    /// Takes the cost of a retry; false if too little is left.
+    pub fn withdraw(&self) -> bool {
+        let left = |tokens: u32| tokens.checked_sub(RETRY_COST);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok()
     }
 
-    /// A call succeeded: after a retry its price comes back, else a little.
+    /// A call succeeded: the cost of its retry is refunded; without a retry a little is added.
     pub fn succeeded(&self, retried: bool) {
         let reward = if retried { RETRY_COST } else { FIRST_TRY_REWARD };
         if self.0.load(Ordering::Relaxed) < CAPACITY {
-            let more = |held: u32| Some((held + reward).min(CAPACITY));
+            let more = |tokens: u32| Some((tokens + reward).min(CAPACITY));
             let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         }
     }
@@ -38,29 +38,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_is_met_with_a_hundred_retries() {
+    fn an_outage_causes_a_hundred_retries() {
         let retry_budget = RetryBudget::new();
-        assert_eq!((0..1_000).filter(|_| retry_budget.pay()).count(), 100);
+        assert_eq!((0..1_000).filter(|_| retry_budget.withdraw()).count(), 100);
     }
 
     #[test]
-    fn a_retry_that_helps_costs_nothing() {
+    fn a_successful_retry_costs_nothing() {
         let retry_budget = RetryBudget::new();
         for _ in 0..1_000 {
-            assert!(retry_budget.pay());
+            assert!(retry_budget.withdraw());
             retry_budget.succeeded(true);
         }
     }
 
     #[test]
-    fn successes_fill_the_purse_again_and_not_beyond_its_size() {
+    fn successes_refill_the_budget_up_to_its_capacity() {
         let retry_budget = RetryBudget::new();
-        while retry_budget.pay() {}
+        while retry_budget.withdraw() {}
         (0..4).for_each(|_| retry_budget.succeeded(false));
-        assert!(!retry_budget.pay());
+        assert!(!retry_budget.withdraw());
         retry_budget.succeeded(false);
-        assert!(retry_budget.pay());
+        assert!(retry_budget.withdraw());
         (0..10_000).for_each(|_| retry_budget.succeeded(false));
-        assert_eq!((0..1_000).filter(|_| retry_budget.pay()).count(), 100);
+        assert_eq!((0..1_000).filter(|_| retry_budget.withdraw()).count(), 100);
     }
 }

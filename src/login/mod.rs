@@ -30,9 +30,9 @@ use crate::{
         Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, blocking, now_ms,
         store::{TokenStore, registration_key},
     },
-    decode::{client_registered, server_time, token_answer},
+    decode::{client_registered, token_answer},
     error::{Error, ErrorKind, Redactor, Result},
-    http::{BaseUrl, Draft, ResponseParsers, Sender, SenderOptions},
+    http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
 };
 
@@ -82,8 +82,7 @@ impl Flow {
             timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
             ..options.sender.clone()
         };
-        let readers = ResponseParsers { clock: server_time, token: token_answer };
-        let sender = Sender::new(base, None, sender_options, readers)?;
+        let sender = Sender::new(base, None, sender_options)?;
         let (socket, client) = client(&sender, &options).await?;
         let attempt = Attempt::new()?;
         let redirect_uri = redirect_uri(client.redirect_port);
@@ -324,8 +323,8 @@ fn authorization_url(
         ("response_type", text("code")),
         ("state", text(&attempt.state)),
     ];
-    let draft = Draft::of(&AUTHORIZE, &arguments)?;
-    Ok(draft.prepare(sender.base(), &::http::HeaderMap::new())?.url)
+    let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
+    Ok(sender.request(&plan, None, None)?.url)
 }
 
 async fn send<T>(
@@ -334,9 +333,8 @@ async fn send<T>(
     arguments: &[(&str, Argument)],
     read: fn(&crate::http::HttpResponse) -> Result<T>,
 ) -> Result<T> {
-    let draft = Draft::of(endpoint, arguments)?;
-    let prepared = draft.prepare(sender.base(), &sender.options().headers)?;
-    sender.send(&prepared, read).await
+    let plan = RequestPlan::new(endpoint, arguments)?;
+    sender.call(&sender.request(&plan, None, None)?, read).await
 }
 
 async fn bind(port: u16) -> std::io::Result<TcpListener> {

@@ -1,4 +1,4 @@
-//! A position as a small JSON text without secrets, which another process can resume from.
+//! A position as a small JSON string without secrets, from which another process can resume.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,14 +21,14 @@ struct Checkpoint {
     call: String,
     /// A digest of the call and its arguments.
     id: String,
-    at: Place,
-    /// A digest of all the rest.
+    at: PositionInListing,
+    /// A digest of everything else.
     checksum: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct PositionInListing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     range: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -39,7 +39,7 @@ struct Place {
     row: usize,
     #[serde(default, skip_serializing_if = "is_false")]
     done: bool,
-    /// The rows of the page before, which that page may repeat.
+    /// The rows of the previous page, which that page may repeat.
     #[serde(default, skip_serializing_if = "PreviousRows::is_empty")]
     previous: PreviousRows,
     /// The cursors up to that page, as `cursor_history` writes them.
@@ -54,9 +54,9 @@ pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
     let mut checkpoint = Checkpoint {
         boardlot: VERSION,
         service: origin.to_owned(),
-        call: listing.draft.label.clone(),
+        call: listing.plan.request.label().to_owned(),
         id: listing.identity(),
-        at: Place {
+        at: PositionInListing {
             range: position.range,
             window: position.window,
             cursor: position.cursor.clone(),
@@ -71,7 +71,7 @@ pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
     checkpoint.to_json()
 }
 
-/// The position that a checkpoint of this very listing tells.
+/// The position in a checkpoint of this listing.
 pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
     let mut checkpoint: Checkpoint = serde_json::from_str(text)
         .map_err(|error| Error::config(format!("resume is not a checkpoint: {error}")))?;
@@ -95,17 +95,17 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
             checkpoint.service.escape_debug()
         )));
     }
-    if checkpoint.call != listing.draft.label || checkpoint.id != listing.identity() {
+    if checkpoint.call != listing.plan.request.label() || checkpoint.id != listing.identity() {
         return Err(Error::config(format!(
             "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
             checkpoint.call.escape_debug()
         )));
     }
-    let Place { range, window, cursor, row, done, previous, used } = checkpoint.at;
-    let begun = cursor.is_some() || row > 0 || window > 0;
-    let misplaced = match listing.span {
-        // Only before its first record is a range not fixed yet.
-        Some(_) => range.is_none() && begun,
+    let PositionInListing { range, window, cursor, row, done, previous, used } = checkpoint.at;
+    let started = cursor.is_some() || row > 0 || window > 0;
+    let misplaced = match listing.time_range {
+        // The range is fixed by the first record.
+        Some(_) => range.is_none() && started,
         None => range.is_some(),
     };
     if misplaced {
@@ -116,12 +116,12 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
 }
 
 impl Checkpoint {
-    /// Of everything but the checksum, which is empty meanwhile.
+    /// A digest of everything but the checksum, which must be empty.
     fn digest(&self) -> String {
         body_hash(self.to_json().as_bytes()).chars().take(16).collect()
     }
 
-    /// Texts and numbers: writing them cannot fail.
+    /// Strings and numbers: serializing them cannot fail.
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

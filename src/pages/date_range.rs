@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    decode::{Page, Value, calendar_date},
+    decode::{Page, Value, parse_date},
     error::{Error, Result},
 };
 
@@ -121,7 +121,7 @@ impl NextEnd {
                     let value = raw.and_then(|(_, raw)| Value::parse(raw.get()).ok());
                     let date = value
                         .as_ref()
-                        .and_then(|value| calendar_date(value.as_text()?.get(..10)?))
+                        .and_then(|value| parse_date(value.as_text()?.get(..10)?))
                         .ok_or_else(|| {
                             Error::protocol(
                                 format!("record {index} has no date in {field}"),
@@ -191,7 +191,7 @@ fn compare(one: &str, other: &str) -> Option<Ordering> {
 /// A calendar date and what stands behind it.
 fn split(text: &str) -> Option<(Date, &str)> {
     let (date, time) = text.split_at_checked(10)?;
-    Some((calendar_date(date)?, time))
+    Some((parse_date(date)?, time))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Everything from here on, for `all` and for frames.
+//! The remaining records as one result, for `all` and for frames.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,8 +10,9 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Takes up records as they come.
+/// Collects records as they are fetched.
 pub trait Sink {
+    /// Adds records.
     fn push(&mut self, slice: PageSlice) -> Result<()>;
 }
 
@@ -29,9 +30,9 @@ impl<Make: Fn() -> Columns> Sink for BatchBuilder<Make> {
 }
 
 impl Pages {
-    /// Everything from here on, up to the limits, into sinks that `sink` makes: one for each window,
-    /// in the order of the list. Unless `received_all` follows, the caller stands where it stood
-    /// before, and so does the checkpoint of an error.
+    /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
+    /// the order of the list. Unless `received_all` follows, the position does not move; the checkpoint
+    /// of an error is the position before.
     pub async fn gather<S: Sink>(
         &mut self,
         max_items: Option<usize>,
@@ -39,21 +40,21 @@ impl Pages {
         progress: &AtomicU64,
         sink: impl Fn() -> S,
     ) -> Result<Vec<S>> {
-        let outcome = match self.standing.is_exhausted() {
+        let outcome = match self.position.is_exhausted() {
             true => Err(exhausted()),
-            false => self.gather_from_here((max_items, max_pages), progress, sink).await,
+            false => self.gather_rest((max_items, max_pages), progress, sink).await,
         };
         outcome.map_err(|error| self.located(error))
     }
 
-    async fn gather_from_here<S: Sink>(
+    async fn gather_rest<S: Sink>(
         &mut self,
         limits: (Option<usize>, Option<usize>),
         progress: &AtomicU64,
         sink: impl Fn() -> S,
     ) -> Result<Vec<S>> {
-        self.set_out().await?;
-        self.under_way = false;
+        self.start().await?;
+        self.started = false;
         match limits {
             (None, None) => self.gather_all(progress, sink).await,
             (items, pages) => {
@@ -63,10 +64,10 @@ impl Pages {
         }
     }
 
-    /// The caller has received what was gathered. `exhausted` tells whether it knows by this that
-    /// nothing is left.
+    /// The caller has received what was gathered; `exhausted` if it knows from this that the list has
+    /// ended.
     pub fn received_all(&mut self, exhausted: bool) {
-        self.under_way = true;
+        self.started = true;
         if exhausted {
             self.received_end();
         } else {
@@ -74,7 +75,7 @@ impl Pages {
         }
     }
 
-    /// All windows side by side, each as fast as it goes.
+    /// All windows concurrently, each at its own speed.
     async fn gather_all<S: Sink>(
         &mut self,
         progress: &AtomicU64,
@@ -96,7 +97,7 @@ impl Pages {
             .zip(&mut sinks)
             .map(|(stream, sink)| stream.drain(sink, progress));
         try_join_all(drains).await?;
-        // All were read to their ends: the iteration stands at that of the last.
+        // All have been read to their ends: the iteration is at the end of the last one.
         let before = self.streams.len().saturating_sub(1);
         self.streams.drain(..before);
         self.window += before;
@@ -111,7 +112,7 @@ impl Pages {
         mut sink: S,
     ) -> Result<S> {
         while items > 0 && pages > 0 {
-            // A page ahead may be one that nobody wants.
+            // A prefetched page may be beyond the limits.
             if !self.has_page() && !self.advance(false).await? {
                 break;
             }
@@ -126,10 +127,10 @@ impl Pages {
     }
 }
 
-/// The error of asking a pager for more that has said it has no more.
+/// The error of using a pager whose end the caller has been informed of.
 pub fn exhausted() -> Error {
     Error::config(
-        "this pager is exhausted: every row was received before; keep the earlier result, or call \
-         the client's method again for a new pager",
+        "this pager is exhausted: every row has been received; keep the earlier result, or call the \
+         client's method again for a new pager",
     )
 }

@@ -1,174 +1,215 @@
-//! A list that comes in pages: what is asked for, and how a page tells where the list goes on.
-
-use std::sync::Arc;
+//! A list that is returned in pages: its plan, how it is paged, and its time range.
 
 use super::{DateRange, PreviousRows};
 use crate::{
-    api::{Contract, Field, FirstPage, ParameterLocation},
+    api::{Argument, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
-    decode::{Page, RowsAt, Value},
+    decode::{Page, Value},
     error::{Error, Result},
-    http::{Body, Draft},
+    http::{Body, Cursor, RequestPlan, TimeRange},
+    plan::Plan,
 };
 
-/// The request without its cursor, and how to read its pages and go on.
+/// The most windows that a time range is split into.
+pub const WINDOWS_MAX: usize = 64;
+
+/// The plan of a list, with how it is paged and the time range that the client fixes.
 #[derive(Debug)]
 pub struct Listing {
-    pub draft: Draft,
-    pub contract: Contract,
-    pub rows_at: RowsAt,
-    pub fields: Arc<[&'static Field]>,
+    /// What to send, and how to read it.
+    pub plan: Plan,
+    /// How the list is paged.
     pub style: PagingStyle,
-    /// The time range, where it is fixed by the client: left open by the caller, or in windows.
-    pub span: Option<TimeRange>,
-}
-
-/// A time range in microseconds; an end that is none was left open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeRange {
-    pub start: Option<i64>,
-    pub end: Option<i64>,
-    /// How long it is, where the document says so.
-    pub default_days: i64,
-    /// The field of the records that it is about.
-    pub time_field: &'static str,
-    /// Into how many parts it is split, to be fetched side by side.
+    /// The time range, if the client fixes it: one that the caller left open, or one that is split
+    /// into windows.
+    pub time_range: Option<TimeRange>,
+    /// Into how many windows the time range is split, to be fetched concurrently.
     pub windows: usize,
 }
 
-impl TimeRange {
-    /// Whether it depends on the clock.
-    pub fn is_open(&self) -> bool {
-        self.start.is_none() && self.end.is_none()
-    }
-
-    /// The range as the document says that the service would take it at this moment.
-    pub fn resolve(&self, now_micros: i64) -> (i64, i64) {
-        const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
-        let length = self.default_days * MICROS_PER_DAY;
-        match (self.start, self.end) {
-            (Some(start), Some(end)) => (start, end),
-            (Some(start), None) => (start, start.saturating_add(length)),
-            (None, Some(end)) => (end.saturating_sub(length).max(1), end),
-            (None, None) => (now_micros.saturating_sub(length), now_micros),
-        }
-    }
-}
-
-/// How a list goes on (section 2.4).
+/// How a list is paged (section 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagingStyle {
+    /// By `next_key`.
     NextKey(ParameterLocation),
+    /// By `page_flag`.
     PageFlag(ParameterLocation, FirstPage),
+    /// By moving the end of a range of dates.
     DateRange(ParameterLocation, DateRange),
 }
 
 impl Listing {
-    /// The request of one page.
-    pub fn page_at(&self, range: Option<(i64, i64)>, cursor: Option<&str>) -> Result<Draft> {
-        let mut draft = self.draft.clone();
-        if let Some((start, end)) = range {
-            draft.set(ParameterLocation::Query, "start", &start.to_string())?;
-            draft.set(ParameterLocation::Query, "end", &end.to_string())?;
+    /// The listing of an endpoint, its arguments checked.
+    pub fn new(
+        endpoint: &'static Endpoint,
+        arguments: &[(&str, Argument)],
+        windows: Option<i64>,
+    ) -> Result<Self> {
+        let plan = Plan::new(endpoint, arguments)?;
+        let place = endpoint.cursor().map_or(ParameterLocation::Query, |parameter| parameter.place);
+        let style = match endpoint.paging {
+            Some(Paging::NextKey) => PagingStyle::NextKey(place),
+            Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, first),
+            None => return Err(Error::config(format!("{} does not return pages", endpoint.name))),
+        };
+        let windows =
+            check_windows(endpoint, windows).map_err(|error| error.with_endpoint(endpoint.name))?;
+        let time_range = plan.request.time_range();
+        if time_range.is_none() && windows > 1 {
+            let error = Error::argument(
+                "windows",
+                &windows.to_string(),
+                "1 for times beyond 2^63 microseconds",
+            );
+            return Err(error.with_endpoint(endpoint.name));
         }
-        match (&self.style, cursor) {
-            (PagingStyle::NextKey(place), Some(cursor)) => draft.set(*place, "next_key", cursor)?,
-            (PagingStyle::NextKey(place), None) if draft.get(*place, "next_key").is_none() => {
-                draft.set(*place, "next_key", "")?;
+        let time_range =
+            time_range.filter(|range| range.start.is_none() || range.end.is_none() || windows > 1);
+        Ok(Listing { plan, style, time_range, windows })
+    }
+
+    /// The listing of a request of the caller's own, with the records at `rows` of the response.
+    pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
+        // A listing changes nothing at the service.
+        let plan = Plan::custom(request.idempotent(), rows);
+        Listing { plan, style, time_range: None, windows: 1 }
+    }
+
+    /// The cursor to send; none for the first page of some styles.
+    pub fn cursor<'a>(&'a self, cursor: Option<&'a str>) -> Option<Cursor<'a>> {
+        let (place, name) = self.cursor_parameter();
+        let value = match (&self.style, cursor) {
+            (_, Some(cursor)) => cursor,
+            (PagingStyle::NextKey(_), None)
+                if self.plan.request.parameter(place, name).is_none() =>
+            {
+                ""
             }
-            (PagingStyle::PageFlag(place, _), Some(cursor)) => {
-                draft.set(*place, "page_flag", cursor)?
-            }
-            (PagingStyle::PageFlag(place, FirstPage::Empty), None) => {
-                draft.set(*place, "page_flag", "")?
-            }
-            (PagingStyle::DateRange(place, range), Some(end)) => {
-                draft.set(*place, &range.end, end)?
-            }
-            // What the caller wrote stands.
+            (PagingStyle::PageFlag(_, FirstPage::Empty), None) => "",
+            // The caller's own parameters are sent unchanged.
             (
                 PagingStyle::NextKey(_)
                 | PagingStyle::PageFlag(_, FirstPage::Omitted)
                 | PagingStyle::DateRange(..),
                 None,
-            ) => {}
-        }
-        Ok(draft)
+            ) => return None,
+        };
+        Some(Cursor { place, name, value })
     }
 
-    /// Where the list continues after the page at `cursor`: none if the service says that there is no
-    /// more, or if a range of dates is exhausted. An empty page does not end the list. Rows that the
-    /// page repeats of the one before are taken out of it, if the caller named what identifies a
-    /// row; the next page is to be compared with those that are returned.
+    fn cursor_parameter(&self) -> (ParameterLocation, &str) {
+        match &self.style {
+            PagingStyle::NextKey(place) => (*place, "next_key"),
+            PagingStyle::PageFlag(place, _) => (*place, "page_flag"),
+            PagingStyle::DateRange(place, range) => (*place, &range.end),
+        }
+    }
+
+    /// The cursor of the page after the page at `cursor`: none if the service says that there are no
+    /// more, or if a range of dates is exhausted. An empty page does not end the list. If the caller
+    /// named the field that identifies a row, rows that the page repeats from the previous one are
+    /// removed; the next page is to be compared with the rows that are returned.
     pub fn advance(
         &self,
         page: &mut Page,
         cursor: Option<&str>,
         previous: &PreviousRows,
     ) -> Result<(Option<String>, PreviousRows)> {
-        if !self.has_more(page)? {
-            return match &self.style {
-                PagingStyle::DateRange(_, range) => {
-                    range.drop_repeated(page, previous).map(|rows| (None, rows))
-                }
-                PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => {
-                    Ok((None, PreviousRows::default()))
-                }
-            };
-        }
+        let has_more = self.has_more(page)?;
         match &self.style {
-            PagingStyle::NextKey(_) => self.told(page, "next_key").map(Some),
-            PagingStyle::PageFlag(..) => self.told(page, "page_flag").map(Some),
+            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => {
+                let next = has_more.then(|| self.next_cursor(page)).transpose()?;
+                Ok((next, PreviousRows::default()))
+            }
+            PagingStyle::DateRange(_, range) if !has_more => {
+                range.drop_repeated(page, previous).map(|rows| (None, rows))
+            }
             PagingStyle::DateRange(place, range) => {
-                let start = self.draft.get(*place, "start");
-                let end = cursor.map(str::to_owned).or_else(|| self.draft.get(*place, &range.end));
-                return range.advance(page, (start.as_deref(), end.as_deref()), previous);
+                let given = |name| self.plan.request.parameter(*place, name);
+                let start = given("start");
+                let end = cursor.map(str::to_owned).or_else(|| given(&range.end));
+                range.advance(page, (start.as_deref(), end.as_deref()), previous)
             }
         }
-        .map(|next| (next, PreviousRows::default()))
     }
 
     fn has_more(&self, page: &Page) -> Result<bool> {
-        let (name, ends) = match self.style {
+        let (name, at_end) = match self.style {
             PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => ("has_more", false),
             PagingStyle::PageFlag(..) => ("completed", true),
         };
-        let flag = self.beside(page, name).and_then(|value| value.as_bool());
-        flag.map(|flag| flag != ends).ok_or_else(|| {
-            let text = format!("the page does not tell {name} (true or false)");
-            Error::protocol(text, page.body())
+        let flag = self.metadata(page, name).and_then(|value| value.as_bool());
+        flag.map(|flag| flag != at_end).ok_or_else(|| {
+            Error::protocol(format!("the page has no {name}; expected true or false"), page.body())
         })
     }
 
-    /// The cursor that the page tells.
-    fn told(&self, page: &Page, name: &str) -> Result<String> {
-        let value = self.beside(page, name);
+    fn next_cursor(&self, page: &Page) -> Result<String> {
+        let (_, name) = self.cursor_parameter();
+        let value = self.metadata(page, name);
         value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
-            Error::protocol(format!("the page has no {name} to go on with"), page.body())
+            Error::protocol(format!("the page has no {name} for the next page"), page.body())
         })
     }
 
-    fn beside<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
+    fn metadata<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
         match self.style {
             PagingStyle::PageFlag(..) => page.meta_member(name),
             PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => page.pagination(name),
         }
     }
 
-    /// Tells calls apart: the same method, path and arguments have the same digest.
+    /// Identifies the call: the same method, path and arguments have the same digest.
     pub fn identity(&self) -> String {
-        let draft = &self.draft;
-        let body = match &draft.body {
-            // No listing asks by a form, whose values are secrets.
+        let request = &self.plan.request;
+        let body = match request.body() {
+            // A listing has no form, whose values would be secrets.
             Body::None | Body::Form(_) => String::new(),
             Body::Json(members) => {
                 members.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
             }
             Body::Bytes(bytes, _) => body_hash(bytes),
         };
-        let windows = self.span.map_or(1, |span| span.windows);
-        let text =
-            format!("{}\n{}\n{:?}\n{windows}\n{body}", draft.method, draft.path, draft.query);
+        let (method, path, query) = (request.method(), request.path(), request.query());
+        let text = format!("{method}\n{path}\n{query:?}\n{}\n{body}", self.windows);
         body_hash(text.as_bytes()).chars().take(32).collect()
     }
+}
+
+/// The time range of a call in microseconds. Sends nothing: if both bounds are open, it is none
+/// unless `now_micros` is given.
+pub fn time_range(
+    endpoint: &'static Endpoint,
+    arguments: &[(&str, Argument)],
+    now_micros: Option<i64>,
+) -> Result<Option<(i64, i64)>> {
+    let plan = RequestPlan::new(endpoint, arguments)?;
+    let range = plan.time_range().ok_or_else(|| match endpoint.has_span() {
+        true => Error::config("start or end is too late to be split; expected times below 2^63")
+            .with_endpoint(endpoint.name),
+        false => no_time_range(endpoint),
+    })?;
+    let is_known = !range.is_open() || now_micros.is_some();
+    Ok(is_known.then(|| range.resolve(now_micros.unwrap_or_default())))
+}
+
+/// Into how many windows a time range is to be split.
+fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
+    let Some(windows) = windows else { return Ok(1) };
+    if !endpoint.has_span() {
+        return Err(no_time_range(endpoint));
+    }
+    usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
+        || {
+            Error::argument(
+                "windows",
+                &windows.to_string(),
+                &format!("an integer from 1 to {WINDOWS_MAX}"),
+            )
+        },
+    )
+}
+
+fn no_time_range(endpoint: &Endpoint) -> Error {
+    Error::config(format!("{} has no time range to split", endpoint.name))
 }

@@ -1,9 +1,9 @@
-//! Iterations over lists that come in pages, exact to the record: the only pagination loop.
+//! Iterations over lists that are returned in pages, exact to the record: the only pagination loop.
 //!
-//! `Pages` fetches; `Standing` says what the caller has received. A record, a page or a result is
-//! first looked at (`next_row`, `next_page`, `gather`), and received by a call of its own
-//! (`received_row`, `received_page`, `received_all`) once the caller's code has it. Whatever is given
-//! up in between is still to come.
+//! `Pages` fetches; `SharedPosition` records what the caller has received. A record, a page or a
+//! result is first looked at (`next_row`, `next_page`, `gather`), and received by a separate call
+//! (`received_row`, `received_page`, `received_all`) once the caller's code has it. If the caller is
+//! cancelled in between, it gets the same again.
 
 pub mod checkpoint;
 mod cursor_history;
@@ -21,10 +21,10 @@ use std::{
 
 pub use date_range::{DateRange, NextEnd, PreviousRows};
 pub use gather::{Sink, exhausted};
-pub use listing::{Listing, PagingStyle, TimeRange};
+pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
 pub use page_stream::Source;
 use page_stream::{FetchedPage, PageStream};
-pub use position::{Position, Standing};
+pub use position::{Position, SharedPosition};
 use window::Window;
 
 use crate::{
@@ -32,32 +32,30 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The most windows that a range is split into.
-pub const WINDOWS_MAX: usize = 64;
-
-/// An iteration over a list: one page in memory, and one more under way for each window.
+/// An iteration over a list: one page in memory, and one more being fetched for each window.
 #[derive(Debug)]
 pub struct Pages {
     source: Arc<dyn Source>,
     listing: Arc<Listing>,
-    standing: Arc<Standing>,
-    /// Whether what follows has been set out from where the caller stands.
-    under_way: bool,
-    /// The time range that the requests ask for.
+    position: Arc<SharedPosition>,
+    /// Whether the streams continue from the position.
+    started: bool,
+    /// The time range of the requests.
     range: Option<(i64, i64)>,
-    /// What is yet to be read: the current window first, then the earlier ones.
+    /// The streams that are not at their end: the current window first, then the earlier ones.
     streams: VecDeque<PageStream>,
-    /// The number of the first of them.
+    /// The index of the current window.
     window: usize,
     current: Option<Current>,
     requests: Arc<AtomicU64>,
 }
 
+/// The page in memory.
 #[derive(Debug)]
 struct Current {
-    arrived: FetchedPage,
-    /// Whether nothing of it was received yet, not even that it is empty.
-    fresh: bool,
+    fetched: FetchedPage,
+    /// Whether nothing of it has been received, not even that it is empty.
+    untouched: bool,
 }
 
 impl Pages {
@@ -66,12 +64,12 @@ impl Pages {
         let position = resume
             .map(|text| checkpoint::read(text, &listing, source.origin()))
             .transpose()
-            .map_err(|error| error.with_endpoint(&listing.draft.label))?;
+            .map_err(|error| error.with_endpoint(listing.plan.request.label()))?;
         Ok(Pages {
             source,
             listing: Arc::new(listing),
-            standing: Arc::new(Standing::at(position.unwrap_or_default())),
-            under_way: false,
+            position: Arc::new(SharedPosition::new(position.unwrap_or_default())),
+            started: false,
             range: None,
             streams: VecDeque::new(),
             window: 0,
@@ -80,6 +78,7 @@ impl Pages {
         })
     }
 
+    /// What is iterated over.
     pub fn listing(&self) -> &Arc<Listing> {
         &self.listing
     }
@@ -89,19 +88,19 @@ impl Pages {
         self.source.origin()
     }
 
-    /// Where the caller stands: can be read while a page is under way.
-    pub fn standing(&self) -> &Arc<Standing> {
-        &self.standing
+    /// What the caller has received: can be read while a page is being fetched.
+    pub fn position(&self) -> &Arc<SharedPosition> {
+        &self.position
     }
 
-    /// How many pages were asked for: can be read while a page is under way.
+    /// How many pages have been requested: can be read while a page is being fetched.
     pub fn requests(&self) -> &Arc<AtomicU64> {
         &self.requests
     }
 
-    /// Where the caller stands, as a small JSON text without secrets.
+    /// The position as a small JSON string without secrets.
     pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.standing.position(), &self.listing, self.origin())
+        checkpoint::write(&self.position.get(), &self.listing, self.origin())
     }
 
     /// Makes sure that the next record is in memory; false at the end of the list.
@@ -110,14 +109,14 @@ impl Pages {
         outcome.map_err(|error| self.located(error))
     }
 
-    /// Makes sure that a page, or the rest of one, is in memory; false at the end of the list.
+    /// Makes sure that a page, or its remaining records, is in memory; false at the end of the list.
     pub async fn fill_page(&mut self) -> Result<bool> {
         let outcome = self.fill_until(Pages::has_page).await;
         outcome.map_err(|error| self.located(error))
     }
 
     async fn fill_until(&mut self, filled: impl Fn(&Self) -> bool) -> Result<bool> {
-        self.set_out().await?;
+        self.start().await?;
         while !filled(self) {
             if !self.advance(true).await? {
                 return Ok(false);
@@ -128,8 +127,8 @@ impl Pages {
 
     /// The next record, if it is in memory.
     pub fn next_row(&self) -> Option<(Arc<Page>, usize)> {
-        let FetchedPage { page, read, .. } = &self.in_memory()?.arrived;
-        (*read < page.len()).then(|| (page.clone(), *read))
+        let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
+        (*received < page.len()).then(|| (page.clone(), *received))
     }
 
     /// The caller has received the next record.
@@ -137,56 +136,56 @@ impl Pages {
         self.receive(1);
     }
 
-    /// What is left of the page in memory.
+    /// The remaining records of the page in memory.
     pub fn next_page(&self) -> Option<PageSlice> {
-        let FetchedPage { page, read, .. } = &self.in_memory()?.arrived;
+        let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
         self.has_page().then(|| PageSlice {
             page: page.clone(),
-            range: *read..page.len(),
+            range: *received..page.len(),
             key: None,
         })
     }
 
-    /// The caller has received what was left of the page in memory.
+    /// The caller has received the remaining records of the page in memory.
     pub fn received_page(&mut self) {
         self.receive(usize::MAX);
     }
 
-    /// The caller has learned that nothing is left.
+    /// The caller has been informed that the list has ended.
     pub fn received_end(&mut self) {
         self.publish();
-        self.standing.set_exhausted();
+        self.position.set_exhausted();
     }
 
-    /// The page in memory, unless that is of an iteration which was given up.
+    /// The page in memory, unless it is of a result that was not received.
     fn in_memory(&self) -> Option<&Current> {
-        self.current.as_ref().filter(|_| self.under_way)
+        self.current.as_ref().filter(|_| self.started)
     }
 
     fn receive(&mut self, most: usize) {
-        if self.under_way && self.take_slice(most).is_some() {
+        if self.started && self.take_slice(most).is_some() {
             match self.current.as_ref().filter(|_| self.unread() > 0) {
-                Some(Current { arrived, .. }) if arrived.published => {
-                    self.standing.move_to_row(arrived.read);
+                Some(Current { fetched, .. }) if fetched.published => {
+                    self.position.move_to_row(fetched.received);
                 }
                 _ => self.publish(),
             }
         }
     }
 
-    /// Makes the place that this iteration has reached the one where the caller stands.
+    /// Moves the position to where this iteration is.
     fn publish(&mut self) {
         let mut position =
             Position { range: self.range, window: self.window, ..Position::default() };
         let Some(stream) = self.streams.front() else { return };
         let unread = self.unread() > 0;
         let current = self.current.as_mut().filter(|_| unread);
-        match (current, stream.upcoming()) {
-            (Some(Current { arrived, .. }), _) => {
-                arrived.published = true;
-                position.cursor.clone_from(&arrived.cursor);
-                position.previous_rows = arrived.previous_rows.clone();
-                position.row = arrived.read;
+        match (current, stream.next_page()) {
+            (Some(Current { fetched, .. }), _) => {
+                fetched.published = true;
+                position.cursor.clone_from(&fetched.cursor);
+                position.previous_rows = fetched.previous_rows.clone();
+                position.row = fetched.received;
             }
             (None, Some((cursor, row))) => {
                 position.cursor = cursor.map(str::to_owned);
@@ -196,40 +195,40 @@ impl Pages {
             // The first page of the next window.
             (None, None) if self.streams.len() > 1 => {
                 position.window += 1;
-                return self.standing.move_to(position, &[]);
+                return self.position.move_to(position, &[]);
             }
             (None, None) => position.done = true,
         }
-        self.standing.move_to(position, stream.used_cursors());
+        self.position.move_to(position, stream.used_cursors());
     }
 
     fn unread(&self) -> usize {
-        let arrived = self.current.as_ref().map(|current| &current.arrived);
-        arrived.map_or(0, |arrived| arrived.page.len() - arrived.read)
+        let fetched = self.current.as_ref().map(|current| &current.fetched);
+        fetched.map_or(0, |fetched| fetched.page.len() - fetched.received)
     }
 
     fn has_page(&self) -> bool {
-        self.unread() > 0 || self.current.as_ref().is_some_and(|current| current.fresh)
+        self.unread() > 0 || self.current.as_ref().is_some_and(|current| current.untouched)
     }
 
     fn take_slice(&mut self, most: usize) -> Option<PageSlice> {
         let unread = self.unread();
         let current = self.current.as_mut()?;
-        let FetchedPage { page, read, .. } = &mut current.arrived;
-        let end = *read + unread.min(most);
-        let range = std::mem::replace(read, end)..end;
-        current.fresh = false;
+        let FetchedPage { page, received, .. } = &mut current.fetched;
+        let end = *received + unread.min(most);
+        let range = std::mem::replace(received, end)..end;
+        current.untouched = false;
         Some(PageSlice { page: page.clone(), range, key: None })
     }
 
     /// Puts the next page into memory; false at the end of the list.
-    async fn advance(&mut self, read_ahead: bool) -> Result<bool> {
+    async fn advance(&mut self, prefetch: bool) -> Result<bool> {
         loop {
-            if read_ahead {
-                self.streams.iter_mut().for_each(PageStream::request_ahead);
+            if prefetch {
+                self.streams.iter_mut().for_each(PageStream::prefetch);
             }
             let Some(stream) = self.streams.front_mut() else { return Ok(false) };
-            let Some(outcome) = stream.arrive().await else {
+            let Some(outcome) = stream.fetch().await else {
                 if self.streams.len() <= 1 {
                     return Ok(false);
                 }
@@ -239,36 +238,36 @@ impl Pages {
                 continue;
             };
             let page = outcome?;
-            self.standing.set_total(page.pagination("total").and_then(|v| v.as_integer()));
+            self.position.set_total(page.pagination("total").and_then(|v| v.as_integer()));
             let Some(stream) = self.streams.front_mut() else { return Ok(false) };
-            let arrived = stream.accept(page)?;
-            if read_ahead {
-                stream.request_ahead();
+            let fetched = stream.accept(page)?;
+            if prefetch {
+                stream.prefetch();
             }
-            self.current = Some(Current { fresh: arrived.read == 0, arrived });
+            self.current = Some(Current { untouched: fetched.received == 0, fetched });
             return Ok(true);
         }
     }
 
-    /// Starts from where the caller stands, unless that was done and nothing given up since.
-    async fn set_out(&mut self) -> Result<()> {
-        if self.under_way {
+    /// Starts from the position, unless it has been started and each result has been received since.
+    async fn start(&mut self) -> Result<()> {
+        if self.started {
             return Ok(());
         }
-        let position = self.standing.position();
-        self.range = match (position.range, &self.listing.span) {
+        let position = self.position.get();
+        self.range = match (position.range, &self.listing.time_range) {
             (Some(range), _) => Some(range),
             (None, None) => None,
-            // An open range ends now, by the service's clock. It is asked for anew as long as the
-            // caller has received nothing.
-            (None, Some(span)) if span.is_open() => {
+            // An open range ends now, by the service's clock. Until the caller has received something,
+            // each start resolves it again.
+            (None, Some(range)) if range.is_open() => {
                 let now_ms = self.source.now_ms(&self.listing).await?;
-                Some(span.resolve(now_ms.saturating_mul(1_000)))
+                Some(range.resolve(now_ms.saturating_mul(1_000)))
             }
-            (None, Some(span)) => Some(span.resolve(0)),
+            (None, Some(range)) => Some(range.resolve(0)),
         };
-        let windows = match (self.range, &self.listing.span) {
-            (Some(range), Some(span)) if span.windows > 1 => window::split(range, span.windows),
+        let windows = match self.range {
+            Some(range) if self.listing.windows > 1 => window::split(range, self.listing.windows),
             _ => Vec::new(),
         };
         let stream = |window: Option<Window>| {
@@ -281,15 +280,15 @@ impl Pages {
             self.streams.push_back(stream(None));
         }
         if let Some(first) = self.streams.front_mut() {
-            first.go_to(position);
+            first.seek(position);
         }
         self.current = None;
-        self.under_way = true;
+        self.started = true;
         Ok(())
     }
 
-    /// The error with the call and the place to resume from.
+    /// The error with the call and the checkpoint to resume from.
     fn located(&self, error: Error) -> Error {
-        error.with_endpoint(&self.listing.draft.label).with_checkpoint(self.checkpoint())
+        error.with_endpoint(self.listing.plan.request.label()).with_checkpoint(self.checkpoint())
     }
 }

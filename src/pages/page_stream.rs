@@ -1,4 +1,4 @@
-//! One chain of cursors: each page tells the next, and one page is under way ahead.
+//! A chain of pages: each page has the cursor of the next one, which is fetched ahead.
 
 use std::{
     future::Future,
@@ -9,30 +9,33 @@ use std::{
     },
 };
 
-use tokio::task::JoinHandle;
-
 use super::{
-    Listing, Position, PreviousRows, Sink, Window,
+    Listing, Position, PreviousRows, Sink,
     cursor_history::{CursorHistory, Mark},
+    window::Window,
 };
 use crate::{
-    decode::{Page, PageSlice, parse_page},
+    decode::{Page, PageSlice},
     error::{Error, Result},
-    http::{Draft, Sender},
+    http::Sender,
+    process::AbortOnDrop,
 };
 
 /// Where the pages of a listing come from.
 pub trait Source: std::fmt::Debug + Send + Sync {
+    /// The page at a cursor, of the list or of the given part of its time range.
     fn page<'a>(
         &'a self,
         listing: &'a Listing,
-        draft: &'a Draft,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
 
     /// The address of the service that the pages come from.
     fn origin(&self) -> &str;
 
-    /// The service's time in milliseconds, at least, to end the open range of this listing.
+    /// The latest time in milliseconds that the service's clock can show now, to resolve the open time
+    /// range of this listing.
     fn now_ms<'a>(
         &'a self,
         listing: &'a Listing,
@@ -43,12 +46,13 @@ impl Source for Sender {
     fn page<'a>(
         &'a self,
         listing: &'a Listing,
-        draft: &'a Draft,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
-            let prepared = draft.prepare(self.base(), &self.options().headers)?;
-            self.send(&prepared, |answer| parse_page(listing.contract, &listing.rows_at, answer))
-                .await
+            let plan = &listing.plan;
+            let request = self.request(&plan.request, listing.cursor(cursor), range)?;
+            self.call(&request, |response| plan.parse(response)).await
         })
     }
 
@@ -69,52 +73,38 @@ impl Source for Sender {
 pub struct PageStream {
     source: Arc<dyn Source>,
     listing: Arc<Listing>,
-    /// The time range that its requests ask for, where the client fixed it.
+    /// The time range of its requests, if the client fixes it.
     range: Option<(i64, i64)>,
     window: Option<Window>,
-    upcoming: Upcoming,
-    /// Records of the upcoming page that were received before: only after a resume.
+    next: NextPage,
+    /// Records of the next page that were received before: only after a resume.
     skip: usize,
-    ahead: Option<Prefetch>,
+    prefetch: Option<AbortOnDrop<Page>>,
     history: CursorHistory,
-    /// The rows of the page before the upcoming one.
+    /// The rows of the page before the next one.
     previous_rows: PreviousRows,
     requests: Arc<AtomicU64>,
 }
 
-/// A page that has come.
+/// A page that has been fetched.
 #[derive(Debug)]
 pub struct FetchedPage {
     pub page: Arc<Page>,
+    /// The cursor that it was requested with.
     pub cursor: Option<String>,
-    /// How many of its records were received.
-    pub read: usize,
+    /// How many of its records have been received.
+    pub received: usize,
     /// The rows of the page before it.
     pub previous_rows: PreviousRows,
-    /// Whether the caller stands in it already.
+    /// Whether the shared position is in it already.
     pub published: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Upcoming {
+enum NextPage {
     /// The cursor to send; none for the first page.
     At(Option<String>),
     End,
-}
-
-#[derive(Debug)]
-struct Prefetch {
-    task: JoinHandle<Result<Page>>,
-    /// A forked child has the handle of a task that does not run there.
-    process: u32,
-}
-
-impl Drop for Prefetch {
-    fn drop(&mut self) {
-        if self.process == std::process::id() {
-            self.task.abort();
-        }
-    }
 }
 
 impl PageStream {
@@ -130,28 +120,28 @@ impl PageStream {
             listing,
             range: window.map(|window| (window.start, window.end)).or(range),
             window,
-            upcoming: Upcoming::At(None),
+            next: NextPage::At(None),
             skip: 0,
-            ahead: None,
+            prefetch: None,
             history: CursorHistory::default(),
             previous_rows: PreviousRows::default(),
             requests,
         }
     }
 
-    /// Goes to a place within this walk.
-    pub fn go_to(&mut self, position: Position) {
+    /// Continues from a position in this stream.
+    pub fn seek(&mut self, position: Position) {
         self.history = CursorHistory::of(position.used_cursors);
         self.previous_rows = position.previous_rows;
         self.skip = position.row;
-        self.upcoming = if position.done { Upcoming::End } else { Upcoming::At(position.cursor) };
+        self.next = if position.done { NextPage::End } else { NextPage::At(position.cursor) };
     }
 
-    /// The cursor of the upcoming page and how much of that was received; none at the end.
-    pub fn upcoming(&self) -> Option<(Option<&str>, usize)> {
-        match &self.upcoming {
-            Upcoming::At(cursor) => Some((cursor.as_deref(), self.skip)),
-            Upcoming::End => None,
+    /// The cursor of the next page and how many of its records have been received; none at the end.
+    pub fn next_page(&self) -> Option<(Option<&str>, usize)> {
+        match &self.next {
+            NextPage::At(cursor) => Some((cursor.as_deref(), self.skip)),
+            NextPage::End => None,
         }
     }
 
@@ -160,51 +150,47 @@ impl PageStream {
         self.history.used()
     }
 
-    /// The rows of the page before the upcoming one.
+    /// The rows of the page before the next one.
     pub fn previous_rows(&self) -> &PreviousRows {
         &self.previous_rows
     }
 
-    /// Asks for the upcoming page, unless that is under way.
-    pub fn request_ahead(&mut self) {
-        let Upcoming::At(cursor) = &self.upcoming else { return };
-        let process = std::process::id();
-        if self.ahead.as_ref().is_some_and(|ahead| ahead.process == process) {
+    /// Starts to fetch the next page, unless that has been done.
+    pub fn prefetch(&mut self) {
+        let NextPage::At(cursor) = &self.next else { return };
+        if self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
             return;
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
         let (source, listing) = (self.source.clone(), self.listing.clone());
         let (range, cursor) = (self.range, cursor.clone());
-        let task = tokio::spawn(async move {
-            let draft = listing.page_at(range, cursor.as_deref())?;
-            source.page(&listing, &draft).await
-        });
-        self.ahead = Some(Prefetch { task, process });
+        self.prefetch = Some(AbortOnDrop::spawn(async move {
+            source.page(&listing, cursor.as_deref(), range).await
+        }));
     }
 
-    /// The upcoming page as it came; none at the end. Nothing counts as read before `accept`.
-    pub async fn arrive(&mut self) -> Option<Result<Page>> {
-        self.request_ahead();
-        let ahead = self.ahead.as_mut()?;
-        let outcome = (&mut ahead.task).await;
-        self.ahead = None;
-        Some(outcome.unwrap_or_else(|error| Err(Error::aborted(&error))))
+    /// The next page as it was received; none at the end. The stream moves with `accept`.
+    pub async fn fetch(&mut self) -> Option<Result<Page>> {
+        self.prefetch();
+        let outcome = self.prefetch.as_mut()?.join().await;
+        self.prefetch = None;
+        Some(outcome)
     }
 
-    /// Goes on after a page that arrived.
+    /// Moves past a page that was fetched.
     pub fn accept(&mut self, mut page: Page) -> Result<FetchedPage> {
-        let Upcoming::At(cursor) = &self.upcoming else {
-            return Err(Error::pagination("a page came after the end"));
+        let NextPage::At(cursor) = &self.next else {
+            return Err(Error::pagination("a page was fetched after the end"));
         };
         let cursor = cursor.clone();
-        if let (Some(window), Some(span)) = (&self.window, &self.listing.span) {
-            window.keep_own(&mut page, span)?;
+        if let (Some(window), Some(range)) = (&self.window, &self.listing.time_range) {
+            window.retain_own(&mut page, range.time_field)?;
         }
         let (next, rows) =
             self.listing.advance(&mut page, cursor.as_deref(), &self.previous_rows)?;
         if self.skip > page.len() {
             return Err(Error::pagination(format!(
-                "the checkpoint stands behind record {} of a page that now has {}",
+                "the checkpoint is after record {} of a page that now has {}",
                 self.skip,
                 page.len()
             )));
@@ -212,30 +198,30 @@ impl PageStream {
         if let Some(cursor) = &cursor {
             self.history.insert(cursor);
         }
-        self.upcoming = match next {
-            None => Upcoming::End,
+        self.next = match next {
+            None => NextPage::End,
             Some(next) => {
-                // The first page of these styles is asked for by an empty cursor.
+                // The first page of these styles is requested with an empty cursor.
                 if next.is_empty() || self.history.contains(&next) {
                     return Err(Error::pagination(format!(
-                        "the service handed out the cursor '{}' for the second time",
+                        "the service returned the cursor '{}' a second time",
                         next.chars().take(64).collect::<String>().escape_debug()
                     )));
                 }
-                Upcoming::At(Some(next))
+                NextPage::At(Some(next))
             }
         };
-        let read = std::mem::take(&mut self.skip);
+        let received = std::mem::take(&mut self.skip);
         let previous_rows = std::mem::replace(&mut self.previous_rows, rows);
-        Ok(FetchedPage { page: Arc::new(page), cursor, read, previous_rows, published: false })
+        Ok(FetchedPage { page: Arc::new(page), cursor, received, previous_rows, published: false })
     }
 
-    /// Reads to its end, into a sink.
+    /// Reads to the end, into a sink.
     pub async fn drain<S: Sink>(&mut self, sink: &mut S, progress: &AtomicU64) -> Result<()> {
-        while let Some(page) = self.arrive().await {
-            let FetchedPage { page, read, .. } = self.accept(page?)?;
-            self.request_ahead();
-            let range = read..page.len();
+        while let Some(page) = self.fetch().await {
+            let FetchedPage { page, received, .. } = self.accept(page?)?;
+            self.prefetch();
+            let range = received..page.len();
             progress.fetch_add(range.len() as u64, Ordering::Relaxed);
             sink.push(PageSlice { page, range, key: None })?;
         }

@@ -1,16 +1,15 @@
-//! Windows: the parts of a time range that are fetched side by side.
+//! Windows: the parts of a time range that are fetched concurrently.
 //!
-//! The document does not say whether the ends of a range belong to it. So each window asks for a
-//! microsecond more than its own at either seam, and hands out just the records that are its own by
-//! their moment: every record once, however the service reads a range, and without comparing ids.
+//! The service document does not say whether the bounds of a range belong to it. So each window
+//! requests a microsecond more than its own at either boundary, and keeps the records whose time is
+//! its own: every record once, however the service interprets a range, and without comparing ids.
 
-use super::TimeRange;
 use crate::{
     decode::Page,
     error::{Error, Result},
 };
 
-/// One part of a range. Its own moments are `first..=last`; it asks for `start` to `end`.
+/// One part of a range. Its own times are `first..=last`; its requests are for `start` to `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub first: i64,
@@ -23,15 +22,15 @@ pub struct Window {
 pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
     let length = i128::from(end) - i128::from(start);
     let count = i128::try_from(count).unwrap_or(1).min(length).max(1);
-    let seam = |part: i128| {
-        let time_field = i128::from(start) + length * part / count;
-        i64::try_from(time_field).unwrap_or(end)
+    let boundary = |part: i128| {
+        let micros = i128::from(start) + length * part / count;
+        i64::try_from(micros).unwrap_or(end)
     };
     (0..count)
         .rev()
         .map(|part| {
-            let (before, last) = (seam(part), seam(part + 1));
-            // The seam itself belongs to the earlier part; the start of all has no earlier one.
+            let (before, last) = (boundary(part), boundary(part + 1));
+            // The boundary itself belongs to the earlier part; the first start has no earlier one.
             let first = if part == 0 { before } else { before.saturating_add(1) };
             Window { first, last, start: before, end: last.saturating_add(1).min(end) }
         })
@@ -39,22 +38,21 @@ pub fn split((start, end): (i64, i64), count: usize) -> Vec<Window> {
 }
 
 impl Window {
-    /// Leaves a page with this window's own records.
-    pub fn keep_own(&self, page: &mut Page, span: &TimeRange) -> Result<()> {
+    /// Removes the records of a page that belong to another window, by the time in this field.
+    pub fn retain_own(&self, page: &mut Page, time_field: &str) -> Result<()> {
         let mut own = Vec::with_capacity(page.len());
         for index in 0..page.len() {
-            let time_field = page
-                .integer(index, span.time_field)?
-                .filter(|time_field| (self.start..=self.end).contains(time_field))
+            let micros = page
+                .integer(index, time_field)?
+                .filter(|micros| (self.start..=self.end).contains(micros))
                 .ok_or_else(|| {
                     let text = format!(
-                        "{} of record {index} is not within the range that was asked for, so that \
-                         windows cannot tell whose it is; ask without windows",
-                        span.time_field
+                        "{time_field} of record {index} is not within the requested time range, so \
+                         it cannot be assigned to a window; call it without windows"
                     );
                     Error::protocol(text, page.body())
                 })?;
-            own.push((self.first..=self.last).contains(&time_field));
+            own.push((self.first..=self.last).contains(&micros));
         }
         page.retain(&own);
         Ok(())
@@ -69,7 +67,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_moment_belongs_to_exactly_one_window_that_asks_for_it_whatever_its_ends_mean(
+        fn every_time_belongs_to_exactly_one_window_that_requests_it_whether_bounds_are_inclusive_or_not(
             start in 0_i64..1_000,
             length in 1_i64..1_000,
             count in 1_usize..70,
@@ -77,14 +75,14 @@ mod tests {
             let end = start + length;
             let windows = split((start, end), count);
             prop_assert!(windows.len() <= count);
-            for time_field in start..=end {
+            for micros in start..=end {
                 let own: Vec<_> =
-                    windows.iter().filter(|w| w.first <= time_field && time_field <= w.last).collect();
+                    windows.iter().filter(|w| w.first <= micros && micros <= w.last).collect();
                 prop_assert_eq!(own.len(), 1);
-                // Within, not at an end that the caller did not write.
+                // Within it, and not at a bound that the caller did not give.
                 let window = own[0];
-                prop_assert!(window.start < time_field || window.start == start);
-                prop_assert!(time_field < window.end || window.end == end);
+                prop_assert!(window.start < micros || window.start == start);
+                prop_assert!(micros < window.end || window.end == end);
             }
             prop_assert!(windows.is_sorted_by(|later, earlier| earlier.last < later.first));
             prop_assert!(windows.iter().all(|window| window.start < window.end));

@@ -23,7 +23,7 @@ impl ArrowStream {
     /// The columns of these records. Long ones are made beside this thread, which handles signals
     /// meanwhile: once it is interrupted, what is left of them is not made.
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
-        if rows.bytes() <= SHORT_BYTES {
+        if rows.byte_length() <= SHORT_BYTES {
             let made = detach(py, || Self::of(rows.columns(options, || true)?));
             return made.map_err(|error| raise(py, error));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use ::http::Method;
+use ::http::{HeaderMap, Method};
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -25,11 +25,10 @@ use super::{
     shapes::Shapes,
 };
 use crate::{
-    api::{ENDPOINTS, Endpoint, Envelope},
+    api::{ENDPOINTS, Endpoint},
     client::{BatchOutcome, Client as Core},
-    decode::RowsAt,
     error::Error,
-    http::{Body, Draft, HttpResponse, method},
+    http::{Body, HttpResponse, RequestPlan, method},
     pages::Listing,
 };
 
@@ -191,12 +190,12 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, request_arguments::body(body)?)?;
-        draft.headers = request_arguments::headers(headers)?;
+        let body = request_arguments::body(body)?;
+        let plan = plan(py, method, path, query, body, request_arguments::headers(headers)?)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
-        let future = async move { core.request(&draft).await };
+        let future = async move { core.request(&plan).await };
         Self::run(this, Call::new("request", future, Box::new(finish)))
     }
 
@@ -213,21 +212,14 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let mut draft = draft(py, method, path, query, request_arguments::body_members(body)?)?;
-        if draft.method != Method::GET && draft.method != Method::POST {
-            let shown = draft.method.to_string();
+        let body = request_arguments::body_members(body)?;
+        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
+        if plan.method() != Method::GET && plan.method() != Method::POST {
+            let shown = plan.method().to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
-        draft.idempotent = true;
-        let style = style(paging, &draft.method)?;
-        let listing = Listing {
-            draft,
-            contract: Envelope::Undocumented.into(),
-            rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
-            fields: Arc::default(),
-            style,
-            span: None,
-        };
+        let style = style(paging, plan.method())?;
+        let listing = Listing::custom(plan, rows, style);
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
@@ -240,8 +232,9 @@ impl ClientBase {
         query: Option<&Bound<'_, PyAny>>,
         body: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let draft = draft(py, method, path, query, request_arguments::body(body)?)?;
-        let explained = self.core(py)?.explain(&draft).map_err(|error| raise(py, error))?;
+        let body = request_arguments::body(body)?;
+        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
+        let explained = self.core(py)?.explain(&plan).map_err(|error| raise(py, error))?;
         Ok(Explanation(explained))
     }
 
@@ -342,22 +335,14 @@ impl ClientBase {
     }
 }
 
-fn draft(
+fn plan(
     py: Python<'_>,
     verb: &str,
     path: &str,
     query: Option<&Bound<'_, PyAny>>,
     body: Body,
-) -> PyResult<Draft> {
+    headers: HeaderMap,
+) -> PyResult<RequestPlan> {
     let verb = method(verb).map_err(|error| raise(py, error))?;
-    Ok(Draft {
-        label: format!("{verb} {path}"),
-        idempotent: verb.is_safe(),
-        method: verb,
-        path: path.to_owned(),
-        query: request_arguments::query(query)?,
-        body,
-        headers: ::http::HeaderMap::new(),
-        order: &[],
-    })
+    Ok(RequestPlan::custom(verb, path, request_arguments::query(query)?, body, headers))
 }

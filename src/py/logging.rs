@@ -93,12 +93,12 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
 
 /// Logs an event, if its logger is enabled.
 pub fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
-    let Event { method, path, attempt, what } = event;
+    let Event { method, path, attempt, kind } = event;
     let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
     let extra = PyDict::new(py);
-    let (logger, text) = match what {
+    let (logger, text) = match kind {
         EventKind::Sending => return Ok(()),
-        EventKind::RefreshFuture { status, duration } => {
+        EventKind::Responded { status, duration } => {
             extra.set_item("status", status)?;
             extra.set_item("duration", duration.as_secs_f64())?;
             (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
@@ -118,7 +118,7 @@ pub fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
             Logger::Retry,
             format!("{method} {path}: not retrying, the retry budget is exhausted: {reason}"),
         ),
-        EventKind::Slowed { per_second } => (
+        EventKind::Throttled { per_second } => (
             Logger::Retry,
             format!("{method} {path}: throttled to {per_second:.1} requests per second"),
         ),

@@ -15,8 +15,8 @@ use super::{
 use crate::{
     api::{Field, Kind, TimeUnit},
     decode::{
-        Page, PushError, Raw, RecordNumber, RowAt, Rows, Typed, Value, members, renamed,
-        type_mismatch, typed,
+        Page, PushError, Raw, RecordNumber, RowAt, Rows, TypedValue, Value, field_name,
+        parse_members, parse_typed, type_mismatch,
     },
     error::Error,
 };
@@ -57,9 +57,9 @@ pub fn dict<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = keyed(py, key_name, row)?;
     for (name, raw) in row.members().map_err(|error| raise(py, error))? {
-        let value = Value::parse(raw.get()).map_err(|error| raise(py, row.broken(&error)))?;
+        let value = Value::parse(raw.get()).map_err(|error| raise(py, row.invalid(&error)))?;
         let object = object(py, &value).map_err(|failed| failed.raised(py, &name, row.number))?;
-        dict.set_item(PyString::intern(py, &renamed(key_name, &name)), object)?;
+        dict.set_item(PyString::intern(py, &field_name(key_name, &name)), object)?;
     }
     Ok(dict)
 }
@@ -80,7 +80,7 @@ impl TypedDicts {
     pub fn dict<'py>(&self, py: Python<'py>, row: RowAt<'_>) -> PyResult<Bound<'py, PyDict>> {
         let dict = keyed(py, self.key_name, row)?;
         for (name, raw) in row.members().map_err(|error| raise(py, error))? {
-            let broken = |error: serde_json::Error| raise(py, row.broken(&error));
+            let broken = |error: serde_json::Error| raise(py, row.invalid(&error));
             let object = match self.fields.get(name.as_ref()) {
                 Some(field) => {
                     let object = typed_object(py, field.kind, raw.get()).map_err(broken)?;
@@ -91,7 +91,7 @@ impl TypedDicts {
                     object(py, &value).map_err(|failed| failed.raised(py, &name, row.number))?
                 }
             };
-            dict.set_item(PyString::intern(py, &renamed(self.key_name, &name)), object)?;
+            dict.set_item(PyString::intern(py, &field_name(self.key_name, &name)), object)?;
         }
         Ok(dict)
     }
@@ -181,29 +181,29 @@ type Objects<'py> = Result<Bound<'py, PyAny>, Untyped>;
 
 /// The value by its declared kind; the outer error is broken JSON.
 fn typed_object<'py>(py: Python<'py>, kind: Kind, json: &str) -> serde_json::Result<Objects<'py>> {
-    let value = match typed(kind, Raw::new(json)) {
+    let value = match parse_typed(kind, Raw::new(json)) {
         Ok(value) => value,
         Err(PushError::Missing) => return Ok(Ok(py.None().into_bound(py))),
         Err(_) => return Ok(Err(Untyped::Unfit)),
     };
     Ok(match value {
-        Typed::Text(text) => text.as_ref().into_bound_py_any(py).map_err(Untyped::from),
-        Typed::Integer(number) => number.into_bound_py_any(py).map_err(Untyped::from),
-        Typed::Number(number) => number.into_bound_py_any(py).map_err(Untyped::from),
-        Typed::Flag(flag) => flag.into_bound_py_any(py).map_err(Untyped::from),
-        Typed::Decimal(text) => {
+        TypedValue::Text(text) => text.as_ref().into_bound_py_any(py).map_err(Untyped::from),
+        TypedValue::Integer(number) => number.into_bound_py_any(py).map_err(Untyped::from),
+        TypedValue::Number(number) => number.into_bound_py_any(py).map_err(Untyped::from),
+        TypedValue::Flag(flag) => flag.into_bound_py_any(py).map_err(Untyped::from),
+        TypedValue::Decimal(text) => {
             decimal_class(py).and_then(|class| class.call1((text.as_ref(),))).map_err(Untyped::from)
         }
-        Typed::Timestamp(count) => match kind {
+        TypedValue::Timestamp(count) => match kind {
             Kind::Timestamp(unit, _) => datetime(py, count, unit).map_err(Untyped::from),
             _ => Err(Untyped::Unfit),
         },
-        Typed::Date(date) => DateClasses::get(py)
+        TypedValue::Date(date) => DateClasses::get(py)
             .and_then(|classes| {
                 classes.date.bind(py).call1((date.year(), date.month(), date.day()))
             })
             .map_err(Untyped::from),
-        Typed::Object => {
+        TypedValue::Object => {
             let Kind::Object(fields) = kind else { return Ok(Err(Untyped::Unfit)) };
             return typed_members(py, fields, json);
         }
@@ -216,7 +216,7 @@ fn typed_members<'py>(
     json: &str,
 ) -> serde_json::Result<Objects<'py>> {
     let dict = PyDict::new(py);
-    for (name, raw) in members(json)? {
+    for (name, raw) in parse_members(json)? {
         let object = match fields.iter().find(|field| field.name == name) {
             Some(field) => typed_object(py, field.kind, raw.get())?,
             None => object(py, &Value::parse(raw.get())?).map_err(Untyped::from),

@@ -71,7 +71,7 @@ impl fmt::Debug for PythonObserver {
 }
 
 impl Observer for PythonObserver {
-    fn listens(&self) -> bool {
+    fn is_listening(&self) -> bool {
         self.0.on_request.is_some() || self.0.on_response.is_some() || logging::is_enabled()
     }
 
@@ -106,14 +106,12 @@ impl Hooks {
             }
             None => Ok(()),
         };
-        match &event.what {
+        match &event.kind {
             EventKind::Sending => match upgrade(&self.on_request) {
                 Some(hook) => hook.call1((RequestEvent::new(event),)).map(drop),
                 None => Ok(()),
             },
-            EventKind::RefreshFuture { status, duration } => {
-                response(duration, Some(*status), None)
-            }
+            EventKind::Responded { status, duration } => response(duration, Some(*status), None),
             EventKind::Failed { error, duration } => response(duration, None, Some(error.clone())),
             _ => Ok(()),
         }

@@ -22,7 +22,7 @@ use crate::{
     decode::{BatchBuilder, Columns, PageSlice, Rows},
     error::{Error, Result},
     pages::{Pages, Sink, exhausted},
-    process::spawned,
+    process::AbortOnDrop,
 };
 
 /// What `Pager` and `AsyncPager` have in common.
@@ -82,7 +82,7 @@ impl PagerBase {
             CallMode::Async => None,
         };
         let count = Arc::new(AtomicU64::new(0));
-        let label = &self.state.listing.draft.label;
+        let label = self.state.listing.plan.request.label();
         let progress = Progress {
             shown: progress,
             label,
@@ -104,7 +104,7 @@ impl PagerBase {
                 Ok((pages, is_end, value))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
-            Ok(spawned(gathered).boxed())
+            Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
         });
         let state = self.state.clone();
         let finish = move |py: Python<'_>, gathered: (OwnedMutexGuard<Pages>, bool, T)| {
@@ -129,7 +129,7 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::ready(py, function, decimals, invalid)?;
-        let fields = self.state.listing.fields.clone();
+        let fields = self.state.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
             BatchBuilder::new(move || Columns::new(fields.iter().copied(), None, frame.options))
@@ -164,7 +164,7 @@ impl PagerBase {
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
     fn total(&self) -> Option<i64> {
-        self.state.standing.total()
+        self.state.position.total()
     }
 
     /// How many pages were requested.
@@ -203,7 +203,7 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let fields = self.state.listing.fields.clone();
+        let fields = self.state.listing.plan.fields.clone();
         let rows =
             |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
         self.gather(py, limits, progress, Vec::new, rows, self.state.shapes.records())
@@ -249,7 +249,7 @@ impl PagerBase {
         if !batches {
             return base.frame(py, "to_arrow", decimals, invalid, progress);
         }
-        if base.state.standing.is_exhausted() {
+        if base.state.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
@@ -262,7 +262,7 @@ impl PagerBase {
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
-        Ok(format!("<{name} of {}>", this.get().state.listing.draft.label))
+        Ok(format!("<{name} of {}>", this.get().state.listing.plan.request.label()))
     }
 }
 

@@ -24,13 +24,13 @@ use super::{
 use crate::{
     decode::Rows,
     error::{Error, Result},
-    pages::{Listing, Pages, Standing, checkpoint},
+    pages::{Listing, Pages, SharedPosition, checkpoint},
 };
 
 pub struct PagerState {
     pages: Arc<Mutex<Pages>>,
     pub listing: Arc<Listing>,
-    pub standing: Arc<Standing>,
+    pub position: Arc<SharedPosition>,
     pub requests: Arc<AtomicU64>,
     pub shapes: Shapes,
     pending: PendingOperations,
@@ -53,7 +53,7 @@ impl PagerState {
     pub fn new(pages: Pages) -> Arc<Self> {
         Arc::new(PagerState {
             listing: pages.listing().clone(),
-            standing: pages.standing().clone(),
+            position: pages.position().clone(),
             requests: pages.requests().clone(),
             shapes: Shapes::default(),
             pending: PendingOperations::default(),
@@ -65,7 +65,7 @@ impl PagerState {
 
     /// The position of the caller. Never waits.
     pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.standing.position(), &self.listing, &self.origin)
+        checkpoint::write(&self.position.get(), &self.listing, &self.origin)
     }
 
     /// Waits for the next item; `None` at the end of the list.
@@ -144,7 +144,7 @@ impl PagerState {
         let object = match kind {
             ItemKind::Row => pages.next_row().map(|row| self.shapes.row(py, &row)),
             ItemKind::Page | ItemKind::Batch(_) => pages.next_page().map(|slice| {
-                let rows = Rows::new(vec![slice], self.listing.fields.clone());
+                let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 match kind {
                     ItemKind::Batch(frame) => frame.batch(py, &rows),
                     _ => self.shapes.records()(py, rows),
@@ -254,7 +254,7 @@ impl Startable for NextItem {
             ItemKind::Row => "row",
             ItemKind::Page | ItemKind::Batch(_) => "page",
         };
-        format!("the next {item} of {}", self.state.listing.draft.label)
+        format!("the next {item} of {}", self.state.listing.plan.request.label())
     }
 
     fn owner(&self) -> Option<&Py<PyAny>> {

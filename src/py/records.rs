@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     api::Field,
-    decode::{ColumnOptions, Rows, renamed},
+    decode::{ColumnOptions, Rows, field_name},
 };
 
 /// An immutable sequence of records.
@@ -263,17 +263,17 @@ impl Records {
     /// of these names.
     #[pyo3(signature = (names = None))]
     fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.json(names.as_deref())).map_err(|error| raise(py, error))
+        detach(py, || self.rows.to_json(names.as_deref())).map_err(|error| raise(py, error))
     }
 
     /// The values of these names in each record, as text; None for null and for what is missing.
     fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
-        detach(py, || self.rows.texts(&names)).map_err(|error| raise(py, error))
+        detach(py, || self.rows.to_texts(&names)).map_err(|error| raise(py, error))
     }
 
     /// The names of the declared fields, then the others in the order of their appearance.
     fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detach(py, || self.rows.names()).map_err(|error| raise(py, error))
+        detach(py, || self.rows.field_names()).map_err(|error| raise(py, error))
     }
 
     /// Columns with these options, as an object with the PyCapsule interface.
@@ -310,7 +310,7 @@ impl SchemaField {
     /// Beside the key's column of that name.
     fn of(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: renamed(key_name, field.name),
+            name: field_name(key_name, field.name),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,

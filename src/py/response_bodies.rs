@@ -19,11 +19,11 @@ use super::{
     shapes::Shapes,
 };
 use crate::{
-    client::{Plan, listing},
-    decode::{Page, PageSlice, Rows, parse_page},
+    decode::{Page, PageSlice, Rows},
     error::{Error, Result},
-    http::{Draft, HttpResponse},
+    http::HttpResponse,
     pages::{Listing, Pages, Source},
+    plan::Plan,
 };
 
 /// Parses the responses to a call.
@@ -51,8 +51,7 @@ impl ResponseParser {
     /// The records of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
         let response = HttpResponse::new(Bytes::from_owner(body));
-        let page = parse_page(self.plan.contract, &self.plan.rows_at, &response)
-            .map_err(|error| raise(py, error))?;
+        let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
         self.shapes.records()(py, Rows::new(slices, self.plan.fields.clone()))
     }
@@ -69,7 +68,7 @@ pub fn pager_of_bodies<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
     let source = Arc::new(Bodies { bodies, next: AtomicUsize::new(0) });
-    let pages = listing(endpoint, &borrowed(&given), None)
+    let pages = Listing::new(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)
@@ -85,14 +84,15 @@ impl Source for Bodies {
     fn page<'a>(
         &'a self,
         listing: &'a Listing,
-        _draft: &'a Draft,
+        _cursor: Option<&'a str>,
+        _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
         // Copied, since a body from the network is in a buffer of its own.
         let body = body.map(|body| Bytes::copy_from_slice(body));
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
-            parse_page(listing.contract, &listing.rows_at, &HttpResponse::new(body))
+            listing.plan.parse(&HttpResponse::new(body))
         })
     }
 

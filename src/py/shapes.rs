@@ -21,8 +21,8 @@ use super::{
     signals::check_periodically,
 };
 use crate::decode::{
-    JsonReader, Page, Raw, RecordNumber, RowAt, RowValues, Rows, Value, float, integer, renamed,
-    same,
+    JsonReader, Page, Raw, RecordNumber, RowAt, RowValues, Rows, Value, field_name, parse_float,
+    parse_integer, short_eq,
 };
 
 /// A record with more keys is no shape that would come again.
@@ -100,9 +100,9 @@ impl Known {
             }),
             _ => None,
         };
-        let made = match row.page.cells(row.index).filter(|_| self.shape.fits(row.page)) {
+        let made = match row.page.row_values(row.index).filter(|_| self.shape.fits(row.page)) {
             Some(cells) => self.shape.filled(py, row, &cells, key.as_ref()),
-            None => self.shape.object(py, &mut row.page.reader(row.index), key.as_ref()),
+            None => self.shape.object(py, &mut row.page.row_reader(row.index), key.as_ref()),
         };
         match made {
             Ok(dict) => Ok(dict),
@@ -171,10 +171,10 @@ impl Shape {
     /// Whether the records of a page are all of this shape.
     fn fits(&self, page: &Page) -> bool {
         // What fits one record of a page fits all of it.
-        if self.template_of.is_some_and(|(number, _)| number == page.number()) {
+        if self.template_of.is_some_and(|(number, _)| number == page.id()) {
             return true;
         }
-        let Some(tokens) = page.keys() else { return false };
+        let Some(tokens) = page.uniform_keys() else { return false };
         self.template.is_some()
             && tokens.len() == self.keys.len()
             && tokens.zip(&self.keys).all(|(token, key)| *token == *key.token)
@@ -193,8 +193,8 @@ impl Shape {
         let template = self.template.as_ref().ok_or_else(missed)?.bind(py);
         // It has values of two records until all are replaced.
         let before = match self.template_of.take() {
-            Some((number, index)) if number == row.page.number() && index + 1 == row.index => {
-                row.page.cells(index)
+            Some((number, index)) if number == row.page.id() && index + 1 == row.index => {
+                row.page.row_values(index)
             }
             _ => None,
         };
@@ -204,13 +204,13 @@ impl Shape {
         for (place, key) in self.keys.iter_mut().enumerate() {
             let raw = cells.get(place).ok_or_else(missed)?;
             let value_before = before.and_then(|before| before.get(place));
-            if value_before.is_some_and(|value| raw.is_same_plain_value(value)) {
+            if value_before.is_some_and(|value| raw.is_same_scalar(value)) {
                 continue;
             }
             let value = key.object(py, raw)?;
             template.set_item(key.name.bind(py), value)?;
         }
-        self.template_of = Some((row.page.number(), row.index));
+        self.template_of = Some((row.page.id(), row.index));
         Ok(template.copy()?)
     }
 
@@ -231,12 +231,12 @@ impl Shape {
         }
         let mut place = 0;
         while more && let Some(key) = self.keys.get_mut(place) {
-            if !reader.predicted(key.token.as_bytes()) {
+            if !reader.read_if(key.token.as_bytes()) {
                 break;
             }
             let value = key.value(py, reader)?;
             dict.set_item(key.name.bind(py), value)?;
-            more = reader.more(b'}').ok_or_else(missed)?;
+            more = reader.has_next(b'}').ok_or_else(missed)?;
             place += 1;
         }
         if !more && place == self.keys.len() {
@@ -274,7 +274,7 @@ impl Shape {
         let (mut next, mut wide) = (0, false);
         while more {
             check_periodically(py)?;
-            let found = reader.key().ok_or_else(missed)?;
+            let found = reader.read_key().ok_or_else(missed)?;
             let near = next..before.len().min(next + NEAR);
             let same_key = near.into_iter().find(|at| {
                 let key = before.get(*at).and_then(Option::as_ref);
@@ -287,10 +287,10 @@ impl Shape {
             let mut key = match known {
                 Some(key) => key,
                 None => {
-                    let name = found.name.string().ok_or_else(missed)?;
+                    let name = found.name.text().ok_or_else(missed)?;
                     Key {
                         token: found.token.into(),
-                        name: PyString::intern(py, &renamed(key_name, &name)).unbind(),
+                        name: PyString::intern(py, &field_name(key_name, &name)).unbind(),
                         recent: Recent::default(),
                         inner: None,
                     }
@@ -298,7 +298,7 @@ impl Shape {
             };
             let value = key.value(py, reader)?;
             dict.set_item(key.name.bind(py), value)?;
-            more = reader.more(b'}').ok_or_else(missed)?;
+            more = reader.has_next(b'}').ok_or_else(missed)?;
             wide |= self.keys.len() >= MOST_KEYS;
             if !wide {
                 template.set_item(key.name.bind(py), py.None())?;
@@ -320,7 +320,7 @@ impl Key {
         if first == b'{' {
             return self.inner(py, reader);
         }
-        let span = reader.value(1).ok_or_else(missed)?;
+        let span = reader.read_value(1).ok_or_else(missed)?;
         self.object(py, span.of(reader.text()).ok_or_else(missed)?)
     }
 
@@ -335,10 +335,10 @@ impl Key {
         let first = *raw.json.as_bytes().first().ok_or_else(missed)?;
         match first {
             b'{' => self.inner(py, &mut JsonReader::new(raw.json, 0)),
-            b'"' => match raw.plain() {
+            b'"' => match raw.plain_text() {
                 Some(text) => Ok(self.recent.text(py, text).into_any()),
                 None => {
-                    let text = raw.string().ok_or_else(missed)?;
+                    let text = raw.text().ok_or_else(missed)?;
                     Ok(self.recent.text(py, &text).into_any())
                 }
             },
@@ -355,11 +355,11 @@ impl Key {
 
 #[inline(always)]
 fn number<'py>(py: Python<'py>, raw: Raw<'_>) -> Made<'py, PyAny> {
-    if let Some(number) = integer(raw.json) {
+    if let Some(number) = parse_integer(raw.json) {
         return Ok(PyInt::new(py, number).into_any());
     }
     let fractional = raw.json.contains(['.', 'e', 'E']);
-    match float(raw.json).filter(|_| fractional) {
+    match parse_float(raw.json).filter(|_| fractional) {
         Some(number) => Ok(PyFloat::new(py, number).into_any()),
         // Infinite, or an integer of more than 64 bits.
         None => Ok(objects::number(py, raw.json)?),
@@ -389,7 +389,7 @@ impl Recent {
         }
         self.looked = self.looked.saturating_add(1);
         if let Some((_, object)) =
-            self.texts.iter().find(|(known, _)| same(known.as_bytes(), text.as_bytes()))
+            self.texts.iter().find(|(known, _)| short_eq(known.as_bytes(), text.as_bytes()))
         {
             self.found += 1;
             return object.bind(py).clone();

@@ -6,7 +6,7 @@ use super::{
     arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
 };
-use crate::client::time_range;
+use crate::pages::time_range;
 
 /// The start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing. A range whose ends are both open ends at

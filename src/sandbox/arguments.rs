@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::reply::Refusal;
+use super::envelope::Rejection;
 use crate::api::{
     Argument, EncodedValue, Endpoint, FirstPage, Paging, Parameter, ParameterKind,
     ParameterLocation,
 };
 
 /// The checked arguments of one request.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arguments {
+    pub endpoint: &'static Endpoint,
     values: Vec<(&'static str, EncodedValue)>,
     /// The cursor of a page after the first.
     pub cursor: Option<String>,
@@ -47,11 +48,11 @@ impl Arguments {
         query: &str,
         body: &[u8],
         now_ms: i64,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, Rejection> {
         let query: Vec<(Cow<'_, str>, Cow<'_, str>)> =
             form_urlencoded::parse(query.as_bytes()).collect();
         let body = read_body(endpoint, body)?;
-        let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Refusal> {
+        let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Rejection> {
             match place {
                 ParameterLocation::Path => {
                     let found = path.iter().find(|(known, _)| *known == name);
@@ -61,7 +62,7 @@ impl Arguments {
                     let mut found = query.iter().filter(|(known, _)| known == name);
                     let first = found.next();
                     if found.next().is_some() {
-                        return Err(Refusal::invalid(format!("{name} is given twice")));
+                        return Err(Rejection::invalid(format!("{name} is given twice")));
                     }
                     Ok(first.map(|(_, text)| Argument::Text(text.clone().into_owned())))
                 }
@@ -70,11 +71,11 @@ impl Arguments {
                 }
             }
         };
-        let mut arguments = Arguments { now_ms, ..Arguments::default() };
+        let mut arguments = Arguments { endpoint, values: Vec::new(), cursor: None, now_ms };
         for parameter in endpoint.arguments() {
             let Some(argument) = raw(parameter.name, parameter.place)? else {
                 if parameter.required {
-                    return Err(Refusal::invalid(format!("{} is missing", parameter.name)));
+                    return Err(Rejection::invalid(format!("{} is missing", parameter.name)));
                 }
                 continue;
             };
@@ -86,10 +87,10 @@ impl Arguments {
         let required =
             matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
         match raw(name, *place)? {
-            None if required => return Err(Refusal::invalid(format!("{name} is missing"))),
+            None if required => return Err(Rejection::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
-            Some(_) => return Err(Refusal::invalid(format!("{name} is no string"))),
+            Some(_) => return Err(Rejection::invalid(format!("{name} is no string"))),
         }
         Ok(arguments)
     }
@@ -99,7 +100,7 @@ fn check(
     parameter: &Parameter,
     argument: Argument,
     path: &[(&'static str, String)],
-) -> Result<Option<EncodedValue>, Refusal> {
+) -> Result<Option<EncodedValue>, Rejection> {
     let argument = match (parameter.kind, argument) {
         (
             ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Micros,
@@ -108,7 +109,7 @@ fn check(
             Some(number) => Argument::Integer(number),
             None => {
                 let shown: String = text.chars().take(40).collect();
-                return Err(Refusal::invalid(format!(
+                return Err(Rejection::invalid(format!(
                     "{} is '{}', which is no integer",
                     parameter.name,
                     shown.escape_debug()
@@ -125,7 +126,10 @@ fn check(
     };
     let other =
         |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
-    parameter.check(&argument, other).map(Some).map_err(|error| Refusal::invalid(error.to_string()))
+    parameter
+        .check(&argument, other)
+        .map(Some)
+        .map_err(|error| Rejection::invalid(error.to_string()))
 }
 
 fn integer(text: &str) -> Option<i128> {
@@ -134,21 +138,24 @@ fn integer(text: &str) -> Option<i128> {
     if plain { text.parse().ok() } else { None }
 }
 
-fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<serde_json::Map<String, Value>, Refusal> {
+fn read_body(
+    endpoint: &Endpoint,
+    body: &[u8],
+) -> Result<serde_json::Map<String, Value>, Rejection> {
     if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::invalid(format!("the body is no JSON object: {error}")))
+        .map_err(|error| Rejection::invalid(format!("the body is no JSON object: {error}")))
 }
 
-fn json_argument(value: &Value) -> Result<Argument, Refusal> {
+fn json_argument(value: &Value) -> Result<Argument, Rejection> {
     match value {
         Value::String(text) => Ok(Argument::Text(text.clone())),
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             Ok(Argument::Integer(integer(&number.to_string()).unwrap_or_default()))
         }
-        other => Err(Refusal::invalid(format!("{other} is neither a string nor an integer"))),
+        other => Err(Rejection::invalid(format!("{other} is neither a string nor an integer"))),
     }
 }
 
@@ -174,11 +181,15 @@ pub fn percent_decoded(segment: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{CRYPTO_ORDERS, FILLS_HISTORY, IPO_LIST, PLATE_STOCKS};
+    use crate::api::endpoint;
 
-    fn refused(endpoint: &'static Endpoint, path: &str, query: &str, body: &str) -> String {
-        let name = endpoint.parameters[0].name;
-        let path = [(name, path.to_owned())];
+    fn row(name: &str) -> &'static Endpoint {
+        endpoint(name).expect("an endpoint")
+    }
+
+    fn refused(name: &str, path: &str, query: &str, body: &str) -> String {
+        let endpoint = row(name);
+        let path = [(endpoint.parameters[0].name, path.to_owned())];
         Arguments::read(endpoint, &path, query, body.as_bytes(), 0).expect_err("refused").message
     }
 
@@ -186,7 +197,7 @@ mod tests {
     fn arguments_are_read_from_path_query_and_body() {
         let path = [("acc_id", "7".to_owned())];
         let query = "trd_market=HK&page_flag=a%2Bb+c%3D&page_size=10&code=&start=5&unknown=1";
-        let read = Arguments::read(&FILLS_HISTORY, &path, query, b"", 9).expect("read");
+        let read = Arguments::read(row("fills_history"), &path, query, b"", 9).expect("read");
         assert_eq!(read.text("acc_id"), "7");
         assert_eq!(read.text("trd_market"), "HK");
         assert_eq!(read.integer("page_size"), Some(10));
@@ -196,23 +207,25 @@ mod tests {
 
         let path = [("plate_code", "HK.BK1001".to_owned())];
         let body = br#"{"next_key":"","limit":20}"#;
-        let read = Arguments::read(&PLATE_STOCKS, &path, "", body, 9).expect("read");
+        let read = Arguments::read(row("plate_stocks"), &path, "", body, 9).expect("read");
         assert_eq!((read.integer("limit"), read.cursor), (Some(20), None));
     }
 
     #[test]
     fn what_is_missing_doubled_or_of_another_kind_is_named() {
-        assert!(refused(&FILLS_HISTORY, "7", "page_flag=", "").contains("trd_market is missing"));
-        assert!(refused(&FILLS_HISTORY, "7", "trd_market=HK", "").contains("page_flag is missing"));
+        assert!(refused("fills_history", "7", "page_flag=", "").contains("trd_market is missing"));
+        assert!(
+            refused("fills_history", "7", "trd_market=HK", "").contains("page_flag is missing")
+        );
         let doubled = "trd_market=HK&trd_market=US&page_flag=";
-        assert!(refused(&FILLS_HISTORY, "7", doubled, "").contains("twice"));
-        assert!(refused(&CRYPTO_ORDERS, "7", "page_size=51", "").contains("page_size"));
-        assert!(refused(&CRYPTO_ORDERS, "-7", "", "").contains("acc_id"));
-        assert!(refused(&IPO_LIST, "hk", "request_type=x", "").contains("no integer"));
-        assert!(refused(&IPO_LIST, "hk", "request_type=4", "").contains("request_type"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", "[]").contains("JSON object"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
-        assert!(refused(&PLATE_STOCKS, "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
+        assert!(refused("fills_history", "7", doubled, "").contains("twice"));
+        assert!(refused("crypto_orders", "7", "page_size=51", "").contains("page_size"));
+        assert!(refused("crypto_orders", "-7", "", "").contains("acc_id"));
+        assert!(refused("ipo_list", "hk", "request_type=x", "").contains("no integer"));
+        assert!(refused("ipo_list", "hk", "request_type=4", "").contains("request_type"));
+        assert!(refused("plate_stocks", "HK.BK1", "", "[]").contains("JSON object"));
+        assert!(refused("plate_stocks", "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));
+        assert!(refused("plate_stocks", "HK.BK1", "", r#"{"next_key":1}"#).contains("next_key"));
     }
 
     #[test]

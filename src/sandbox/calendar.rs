@@ -1,25 +1,15 @@
-//! Trading calendars: weekends, holidays and half days. The lunar holidays are known for 2024 to
-//! 2027; in other years only the holidays with fixed dates are kept.
+//! Trading calendars: weekends, holidays, half days and sessions. Lunar holidays are known for 2024
+//! to 2027; other years have only the holidays with fixed dates.
 
 use std::collections::HashMap;
 
 use jiff::civil::{Date, Weekday};
-use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    holidays::{FIXED, KNOWN_YEARS, OPENINGS},
-    reply::{Refusal, Reply, ret_code},
-};
-
-/// Every market prefix that the service document names.
-const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"];
-/// The longest range of one request, in days: the sandbox's choice.
-const RANGE_MAX_DAYS: i32 = 3_660;
+use super::holidays::{FIXED, KNOWN_YEARS, OPENINGS};
 
 #[derive(Debug)]
 pub struct Calendar {
-    /// Days that are no ordinary trading days, by market.
+    /// Days that are not ordinary trading days, by market.
     days: HashMap<&'static str, HashMap<Date, Opening>>,
 }
 
@@ -32,17 +22,10 @@ pub enum Opening {
     Afternoon,
 }
 
-#[derive(Serialize)]
-struct TradingDay {
-    time: String,
-    trade_date_type: &'static str,
-    trade_second: i64,
-}
-
 /// A market's sessions, in seconds since midnight of its own time.
 #[derive(Debug, Clone, Copy)]
 pub struct Sessions {
-    /// Hours ahead of UTC, the year round: the sandbox keeps no summer time.
+    /// Hours ahead of UTC, without daylight saving time.
     pub utc_offset_hours: i64,
     pub morning: (i64, i64),
     pub afternoon: (i64, i64),
@@ -57,7 +40,7 @@ impl Calendar {
                 days.extend(dates(*year, list).map(|date| (date, opening)));
             }
         }
-        // Black rain kept the morning of this day closed.
+        // Closed in the morning because of a black rainstorm.
         if let Ok(date) = Date::new(2021, 6, 28) {
             days.entry("HK").or_default().insert(date, Opening::Afternoon);
         }
@@ -97,33 +80,6 @@ impl Calendar {
         found.reverse();
         found
     }
-
-    pub fn trading_days(&self, asked: &Arguments) -> Reply {
-        let market = asked.text("market");
-        if !MARKETS.contains(&market) {
-            let text = format!("market is none of {}", MARKETS.join(", "));
-            return Err(Refusal::invalid(text));
-        }
-        let (start, end) = range(asked)?;
-        let sessions = sessions(market);
-        let mut days = Vec::new();
-        let mut day = start;
-        while day <= end {
-            let (trade_date_type, trade_second) = match self.opening(market, day) {
-                Opening::Closed => ("", 0),
-                Opening::Whole => ("WHOLE", length(sessions.morning) + length(sessions.afternoon)),
-                Opening::Morning => ("MORNING", half_day(market, sessions)),
-                Opening::Afternoon => ("AFTERNOON", length(sessions.afternoon)),
-            };
-            if !trade_date_type.is_empty() {
-                let time = day.to_string();
-                days.push(TradingDay { time, trade_date_type, trade_second });
-            }
-            let Ok(tomorrow) = day.tomorrow() else { break };
-            day = tomorrow;
-        }
-        Ok(ret_code("trading_days", &days))
-    }
 }
 
 /// When a market trades.
@@ -148,6 +104,17 @@ impl Sessions {
         length(self.morning) + length(self.afternoon)
     }
 
+    /// Seconds of trading in an afternoon.
+    pub fn afternoon_length(&self) -> i64 {
+        length(self.afternoon)
+    }
+
+    /// Seconds of trading in a half day: New York closes at 13:00, the others at the end of the
+    /// morning.
+    pub fn half_day(&self, market: &str) -> i64 {
+        length(self.morning) + if market == "US" { 3_600 } else { 0 }
+    }
+
     /// The microsecond since 1970 that is so many microseconds into the trading of a day.
     pub fn at(&self, date: Date, into: i64) -> i64 {
         let morning = length(self.morning) * 1_000_000;
@@ -164,25 +131,6 @@ impl Sessions {
 pub fn midnight_seconds(date: Date) -> i64 {
     let epoch = Date::constant(1970, 1, 1);
     epoch.until(date).map_or(0, |span| i64::from(span.get_days())) * 86_400
-}
-
-/// The dates `start` and `end` of a request, in order.
-fn range(asked: &Arguments) -> Result<(Date, Date), Refusal> {
-    let date = |name: &str| {
-        asked.text(name).parse::<Date>().map_err(|_| Refusal::invalid(format!("{name} is no date")))
-    };
-    let (start, end) = (date("start")?, date("end")?);
-    let days = start.until(end).map_or(i32::MAX, |span| span.get_days());
-    match days {
-        ..0 => Err(Refusal::invalid(format!("start {start} is after end {end}"))),
-        0..=RANGE_MAX_DAYS => Ok((start, end)),
-        _ => Err(Refusal::invalid(format!("the range is over {RANGE_MAX_DAYS} days"))),
-    }
-}
-
-fn half_day(market: &str, sessions: Sessions) -> i64 {
-    // New York closes at 13:00 on a half day, the others at the end of the morning.
-    length(sessions.morning) + if market == "US" { 3_600 } else { 0 }
 }
 
 fn length((from, to): (i64, i64)) -> i64 {
@@ -226,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_day_is_a_date_and_no_weekend() {
+    fn every_listed_day_is_a_date() {
         for (market, year, closed, morning) in OPENINGS {
             for list in [closed, morning] {
                 let words = list.split_ascii_whitespace().count();

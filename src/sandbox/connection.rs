@@ -1,5 +1,4 @@
-//! Connections that can be cut: by a fault without an answer, and all at once when the sandbox
-//! stops.
+//! Connections that can be aborted: one by a fault, and all when the sandbox stops.
 
 use std::{
     future::Future,
@@ -16,7 +15,7 @@ use std::{
 
 use axum::{
     extract::connect_info::Connected,
-    serve::{IncomingStream, Listener},
+    serve::{self, IncomingStream},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -24,51 +23,51 @@ use tokio::{
     sync::watch,
 };
 
-/// Accepts connections until `stop` turns true.
-pub struct FaultyListener {
+/// Accepts connections until `stop` becomes true.
+pub struct Listener {
     pub listener: TcpListener,
     pub stop: watch::Receiver<bool>,
 }
 
 /// One connection.
-pub struct Line {
+pub struct Connection {
     stream: TcpStream,
-    cut: Cut,
+    aborter: Aborter,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// Cuts the connection that a request came by: nothing more is written to it.
+/// Aborts the connection of a request: nothing more is written to it.
 #[derive(Clone, Debug, Default)]
-pub struct Cut(Arc<AtomicBool>);
+pub struct Aborter(Arc<AtomicBool>);
 
-impl Cut {
-    pub fn now(&self) {
+impl Aborter {
+    pub fn abort(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    fn is_cut(&self) -> bool {
+    fn is_aborted(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-impl Listener for FaultyListener {
-    type Io = Line;
+impl serve::Listener for Listener {
+    type Io = Connection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Line, SocketAddr) {
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    // Small answers would wait for the client's delayed acknowledgement.
+                    // Small responses would wait for the client's delayed acknowledgement.
                     let _ = stream.set_nodelay(true);
                     let mut stop = self.stop.clone();
                     let stopped = Box::pin(async move {
-                        // An error means that the sandbox is gone.
+                        // An error means that the sandbox was dropped.
                         let _ = stop.wait_for(|stopped| *stopped).await;
                     });
-                    return (Line { stream, cut: Cut::default(), stopped }, address);
+                    return (Connection { stream, aborter: Aborter::default(), stopped }, address);
                 }
-                // Out of file handles, or a client that went away at once.
+                // Out of file descriptors, or a client that has already closed the connection.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
@@ -79,31 +78,35 @@ impl Listener for FaultyListener {
     }
 }
 
-impl Connected<IncomingStream<'_, FaultyListener>> for Cut {
-    fn connect_info(stream: IncomingStream<'_, FaultyListener>) -> Self {
-        stream.io().cut.clone()
+impl Connected<IncomingStream<'_, Listener>> for Aborter {
+    fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
+        stream.io().aborter.clone()
     }
 }
 
-impl Line {
-    fn refuse_when_cut(&self) -> io::Result<()> {
-        if self.cut.is_cut() { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
+impl Connection {
+    fn check_aborted(&self) -> io::Result<()> {
+        if self.aborter.is_aborted() {
+            Err(io::ErrorKind::ConnectionAborted.into())
+        } else {
+            Ok(())
+        }
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.refuse_when_cut()?;
+        self.check_aborted()?;
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
             Poll::Ready(result) => Poll::Ready(result),
             Poll::Pending => {
-                // A future that has ended may not be polled again: `cut` remembers it.
+                // A future that has ended may not be polled again: `aborter` remembers it.
                 if self.stopped.as_mut().poll(context).is_ready() {
-                    self.cut.now();
+                    self.aborter.abort();
                     return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
                 }
                 Poll::Pending
@@ -112,13 +115,13 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.refuse_when_cut()?;
+        self.check_aborted()?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -127,7 +130,7 @@ impl AsyncWrite for Line {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.refuse_when_cut()?;
+        self.check_aborted()?;
         Pin::new(&mut self.stream).poll_write_vectored(context, parts)
     }
 

@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 use super::{
     arguments::Arguments,
     cursor::QueryDigest,
+    envelope::{HandlerResult, Rejection, json, rendered},
+    market::Market,
     prices::{UNIT, decimal},
-    reply::{Refusal, Reply, json, rendered},
     seeded_rng::SeededRng,
 };
 
@@ -63,7 +64,8 @@ struct Pair {
 
 impl Crypto {
     /// `count` orders for the first account, a quarter of them for each other.
-    pub fn new(seed: u64, accounts: &[&'static str], count: usize, anchor_ms: i64) -> Self {
+    pub fn new(market: &Market, accounts: &[&'static str], count: usize) -> Self {
+        let (seed, as_of_ms) = (market.seed, market.as_of_ms());
         let accounts = accounts
             .iter()
             .enumerate()
@@ -71,7 +73,7 @@ impl Crypto {
                 let count = if position == 0 { count } else { count / 4 };
                 let mut rng = SeededRng::new(seed, &format!("crypto {account}"));
                 let mut orders: Vec<Order> =
-                    (0..count).map(|number| order(number as u64, anchor_ms, &mut rng)).collect();
+                    (0..count).map(|number| order(number as u64, as_of_ms, &mut rng)).collect();
                 orders.sort_by_key(|order| std::cmp::Reverse(order.create_time));
                 (*account, rendered(&orders))
             })
@@ -79,7 +81,7 @@ impl Crypto {
         Crypto { accounts }
     }
 
-    pub fn orders(&self, seed: u64, asked: &Arguments) -> Reply {
+    pub fn orders(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
         #[derive(Serialize)]
         struct Answer<'a> {
             code: i64,
@@ -92,36 +94,36 @@ impl Crypto {
             page_flag: String,
             completed: bool,
         }
-        let account = asked.text("acc_id");
+        let account = arguments.text("acc_id");
         let Some((_, orders)) = self.accounts.iter().find(|(known, _)| *known == account) else {
-            return Err(Refusal::invalid(format!("acc_id {account} is not known")));
+            return Err(Rejection::invalid(format!("acc_id {account} is not a known account")));
         };
-        let purpose = QueryDigest::new(seed, &["crypto", account]);
-        let first = match &asked.cursor {
+        let digest = QueryDigest::new(seed, &["crypto", account]);
+        let first = match &arguments.cursor {
             None => 0,
-            Some(cursor) => purpose
+            Some(cursor) => digest
                 .read(cursor)
                 .map(|(place, _)| place as usize)
-                .ok_or_else(|| Refusal::invalid("page_flag is not one of this query"))?,
+                .ok_or_else(|| Rejection::invalid("page_flag does not belong to this query"))?,
         };
-        let size = asked.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
+        let size = arguments.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
         let next = (first + size).min(orders.len());
         let completed = next == orders.len();
-        let page_flag = if completed { String::new() } else { purpose.cursor(next as u32, 0) };
+        let page_flag = if completed { String::new() } else { digest.cursor(next as u32, 0) };
         let orders = orders.get(first..next).unwrap_or_default();
         Ok(json(&Answer { code: 0, msg: "success", data: Data { orders, page_flag, completed } }))
     }
 }
 
-fn order(number: u64, anchor_ms: i64, rng: &mut SeededRng) -> Order {
+fn order(number: u64, as_of_ms: i64, rng: &mut SeededRng) -> Order {
     let (symbol, base, quote, level) = rng.pick(PAIRS);
     let ord_status = rng.pick(&["PENDING_TRIGGER", "PENDING_NEW", "NEW", "NEW", "PARTIAL_FILLED"]);
     let price = level + level / 1_000 * rng.between(-80, 80);
     let price = price - price % 100;
     let quantity = rng.between(100, 50_000);
     let filled = if ord_status == "PARTIAL_FILLED" { quantity * rng.between(1, 9) / 10 } else { 0 };
-    let create_time = anchor_ms - 1 - rng.below(SPREAD_MS) as i64;
-    let update_time = create_time + rng.between(0, (anchor_ms - create_time).min(86_400_000));
+    let create_time = as_of_ms - 1 - rng.below(SPREAD_MS) as i64;
+    let update_time = create_time + rng.between(0, (as_of_ms - create_time).min(86_400_000));
     let triggered = ord_status == "PENDING_TRIGGER";
     let by_cash = !triggered && rng.chance(0.1);
     let amount = |quantity: i64| {

@@ -19,11 +19,11 @@ impl QueryDigest {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        let mut purpose = [0; 8];
-        for (byte, hashed) in purpose.iter_mut().zip(hasher.finalize()) {
+        let mut digest = [0; 8];
+        for (byte, hashed) in digest.iter_mut().zip(hasher.finalize()) {
             *byte = hashed;
         }
-        QueryDigest(purpose)
+        QueryDigest(digest)
     }
 
     /// The cursor for two numbers: where to go on, and what else has to stay fixed.
@@ -39,10 +39,10 @@ impl QueryDigest {
     /// The two numbers; `None` where the cursor was altered or is for something else.
     pub fn read(self, cursor: &str) -> Option<(u32, u32)> {
         let bytes = STANDARD.decode(cursor.strip_prefix(ODD)?).ok()?;
-        let (purpose, numbers) = bytes.split_first_chunk::<8>()?;
+        let (digest, numbers) = bytes.split_first_chunk::<8>()?;
         let (place, fixed) = numbers.split_first_chunk::<4>()?;
         let fixed = <[u8; 4]>::try_from(fixed).ok()?;
-        (*purpose == self.0).then(|| (u32::from_be_bytes(*place), u32::from_be_bytes(fixed)))
+        (*digest == self.0).then(|| (u32::from_be_bytes(*place), u32::from_be_bytes(fixed)))
     }
 }
 
@@ -52,9 +52,9 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_back_only_for_its_own_purpose() {
-        let purpose = QueryDigest::new(7, &["fills", "HK"]);
-        let cursor = purpose.cursor(4_000_000_000, 17);
-        assert_eq!(purpose.read(&cursor), Some((4_000_000_000, 17)));
+        let digest = QueryDigest::new(7, &["fills", "HK"]);
+        let cursor = digest.cursor(4_000_000_000, 17);
+        assert_eq!(digest.read(&cursor), Some((4_000_000_000, 17)));
         for odd in "/+&= ".chars() {
             assert!(cursor.contains(odd), "{cursor}");
         }
@@ -63,7 +63,7 @@ mod tests {
         }
         assert_eq!(QueryDigest::new(8, &["fills", "HK"]).read(&cursor), None);
         for altered in ["", "x", cursor.trim_end_matches('='), &cursor.replace('+', " ")] {
-            assert_eq!(purpose.read(altered), None, "{altered}");
+            assert_eq!(digest.read(altered), None, "{altered}");
         }
     }
 }

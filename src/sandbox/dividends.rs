@@ -1,5 +1,5 @@
-//! Dividend histories (section 2.11), made when they are first asked for, from the symbol's own
-//! draw.
+//! Dividend histories (section 2.11), generated when first requested, each from its own stream of
+//! random numbers.
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -11,17 +11,19 @@ use serde::Serialize;
 
 use super::{
     arguments::Arguments,
+    envelope::{HandlerResult, Rejection, ret_code_data},
+    futures::Futures,
+    listed::Kind,
+    market::Market,
     prices::{UNIT, number},
-    reply::{Refusal, Reply, ret_code_data},
-    securities::{Kind, Securities, Security},
+    securities::{Securities, Security},
     seeded_rng::SeededRng,
-    world::World,
 };
 
 /// Section 8.
 const RECORDS_MAX: usize = 100;
 
-/// The answer for each security, once it was asked for.
+/// The response for each security, generated on the first request.
 #[derive(Debug)]
 pub struct Dividends {
     answers: HashMap<String, OnceLock<Vec<u8>>>,
@@ -53,8 +55,8 @@ struct Dividend {
     pub_date: String,
 }
 
-/// How a market pays: times a year, and the fields that it shows.
-struct Custom {
+/// How companies of a market pay dividends: times a year, and the fields that the market has.
+struct DividendPolicy {
     a_year: i64,
     reporting: &'static str,
     fiscal_year: bool,
@@ -69,14 +71,19 @@ impl Dividends {
         Dividends { answers: codes.map(|code| (code, OnceLock::new())).collect() }
     }
 
-    pub fn of(&self, world: &World, asked: &Arguments) -> Reply {
-        let symbol = asked.text("symbol");
-        match (self.answers.get(symbol), world.securities.get(symbol)) {
+    pub fn history(
+        &self,
+        market: &Market,
+        futures: &Futures,
+        arguments: &Arguments,
+    ) -> HandlerResult {
+        let symbol = arguments.text("symbol");
+        match (self.answers.get(symbol), market.securities.get(symbol)) {
             (Some(answer), Some(security)) => {
-                Ok(answer.get_or_init(|| ret_code_data(&history(world, security))).clone())
+                Ok(answer.get_or_init(|| ret_code_data(&history(market, security))).clone())
             }
-            _ if world.futures.knows(symbol) => Ok(ret_code_data(&none())),
-            _ => Err(Refusal::invalid_symbol(symbol)),
+            _ if futures.knows(symbol) => Ok(ret_code_data(&none())),
+            _ => Err(Rejection::invalid_symbol(symbol)),
         }
     }
 }
@@ -85,8 +92,8 @@ fn none() -> History {
     History { total_dividend_count: 0, total_dividend_money: 0.0, dividend_list: Vec::new() }
 }
 
-/// `None` for a market that section 4.2 does not list: its securities have no records.
-fn custom(market: &str) -> Option<Custom> {
+/// `None` for a market that section 4.2 does not list: its securities have no dividends.
+fn policy_of(market: &str) -> Option<DividendPolicy> {
     let (a_year, reporting) = match market {
         "HK" => (1, "HKD"),
         "US" => (4, "USD"),
@@ -98,7 +105,7 @@ fn custom(market: &str) -> Option<Custom> {
         _ => return None,
     };
     let chinese = matches!(market, "SH" | "SZ");
-    Some(Custom {
+    Some(DividendPolicy {
         a_year,
         reporting,
         fiscal_year: market == "HK" || chinese,
@@ -108,23 +115,23 @@ fn custom(market: &str) -> Option<Custom> {
     })
 }
 
-fn history(world: &World, security: &Security) -> History {
-    let custom = match custom(security.market) {
-        Some(custom) if security.kind == Kind::Stock => custom,
+fn history(market: &Market, security: &Security) -> History {
+    let policy = match policy_of(security.market) {
+        Some(policy) if security.kind == Kind::Stock => policy,
         _ => return none(),
     };
-    let mut rng = SeededRng::new(world.seed, &format!("dividends {}", security.code));
+    let mut rng = SeededRng::new(market.seed, &format!("dividends {}", security.code));
     // Realty Income has paid each month for decades; a few others pay nothing.
     let (a_year, years) = match security.code.as_str() {
         "US.O" => (12, 30),
-        "HK.00700" => (custom.a_year, 21),
+        "HK.00700" => (policy.a_year, 21),
         _ if rng.chance(0.1) => return none(),
-        _ => (custom.a_year, rng.between(3, 22)),
+        _ => (policy.a_year, rng.between(3, 22)),
     };
     let shares = rng.between(200_000_000, 9_000_000_000) as f64;
     let mut per_share = (security.price * rng.between(60, 450) / 10_000 / a_year).max(50);
     let mut ex_date =
-        world.anchor.checked_add(rng.between(-150, 25).days()).unwrap_or(world.anchor);
+        market.as_of.checked_add(rng.between(-150, 25).days()).unwrap_or(market.as_of);
     let mut total = 0.0;
     let mut records = Vec::new();
     let count = (a_year * years) as usize;
@@ -132,7 +139,7 @@ fn history(world: &World, security: &Security) -> History {
         let paid = number(per_share);
         total += paid * shares;
         if records.len() < RECORDS_MAX {
-            records.push(record(&custom, paid, weekday(ex_date), world.anchor, &mut rng));
+            records.push(record(&policy, paid, weekday(ex_date), market.as_of, &mut rng));
         }
         // Backward in time: mostly a little less than the year after.
         per_share = (per_share * rng.between(930, 1_010) / 1_000).max(UNIT / 1_000);
@@ -148,24 +155,30 @@ fn history(world: &World, security: &Security) -> History {
     }
 }
 
-fn record(custom: &Custom, paid: f64, ex_date: Date, today: Date, rng: &mut SeededRng) -> Dividend {
+fn record(
+    policy: &DividendPolicy,
+    paid: f64,
+    ex_date: Date,
+    today: Date,
+    rng: &mut SeededRng,
+) -> Dividend {
     let near = |days: i64| weekday(ex_date.checked_add(days.days()).unwrap_or(ex_date));
     let planned = ex_date > today;
     let slashes = |date: Date| date.strftime("%Y/%m/%d").to_string();
-    let currency = custom.reporting;
-    let statement = if custom.payout_ratio {
+    let currency = policy.reporting;
+    let statement = if policy.payout_ratio {
         format!("Cash dividend of {currency} {:.4} per 10 shares (tax included)", paid * 10.0)
     } else {
         format!("Cash dividend of {currency} {paid:.4} per share")
     };
     let fiscal_year = ex_date.year() - i16::from(ex_date.month() < 9);
     Dividend {
-        fiscal_year: custom.fiscal_year.then(|| fiscal_year.to_string()),
+        fiscal_year: policy.fiscal_year.then(|| fiscal_year.to_string()),
         statement,
         dividend_per_share: paid,
-        currency: custom.currency.then_some(currency),
-        payout_ratio: custom.payout_ratio.then(|| number(rng.between(120_000, 780_000))),
-        dividend_type: custom
+        currency: policy.currency.then_some(currency),
+        payout_ratio: policy.payout_ratio.then(|| number(rng.between(120_000, 780_000))),
+        dividend_type: policy
             .dividend_type
             .then(|| rng.pick(&["Cash Dividend", "Cash Dividend", "Special Dividend"])),
         process: if planned { "Plan" } else { "Implementation" },

@@ -5,10 +5,11 @@ use jiff::civil::Date;
 
 use super::{
     arguments::Arguments,
-    calendar::{Calendar, sessions},
+    calendar::sessions,
     cursor::QueryDigest,
+    envelope::{HandlerResult, Rejection},
+    market::Market,
     prices,
-    reply::{Refusal, Reply},
     securities::Securities,
     seeded_rng::SeededRng,
 };
@@ -41,16 +42,16 @@ const BROKERS: &[(u32, &str)] = &[
 /// All deals, by account and market.
 #[derive(Debug)]
 pub struct Fills {
-    accounts: Vec<(&'static str, Vec<Book>)>,
+    accounts: Vec<(&'static str, Vec<Ledger>)>,
 }
 
 /// The deals of one account in one market, the earliest first.
 #[derive(Debug)]
-struct Book {
+struct Ledger {
     market: &'static str,
     fills: Vec<Fill>,
     stocks: Vec<Traded>,
-    /// Keeps deal and order ids apart between books.
+    /// Keeps deal and order ids apart between ledgers.
     number: u64,
 }
 
@@ -77,71 +78,67 @@ struct Fill {
 }
 
 impl Fills {
-    /// `count` deals for the first account in Hong Kong, fewer for the rest; all before `anchor`.
-    pub fn new(
-        seed: u64,
-        accounts: &[&'static str],
-        count: usize,
-        anchor: Date,
-        (calendar, securities): (&Calendar, &Securities),
-    ) -> Self {
+    /// `count` deals for the first account in Hong Kong, fewer for the rest; all before `as_of`.
+    pub fn new(market_data: &Market, accounts: &[&'static str], count: usize) -> Self {
+        let Market { seed, as_of, calendar, securities } = market_data;
         let mut number = 0;
         let accounts = accounts
             .iter()
             .enumerate()
             .map(|(position, account)| {
                 let share = if position == 0 { count } else { count / 4 };
-                let books = [("HK", share), ("US", share.min(UNITED_STATES_DEALS))]
+                let ledgers = [("HK", share), ("US", share.min(UNITED_STATES_DEALS))]
                     .into_iter()
                     .map(|(market, count)| {
                         number += 1;
-                        let days = calendar.days_before(market, anchor, TRADING_DAYS);
-                        Book::new(seed, (market, number), count, &days, securities)
+                        let days = calendar.days_before(market, *as_of, TRADING_DAYS);
+                        Ledger::new(*seed, (market, number), count, &days, securities)
                     })
                     .collect();
-                (*account, books)
+                (*account, ledgers)
             })
             .collect();
         Fills { accounts }
     }
 
-    pub fn history(&self, seed: u64, asked: &Arguments) -> Reply {
-        let account = asked.text("acc_id");
-        let market = asked.text("trd_market");
-        let Some((_, books)) = self.accounts.iter().find(|(known, _)| *known == account) else {
-            return Err(Refusal::invalid(format!("acc_id {account} is not known")));
+    pub fn history(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
+        let account = arguments.text("acc_id");
+        let market = arguments.text("trd_market");
+        let Some((_, ledgers)) = self.accounts.iter().find(|(known, _)| *known == account) else {
+            return Err(Rejection::invalid(format!("acc_id {account} is not a known account")));
         };
-        let Some(book) = books.iter().find(|book| book.market == market) else {
+        let Some(ledger) = ledgers.iter().find(|ledger| ledger.market == market) else {
             let shown = market.escape_debug();
-            return Err(Refusal::invalid(format!("trd_market is '{shown}'; expected HK or US")));
+            return Err(Rejection::invalid(format!(
+                "trd_market '{shown}' is not a known market; expected HK or US"
+            )));
         };
-        let code = asked.text("code");
-        let (start, end) = span(asked)?;
-        let listing = book.listing(code);
-        let range = [asked.integer("start"), asked.integer("end")]
+        let code = arguments.text("code");
+        let (start, end) = span(arguments)?;
+        let listing = ledger.listing(code);
+        let range = [arguments.integer("start"), arguments.integer("end")]
             .map(|micros| micros.unwrap_or_default().to_string());
         let [start_given, end_given] = &range;
-        let purpose =
+        let digest =
             QueryDigest::new(seed, &["fills", account, market, code, start_given, end_given]);
-        let (low, high) =
-            match &asked.cursor {
-                None => (listing.from(start), listing.from(end.saturating_add(1))),
-                Some(cursor) => purpose
-                    .read(cursor)
-                    .map(|(high, low)| (low as usize, high as usize))
-                    .ok_or_else(|| Refusal::invalid("page_flag is not one of this query"))?,
-            };
-        let size = asked.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
+        let (low, high) = match &arguments.cursor {
+            None => (listing.from(start), listing.from(end.saturating_add(1))),
+            Some(cursor) => digest
+                .read(cursor)
+                .map(|(high, low)| (low as usize, high as usize))
+                .ok_or_else(|| Rejection::invalid("page_flag does not belong to this query"))?,
+        };
+        let size = arguments.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
         let next = high.saturating_sub(size).max(low).min(high);
         let completed = next <= low;
-        let flag = if completed { String::new() } else { purpose.cursor(next as u32, low as u32) };
+        let flag = if completed { String::new() } else { digest.cursor(next as u32, low as u32) };
         let mut out = Vec::with_capacity(160 + (high - next) * 340);
         out.extend_from_slice(br#"{"s":"ok","d":{"order_fills":["#);
         for place in (next..high).rev() {
             if place + 1 < high {
                 out.push(b',');
             }
-            book.write(listing.place(place), &mut out);
+            ledger.write(listing.place(place), &mut out);
         }
         out.extend_from_slice(br#"],"page_flag":""#);
         // The alphabet of cursors needs no escapes in JSON.
@@ -153,7 +150,7 @@ impl Fills {
     }
 }
 
-/// Deals in the order of time: all of a book, or those of one code.
+/// Deals in the order of time: all of a ledger, or those of one code.
 #[derive(Clone, Copy)]
 enum Listing<'a> {
     All(&'a [Fill]),
@@ -171,7 +168,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The place in the book of the n-th deal here.
+    /// The place in the ledger of the n-th deal here.
     fn place(&self, position: usize) -> usize {
         match self {
             Listing::All(_) => position,
@@ -180,7 +177,7 @@ impl Listing<'_> {
     }
 }
 
-impl Book {
+impl Ledger {
     fn new(
         seed: u64,
         (market, number): (&'static str, u64),
@@ -249,7 +246,7 @@ impl Book {
                 });
             }
         }
-        Book { market, fills, stocks, number }
+        Ledger { market, fills, stocks, number }
     }
 
     fn listing(&self, code: &str) -> Listing<'_> {
@@ -309,18 +306,18 @@ struct Group {
 }
 
 /// The range of update times, both ends included, with the document's 90 days where one is open.
-fn span(asked: &Arguments) -> Result<(i64, i64), Refusal> {
+fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
     let days = DEFAULT_DAYS * DAY_MICROS;
-    let start = asked.integer("start").unwrap_or_default();
-    let end = asked.integer("end").unwrap_or_default();
+    let start = arguments.integer("start").unwrap_or_default();
+    let end = arguments.integer("end").unwrap_or_default();
     match (start, end) {
         (0, 0) => {
-            let now = asked.now_ms.saturating_mul(1_000);
+            let now = arguments.now_ms.saturating_mul(1_000);
             Ok((now - days, now))
         }
         (0, end) => Ok((end.saturating_sub(days), end)),
         (start, 0) => Ok((start, start.saturating_add(days))),
         (start, end) if start < end => Ok((start, end)),
-        (start, end) => Err(Refusal::invalid(format!("end {end} is not after start {start}"))),
+        (start, end) => Err(Rejection::invalid(format!("end {end} is not after start {start}"))),
     }
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::{
     arguments::Arguments,
     calendar::{Calendar, Opening, midnight_seconds},
-    reply::{Refusal, Reply, ret_code},
+    envelope::{HandlerResult, rows},
+    market::Market,
     seeded_rng::SeededRng,
-    world::World,
 };
 
 /// Market, root, English, Simplified and Traditional Chinese name, multiplier, months of expiry.
@@ -44,7 +44,7 @@ const ROOTS: &[Root] = &[
 
 #[derive(Debug)]
 pub struct Futures {
-    /// What is related to each contract: nothing, for one that is not continuous.
+    /// The contracts related to each contract; empty for one that is not continuous.
     related: HashMap<String, Vec<Contract>>,
 }
 
@@ -63,10 +63,11 @@ struct Contract {
 }
 
 impl Futures {
-    pub fn new(seed: u64, anchor: Date, calendar: &Calendar) -> Self {
+    pub fn new(market: &Market) -> Self {
+        let Market { seed, as_of, calendar, .. } = market;
         let mut related = HashMap::new();
         for root in ROOTS {
-            let contracts = contracts(seed, root, anchor, calendar);
+            let contracts = contracts(*seed, root, *as_of, calendar);
             for contract in contracts.iter().filter(|contract| !contract.future_main_contract) {
                 related.insert(contract.code.clone(), Vec::new());
             }
@@ -77,25 +78,22 @@ impl Futures {
         Futures { related }
     }
 
-    pub fn related(&self, world: &World, asked: &Arguments) -> Reply {
-        let symbol = asked.text("symbol");
-        match self.related.get(symbol) {
-            Some(contracts) => Ok(ret_code("reference_list", contracts)),
-            // A security, but no future.
-            None if world.securities.get(symbol).is_some() => {
-                Ok(ret_code("reference_list", &[(); 0]))
-            }
-            None => Err(Refusal::invalid_symbol(symbol)),
+    pub fn related(&self, market: &Market, arguments: &Arguments) -> HandlerResult {
+        match self.related.get(arguments.text("symbol")) {
+            Some(contracts) => Ok(rows(arguments.endpoint, contracts)),
+            // A security that is not a future has no related contracts.
+            None => market.security(arguments).map(|_| rows(arguments.endpoint, &[(); 0])),
         }
     }
 
+    /// Whether there is such a contract.
     pub fn knows(&self, symbol: &str) -> bool {
         self.related.contains_key(symbol)
     }
 }
 
-/// The continuous contract, then the expiry contracts that still trade.
-fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<Contract> {
+/// The continuous contract, followed by the expiry contracts that still trade.
+fn contracts(seed: u64, root: &Root, as_of: Date, calendar: &Calendar) -> Vec<Contract> {
     let (market, root_code, name, sc_name, tc_name, lot_size, months) = *root;
     let mut rng = SeededRng::new(seed, &format!("{market}.{root_code}"));
     let main = Contract {
@@ -113,9 +111,9 @@ fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<C
     let mut contracts = vec![main.clone()];
     let mut spots = 0;
     for ahead in 0..15 {
-        let Ok(month) = anchor.first_of_month().checked_add(ahead.months()) else { break };
+        let Ok(month) = as_of.first_of_month().checked_add(ahead.months()) else { break };
         let last_trade = last_trading_day(market, month, calendar);
-        if last_trade < anchor || contracts.len() > 4 {
+        if last_trade < as_of || contracts.len() > 4 {
             continue;
         }
         let quarter = month.month() % 3 == 0;
@@ -144,8 +142,8 @@ fn contracts(seed: u64, root: &Root, anchor: Date, calendar: &Calendar) -> Vec<C
     contracts
 }
 
-/// The last day but one of the month in Hong Kong and Singapore, the third Friday elsewhere, or
-/// the trading day before where that is a holiday.
+/// The second to last trading day of the month in Hong Kong and Singapore, the third Friday
+/// elsewhere; the trading day before if that is a holiday.
 fn last_trading_day(market: &str, month: Date, calendar: &Calendar) -> Date {
     let next = month.checked_add(1.month()).unwrap_or(month);
     let last = match market {

@@ -11,16 +11,16 @@ pub type Hash = [u8; 32];
 
 /// Values under the hashes of secrets. Beyond the limit the oldest gives way.
 #[derive(Debug)]
-pub struct Hashed<V> {
+pub struct HashedStore<V> {
     values: HashMap<Hash, V>,
     /// May name what was removed meanwhile.
     order: VecDeque<Hash>,
     max: usize,
 }
 
-impl<V> Hashed<V> {
+impl<V> HashedStore<V> {
     pub fn new(max: usize) -> Self {
-        Hashed { values: HashMap::new(), order: VecDeque::new(), max }
+        HashedStore { values: HashMap::new(), order: VecDeque::new(), max }
     }
 
     pub fn get(&self, secret: &str) -> Option<&V> {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_oldest_gives_way() {
-        let mut all = Hashed::new(10);
+        let mut all = HashedStore::new(10);
         for number in 0..1_000 {
             all.insert(&format!("s{number}"), number);
             if number % 3 == 0 {

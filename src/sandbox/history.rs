@@ -7,27 +7,29 @@ use serde::Serialize;
 
 use super::{
     arguments::Arguments,
+    envelope::{HandlerResult, Rejection, json},
+    market::Market,
     prices::{self, number},
-    reply::{Refusal, Reply, json},
     securities::Security,
     seeded_rng::SeededRng,
-    world::World,
 };
 use crate::api::{
-    Endpoint, Envelope, Example, Field, Method, Parameter, ParameterKind, Record, ResponseShape,
-    RowsPlace, Schema,
+    Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, ResponseShape, RowsPlace,
+    Schema,
 };
 
 /// How many trading days back the histories reach.
 const DEPTH: usize = 520;
 const LIMIT: usize = 100;
 
-pub const CAPITAL_FLOW: Endpoint = endpoint(
+pub const ENDPOINTS: &[&Endpoint] = &[&CAPITAL_FLOW, &KLINES];
+
+const CAPITAL_FLOW: Endpoint = endpoint(
     "capital_flow_history",
     "/api/v1.0/quote/{symbol}/capital-flow/history",
     &["data", "capital_flow_list"],
 );
-pub const KLINES: Endpoint =
+const KLINES: Endpoint =
     endpoint("history_kline", "/api/v1.0/quote/{symbol}/history-kline", &["data", "kline_list"]);
 
 const fn endpoint(
@@ -48,7 +50,8 @@ const fn endpoint(
         paging: None,
         failures: &[],
         idempotent: true,
-        example: Example::NONE,
+        example: None,
+        command: None,
     }
 }
 
@@ -87,7 +90,7 @@ struct Extra {
     next_time: String,
 }
 
-pub fn capital_flow(world: &World, asked: &Arguments) -> Reply {
+pub fn capital_flow(market_data: &Market, arguments: &Arguments) -> HandlerResult {
     #[derive(Serialize)]
     struct Data {
         capital_flow_list: Vec<Row>,
@@ -101,9 +104,10 @@ pub fn capital_flow(world: &World, asked: &Arguments) -> Reply {
         mid_in_flow: f64,
         sml_in_flow: f64,
     }
-    let part = Part::of(world, asked)?;
-    let rows = part.days.iter().map(|day| {
-        let mut rng = SeededRng::new(world.seed, &format!("flow {} {day}", part.security.code));
+    let page = PageSlice::of(market_data, arguments)?;
+    let rows = page.days.iter().map(|day| {
+        let mut rng =
+            SeededRng::new(market_data.seed, &format!("flow {} {day}", page.security.code));
         let mut flow = || rng.between(-900_000_000, 900_000_000);
         let parts = [flow(), flow(), flow(), flow()];
         let [super_in_flow, big_in_flow, mid_in_flow, sml_in_flow] = parts.map(number);
@@ -120,12 +124,12 @@ pub fn capital_flow(world: &World, asked: &Arguments) -> Reply {
         ret_code: 0,
         ret_msg: "success",
         data: Data { capital_flow_list: rows.collect() },
-        pagination: Pagination { has_more: part.earlier.is_some() },
+        pagination: Pagination { has_more: page.earlier.is_some() },
         extra: None,
     }))
 }
 
-pub fn klines(world: &World, asked: &Arguments) -> Reply {
+pub fn klines(market_data: &Market, arguments: &Arguments) -> HandlerResult {
     #[derive(Serialize)]
     struct Data {
         kline_list: Vec<Row>,
@@ -140,14 +144,14 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
         volume: String,
         turnover: String,
     }
-    let part = Part::of(world, asked)?;
-    let security = part.security;
+    let page = PageSlice::of(market_data, arguments)?;
+    let security = page.security;
     let market = security.market;
     // From the latest close backward, each opening near the close before.
-    let mut rng = SeededRng::new(world.seed, &format!("klines {}", security.code));
-    let mut rows = Vec::with_capacity(part.days.len());
+    let mut rng = SeededRng::new(market_data.seed, &format!("klines {}", security.code));
+    let mut rows = Vec::with_capacity(page.days.len());
     let mut close = security.price;
-    for day in part.all.iter().rev() {
+    for day in page.all.iter().rev() {
         let earlier = (close + close * rng.between(-220, 220) / 10_000).max(100);
         let open = earlier + earlier * rng.between(-60, 60) / 10_000;
         let high = open.max(close) + open * rng.between(0, 120) / 10_000;
@@ -155,10 +159,10 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
         let volume = rng.between(1_000, 90_000) * i64::from(security.lot_size);
         let prices = [open, close, high, low].map(|price| prices::on_ladder(market, price));
         close = earlier;
-        if part.days.first().is_none_or(|first| day < first) {
+        if page.days.first().is_none_or(|first| day < first) {
             break;
         }
-        if part.days.last().is_some_and(|last| day <= last) {
+        if page.days.last().is_some_and(|last| day <= last) {
             let [open, close, high, low] = prices;
             rows.push(Row {
                 data_date: day.to_string(),
@@ -172,18 +176,18 @@ pub fn klines(world: &World, asked: &Arguments) -> Reply {
         }
     }
     rows.reverse();
-    let next_time = part.earlier.map(|day| day.to_string()).unwrap_or_default();
+    let next_time = page.earlier.map(|day| day.to_string()).unwrap_or_default();
     Ok(json(&Page {
         ret_code: 0,
         ret_msg: "success",
         data: Data { kline_list: rows },
-        pagination: Pagination { has_more: part.earlier.is_some() },
+        pagination: Pagination { has_more: page.earlier.is_some() },
         extra: Some(Extra { next_time }),
     }))
 }
 
 /// The days of a page, and the trading day before them where there is one in the range.
-struct Part<'a> {
+struct PageSlice<'a> {
     security: &'a Security,
     /// All days of the history.
     all: Vec<Date>,
@@ -191,25 +195,24 @@ struct Part<'a> {
     earlier: Option<Date>,
 }
 
-impl<'a> Part<'a> {
-    fn of(world: &'a World, asked: &Arguments) -> Result<Self, Refusal> {
-        let symbol = asked.text("symbol");
-        let security =
-            world.securities.get(symbol).ok_or_else(|| Refusal::invalid_symbol(symbol))?;
-        let (start, end) = (asked.text("start").parse::<Date>(), asked.text("end").parse::<Date>());
+impl<'a> PageSlice<'a> {
+    fn of(market: &'a Market, arguments: &Arguments) -> Result<Self, Rejection> {
+        let security = market.security(arguments)?;
+        let (start, end) =
+            (arguments.text("start").parse::<Date>(), arguments.text("end").parse::<Date>());
         if let (Ok(start), Ok(end)) = (&start, &end)
             && start > end
         {
-            return Err(Refusal::invalid(format!("start {start} is after end {end}")));
+            return Err(Rejection::invalid(format!("start {start} is after end {end}")));
         }
-        let limit = asked.integer("limit").map_or(LIMIT, |limit| limit as usize);
-        let all = world.calendar.days_before(security.market, world.anchor, DEPTH);
+        let limit = arguments.integer("limit").map_or(LIMIT, |limit| limit as usize);
+        let all = market.calendar.days_before(security.market, market.as_of, DEPTH);
         let mut days = all.clone();
         days.retain(|day| {
             start.as_ref().map_or(true, |start| day >= start)
                 && end.as_ref().map_or(true, |end| day <= end)
         });
         let page = days.split_off(days.len().saturating_sub(limit));
-        Ok(Part { security, all, days: page, earlier: days.last().copied() })
+        Ok(PageSlice { security, all, days: page, earlier: days.last().copied() })
     }
 }

@@ -1,6 +1,15 @@
 //! Listed names: public facts, with rough prices and lot sizes.
 
-use super::securities::Kind::{self, Etf, Index, Stock, Warrant};
+use Kind::{Etf, Index, Stock, Warrant};
+
+/// The kind of a security.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Stock,
+    Etf,
+    Index,
+    Warrant,
+}
 
 /// Code, English, Simplified and Traditional Chinese name, lot, rough price, kind.
 pub type Row = (&'static str, &'static str, &'static str, &'static str, u32, f64, Kind);

@@ -25,8 +25,8 @@
 //!   document does not name it, it is checked where it comes.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
 //! - An unknown client or redirect URI gets a page with HTTP 400. Any other fault of the request
-//!   goes back to the client as `invalid_request`, a refusal by the person as `access_denied`.
-//! - Business errors come with HTTP 200. Refused arguments have the code -3, 1 for crypto orders
+//!   goes back to the client as `invalid_request`, a rejection by the person as `access_denied`.
+//! - Business errors come with HTTP 200. OAuthError arguments have the code -3, 1 for crypto orders
 //!   and -1200 for the deals; an unknown plate -7. An argument given twice is refused.
 //! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a
 //!   path with its query over 8 KiB: 414; a body over 1 MiB: 413.
@@ -43,35 +43,42 @@
 //! - The two histories by date range: see [`history`].
 //! - Markets keep their offset from UTC the year round.
 
+mod accounts;
 mod arguments;
 mod calendar;
 mod connection;
 mod crypto;
 mod cursor;
+mod dataset;
 mod dividends;
+mod envelope;
 mod faults;
 mod fills;
 mod futures;
+mod handlers;
 mod hashed_store;
-pub mod history;
+mod history;
 mod holidays;
+mod http_response;
 mod ipos;
 mod keys;
 mod listed;
 mod login;
-mod outcome;
+mod market;
+mod options;
 mod plates;
 mod prices;
-mod reply;
+mod request_log;
 mod routes;
 mod scopes;
 mod securities;
 mod seeded_rng;
 mod server;
 mod sim;
+mod sync;
 mod tokens;
+mod trading_days;
 mod verify;
-mod world;
 
 #[cfg(test)]
 mod testing;
@@ -81,8 +88,8 @@ mod tests;
 use std::{
     collections::BTreeMap,
     fmt,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    net::SocketAddr,
+    sync::{Arc, Mutex, mpsc},
     time::Duration,
 };
 
@@ -90,12 +97,16 @@ use jiff::{Timestamp, tz::TimeZone};
 use tokio::{sync::watch, task::JoinHandle};
 
 pub use faults::Faults;
+pub use options::Options;
+pub use request_log::RecordedRequest;
 
 use crate::error::{Error, Result};
-use connection::FaultyListener;
+use accounts::accounts;
+use connection::Listener;
+use dataset::Dataset;
 use login::OAuth;
 use server::{Shared, serve};
-use world::World;
+use sync::lock;
 
 /// How long `stop` waits for the socket to be closed, at most.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -109,96 +120,12 @@ pub struct Sandbox {
     running: Mutex<Option<Running>>,
 }
 
-/// How a sandbox is to be.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub seed: u64,
-    pub host: IpAddr,
-    /// 0 for a free one.
-    pub port: u16,
-    /// Historical deals of the first trading account in Hong Kong.
-    pub fills: usize,
-    /// Open orders of the first crypto account; simulated trading has a third of it.
-    pub orders: usize,
-    /// Constituents of the plate HK.BK1001.
-    pub plate_stocks: usize,
-    /// Seconds for which an access token is good.
-    pub token_lifetime: f64,
-    /// Seconds by which the service's clock is ahead.
-    pub clock_offset: f64,
-    pub faults: Faults,
-}
-
-/// A request that came in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedRequest {
-    pub method: String,
-    /// As it was sent, without the query.
-    pub path: String,
-    pub query: String,
-    /// Of the answer; 0 where the connection was closed without one.
-    pub status: u16,
-}
-
 /// The server's task, and what stops it.
 struct Running {
     task: JoinHandle<()>,
     stop: watch::Sender<bool>,
     /// Its other end is gone when the socket is closed.
     closed: mpsc::Receiver<()>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            seed: 0,
-            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            port: 0,
-            fills: 2_000,
-            orders: 120,
-            plate_stocks: 500,
-            token_lifetime: 7_200.0,
-            clock_offset: 0.0,
-            faults: Faults::default(),
-        }
-    }
-}
-
-impl Options {
-    /// Larger lists would overflow a cursor, or the memory.
-    const ROWS_MAX: usize = 10_000_000;
-    const PLATE_STOCKS_MAX: usize = 90_000;
-    const OFFSET_MAX_SECONDS: f64 = 1e9;
-
-    fn validate(&self) -> Result<()> {
-        for (name, count, max) in [
-            ("fills", self.fills, Self::ROWS_MAX),
-            ("orders", self.orders, Self::ROWS_MAX),
-            ("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX),
-        ] {
-            if count > max {
-                let expected = format!("an integer from 0 to {max}");
-                return Err(Error::argument(name, &count.to_string(), &expected));
-            }
-        }
-        if !(0.0..=Self::OFFSET_MAX_SECONDS).contains(&self.token_lifetime) {
-            let shown = self.token_lifetime.to_string();
-            return Err(Error::argument(
-                "token_lifetime",
-                &shown,
-                "a number of seconds from 0 to 1e9",
-            ));
-        }
-        if !(-Self::OFFSET_MAX_SECONDS..=Self::OFFSET_MAX_SECONDS).contains(&self.clock_offset) {
-            let shown = self.clock_offset.to_string();
-            return Err(Error::argument(
-                "clock_offset",
-                &shown,
-                "a number of seconds from -1e9 to 1e9",
-            ));
-        }
-        self.faults.validate()
-    }
 }
 
 impl Sandbox {
@@ -212,10 +139,10 @@ impl Sandbox {
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;
         let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
-        let anchor = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let as_of = Timestamp::now().to_zoned(TimeZone::UTC).date();
         let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
         let shared = Arc::new(Shared::new(
-            World::new(&options, anchor),
+            Dataset::new(&options, as_of),
             OAuth::new(base_url.clone(), token_lifetime),
             (options.clock_offset * 1_000.0).round() as i64,
             options.faults,
@@ -229,12 +156,12 @@ impl Sandbox {
         let serving = Arc::clone(&shared);
         let task = runtime.spawn(async move {
             let _open: mpsc::Sender<()> = open;
-            serve(FaultyListener { listener, stop: stopped }, serving).await;
+            serve(Listener { listener, stop: stopped }, serving).await;
         });
         Ok(Sandbox {
             base_url,
             shared,
-            accounts: world::accounts(),
+            accounts: accounts(),
             token_lifetime,
             running: Mutex::new(Some(Running { task, stop, closed })),
         })
@@ -266,7 +193,13 @@ impl Sandbox {
         scopes: Option<&[String]>,
     ) -> Result<String> {
         let Shared { oauth, credentials, .. } = &*self.shared;
-        oauth.allow_as_demo_user(&credentials.tokens, authorize_url, scopes, self.shared.now_ms())
+        login::allow_as_demo_user(
+            oauth,
+            &credentials.tokens,
+            authorize_url,
+            scopes,
+            self.shared.now_ms(),
+        )
     }
 
     /// Every access token is invalid from now on; refresh tokens stay good.
@@ -286,7 +219,7 @@ impl Sandbox {
 
     /// The last 10,000 requests.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.shared.received()
+        self.shared.requests.all()
     }
 
     /// Back to the state of the seed: requests, used nonces, OAuth clients and all that was granted
@@ -326,9 +259,4 @@ impl fmt::Debug for Sandbox {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Sandbox({})", self.base_url)
     }
-}
-
-/// A lock whose holder cannot have left it half done, so that a panic elsewhere does no harm.
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,10 +6,9 @@ use serde_json::value::RawValue;
 use super::{
     arguments::Arguments,
     cursor::QueryDigest,
-    reply::{Refusal, Reply, json, rendered},
-    securities::Securities,
+    envelope::{HandlerResult, Rejection, json, rendered},
+    market::Market,
     seeded_rng::SeededRng,
-    world::World,
 };
 
 const LIMIT: i64 = 50;
@@ -49,7 +48,9 @@ struct Constituent {
 
 impl Plates {
     /// The plates; the first has `count` constituents.
-    pub fn new(seed: u64, count: usize, securities: &Securities) -> Self {
+    pub fn new(market: &Market, count: usize) -> Self {
+        let Market { seed, securities, .. } = market;
+        let seed = *seed;
         let plates = PLATES
             .iter()
             .map(|(plate, market, share)| {
@@ -80,7 +81,7 @@ impl Plates {
         Plates { plates }
     }
 
-    pub fn stocks(&self, world: &World, asked: &Arguments) -> Reply {
+    pub fn stocks(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
         #[derive(Serialize)]
         struct Answer<'a> {
             code: i64,
@@ -97,25 +98,27 @@ impl Plates {
             next_key: String,
             total: usize,
         }
-        let plate = asked.text("plate_code");
+        let plate = arguments.text("plate_code");
         let Some((_, stocks)) = self.plates.iter().find(|(known, _)| *known == plate) else {
-            return Err(Refusal::invalid_symbol(plate));
+            return Err(Rejection::invalid_symbol(plate));
         };
-        let limit = asked.integer("limit").unwrap_or(LIMIT);
+        let limit = arguments.integer("limit").unwrap_or(LIMIT);
         if limit > LIMIT_MAX {
-            return Err(Refusal::invalid(format!("limit is {limit}; at most {LIMIT_MAX}")));
+            return Err(Rejection::invalid(format!(
+                "limit {limit} is too large; expected at most {LIMIT_MAX}"
+            )));
         }
-        let purpose = QueryDigest::new(world.seed, &["plate", plate]);
-        let first = match asked.cursor.as_deref() {
+        let digest = QueryDigest::new(seed, &["plate", plate]);
+        let first = match arguments.cursor.as_deref() {
             None => 0,
-            Some(cursor) => purpose
+            Some(cursor) => digest
                 .read(cursor)
                 .map(|(place, _)| place as usize)
-                .ok_or_else(|| Refusal::invalid("next_key is not one of this plate"))?,
+                .ok_or_else(|| Rejection::invalid("next_key does not belong to this plate"))?,
         };
         let next = (first + limit as usize).min(stocks.len());
         let has_more = next < stocks.len();
-        let next_key = if has_more { purpose.cursor(next as u32, 0) } else { "-1".to_owned() };
+        let next_key = if has_more { digest.cursor(next as u32, 0) } else { "-1".to_owned() };
         Ok(json(&Answer {
             code: 0,
             data: Data { stock_list: stocks.get(first..next).unwrap_or_default() },

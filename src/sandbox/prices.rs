@@ -68,6 +68,19 @@ pub fn from_number(price: f64) -> i64 {
     (price * UNIT as f64).round() as i64
 }
 
+/// A number with thousands separators.
+pub fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +103,14 @@ mod tests {
         assert_eq!(decimal(-12_345, 4), "-1.2345");
         assert_eq!(decimal(-5, 4), "-0.0005");
         assert_eq!(decimal(10_000, 0), "1");
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        for (number, shown) in
+            [(1, "1"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")]
+        {
+            assert_eq!(grouped(number), shown);
+        }
     }
 }

@@ -1,97 +1,94 @@
-//! The routes: the table's endpoints with what answers them here. Paths, methods and parameters
-//! come from the rows; nothing of them is written a second time.
+//! Routes: each row of the table with the handler of its name. Paths, methods and parameters come
+//! from the rows.
 
 use super::{
     arguments::{Arguments, percent_decoded},
+    dataset::Dataset,
+    envelope::{HandlerResult, INVALID, Rejection},
+    handlers::{HANDLERS, Handler},
     history, login,
-    reply::{INVALID, Refusal, Reply},
-    world::World,
 };
-use crate::api::{self, Endpoint};
-
-pub type Handler = fn(&World, &Arguments) -> Reply;
+use crate::api::{ENDPOINTS, Endpoint, ResponseShape};
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: &'static Endpoint,
-    pub handler: Handler,
-    /// The endpoint's code for an argument that is refused.
-    invalid_code: i64,
-    /// Whether it answers without credentials.
-    pub open: bool,
+    handler: Handler,
 }
 
-pub const ROUTES: &[Route] = &[
-    Route { open: true, ..route(&api::SERVER_TIME, INVALID, |_, asked| server_time(asked)) },
-    route(&api::TRADING_DAYS, INVALID, |world, asked| world.calendar.trading_days(asked)),
-    route(&api::REFERENCE_FUTURES, INVALID, |world, asked| world.futures.related(world, asked)),
-    route(&api::IPO_LIST, INVALID, |world, asked| world.ipos.list(asked)),
-    route(&api::DIVIDENDS, INVALID, |world, asked| world.dividends.of(world, asked)),
-    route(&api::PLATE_STOCKS, INVALID, |world, asked| world.plates.stocks(world, asked)),
-    // Seen in the document's error examples: 1 here, -1200 for the deals.
-    route(&api::CRYPTO_ORDERS, 1, |world, asked| world.crypto.orders(world.seed, asked)),
-    route(&api::SIM_ORDERS, INVALID, |world, asked| world.sim.orders(asked)),
-    route(&api::SIM_POSITIONS, INVALID, |world, asked| world.sim.positions(asked)),
-    route(&api::FILLS_HISTORY, -1200, |world, asked| world.fills.history(world.seed, asked)),
-    route(&history::CAPITAL_FLOW, INVALID, history::capital_flow),
-    route(&history::KLINES, INVALID, history::klines),
-];
-
-const fn route(endpoint: &'static Endpoint, invalid_code: i64, handler: Handler) -> Route {
-    Route { endpoint, handler, invalid_code, open: false }
-}
-
-/// What a request line leads to.
+/// What a request line matches.
 #[derive(Debug)]
-pub enum Found {
-    Route(&'static Route, Vec<(&'static str, String)>),
+pub enum RouteMatch {
+    Route(Route, Vec<(&'static str, String)>),
     OAuth(&'static login::Route),
-    /// The path is known, with other methods: these.
+    /// The path exists, with these other methods.
     OtherMethod(Vec<&'static str>),
     Nothing,
 }
 
 /// The route of a method and a raw path.
-pub fn find(method: &str, path: &str) -> Found {
+pub fn find(method: &str, path: &str) -> RouteMatch {
     let mut others = Vec::new();
-    for route in ROUTES {
-        let Some(values) = matched(route.endpoint.path, path) else { continue };
-        if route.endpoint.method.as_str() == method {
-            return Found::Route(route, values);
+    for endpoint in endpoints() {
+        let Some(values) = path_values(endpoint.path, path) else { continue };
+        let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
+        match handler {
+            Some((_, handler)) if endpoint.method.as_str() == method => {
+                return RouteMatch::Route(Route { endpoint, handler: *handler }, values);
+            }
+            _ => others.push(endpoint.method.as_str()),
         }
-        others.push(route.endpoint.method.as_str());
     }
     for route in login::ROUTES.iter().filter(|route| route.endpoint.path == path) {
         if route.method.as_str() == method {
-            return Found::OAuth(route);
+            return RouteMatch::OAuth(route);
         }
         others.push(route.method.as_str());
     }
-    if others.is_empty() { Found::Nothing } else { Found::OtherMethod(others) }
+    if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
+}
+
+/// The table's endpoints, and those that the service document names without a path.
+fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
+    ENDPOINTS.iter().chain(history::ENDPOINTS).copied()
 }
 
 impl Route {
-    /// The answer, with refused arguments under the endpoint's own code.
+    /// Whether it needs no credentials: only the clock, by which a client corrects its own.
+    pub fn is_open(&self) -> bool {
+        matches!(self.endpoint.answer, ResponseShape::ServerTime(_))
+    }
+
+    /// Answers a request; invalid arguments get the endpoint's own code.
     pub fn answer(
         &self,
-        world: &World,
+        dataset: &Dataset,
         path: &[(&'static str, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
-    ) -> Reply {
+    ) -> HandlerResult {
         Arguments::read(self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| (self.handler)(world, &arguments))
-            .map_err(|refusal| match refusal.code {
-                INVALID => Refusal { code: self.invalid_code, ..refusal },
-                _ => refusal,
+            .and_then(|arguments| (self.handler)(dataset, &arguments))
+            .map_err(|rejection| match rejection.code {
+                INVALID => Rejection { code: self.invalid_code(), ..rejection },
+                _ => rejection,
             })
+    }
+
+    /// The endpoint's code for an invalid argument, as the document's error examples show it.
+    fn invalid_code(&self) -> i64 {
+        match self.endpoint.name {
+            "crypto_orders" => 1,
+            "fills_history" => -1200,
+            _ => INVALID,
+        }
     }
 }
 
-/// The values of the path parameters where the path fits the template.
-fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
+/// The values of the path parameters if the path matches the template.
+fn path_values(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
     let mut values = Vec::new();
     let mut segments = path.split('/');
     for expected in template.split('/') {
@@ -105,25 +102,15 @@ fn matched(template: &'static str, path: &str) -> Option<Vec<(&'static str, Stri
     segments.next().is_none().then_some(values)
 }
 
-fn server_time(asked: &Arguments) -> Reply {
-    let crate::api::ResponseShape::ServerTime(field) = api::SERVER_TIME.answer else {
-        return Err(Refusal::new(-1, "internal_error", "the table has no field for the time"));
-    };
-    Ok(format!(r#"{{"{field}":"{}"}}"#, asked.now_ms).into_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_endpoint_of_the_table_has_a_route() {
-        for endpoint in api::ENDPOINTS {
-            let routes = ROUTES.iter().filter(|route| route.endpoint.name == endpoint.name).count();
-            assert_eq!(routes, 1, "{}", endpoint.name);
-        }
-        assert_eq!(ROUTES.len(), api::ENDPOINTS.len() + 2);
-        assert_eq!(ROUTES.iter().filter(|route| route.open).count(), 1);
+    fn every_row_has_a_handler_and_every_handler_a_row() {
+        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name).collect();
+        let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(rows, handlers, "the handlers, in the order of the rows");
     }
 
     #[test]
@@ -145,19 +132,21 @@ mod tests {
         ];
         for (method, path, name) in table {
             match find(method, path) {
-                Found::Route(route, _) => assert_eq!(route.endpoint.name, name),
+                RouteMatch::Route(route, _) => assert_eq!(route.endpoint.name, name),
                 other => unreachable!("{path}: {other:?}"),
             }
         }
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
-            assert!(matches!(find("GET", path), Found::Nothing), "{path}");
+            assert!(matches!(find("GET", path), RouteMatch::Nothing), "{path}");
         }
         for (method, path, allowed) in [
             ("POST", "/api/v1.0/server-time", &["GET"][..]),
             ("GET", "/oauth2/register", &["POST"]),
             ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
         ] {
-            let Found::OtherMethod(others) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OtherMethod(others) = find(method, path) else {
+                unreachable!("{path}")
+            };
             assert_eq!(others, allowed);
         }
         for (method, path, name) in [
@@ -166,7 +155,7 @@ mod tests {
             ("POST", "/oauth2/authorize/confirm", "authorize"),
             ("POST", "/oauth2/token", "token"),
         ] {
-            let Found::OAuth(route) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OAuth(route) = find(method, path) else { unreachable!("{path}") };
             assert_eq!(route.endpoint.name, name);
         }
     }

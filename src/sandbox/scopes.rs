@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{reply::Refusal, world::accounts};
+use super::{accounts::accounts, envelope::Rejection};
 use crate::api::{Endpoint, ParameterKind, SCOPES};
 
 /// The sandbox's choice, with HTTP 403.
@@ -77,7 +77,7 @@ impl Scopes {
         &self,
         endpoint: &Endpoint,
         path: &[(&'static str, String)],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let account = endpoint
             .parameters
             .iter()
@@ -89,12 +89,12 @@ impl Scopes {
         self.need(ALL_ACCOUNTS).or_else(|_| self.need(&own))
     }
 
-    fn need(&self, scope: &str) -> Result<(), Refusal> {
+    fn need(&self, scope: &str) -> Result<(), Rejection> {
         if self.0.iter().any(|granted| granted == scope) {
             return Ok(());
         }
         let message = format!("the granted scope does not cover {}", scope.escape_debug());
-        Err(Refusal::new(PERMISSION_DENIED, "permission_denied", message))
+        Err(Rejection::new(PERMISSION_DENIED, "permission_denied", message))
     }
 }
 

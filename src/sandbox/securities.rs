@@ -3,7 +3,11 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::{listed::LISTED, prices, seeded_rng::SeededRng};
+use super::{
+    listed::{Kind, LISTED},
+    prices,
+    seeded_rng::SeededRng,
+};
 
 #[derive(Debug, Clone)]
 pub struct Security {
@@ -17,14 +21,6 @@ pub struct Security {
     /// In ten-thousandths, on the market's ladder.
     pub price: i64,
     pub kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Stock,
-    Etf,
-    Index,
-    Warrant,
 }
 
 #[derive(Debug)]

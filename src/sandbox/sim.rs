@@ -5,10 +5,11 @@ use serde::Serialize;
 
 use super::{
     arguments::Arguments,
-    calendar::{Calendar, sessions},
+    calendar::sessions,
+    envelope::{HandlerResult, Rejection, rows_without_message},
+    market::Market,
     prices::{UNIT, decimal, on_ladder, shown},
-    reply::{Refusal, Reply, ret_code_only},
-    securities::{Securities, Security},
+    securities::Security,
     seeded_rng::SeededRng,
 };
 
@@ -67,22 +68,17 @@ struct Position {
 
 impl Sim {
     /// `count` orders and the positions of each account.
-    pub fn new(
-        seed: u64,
-        accounts: &[&'static str],
-        count: usize,
-        anchor: Date,
-        (calendar, securities): (&Calendar, &Securities),
-    ) -> Self {
+    pub fn new(market: &Market, accounts: &[&'static str], count: usize) -> Self {
+        let Market { seed, as_of, calendar, securities } = market;
         let stocks =
             |market: &str| -> Vec<&Security> { securities.stocks(market).take(36).collect() };
         let hong_kong = stocks("HK");
         // Today is the latest session that has ended before the data's midnight.
-        let today = calendar.days_before("HK", anchor, 1).first().copied().unwrap_or(anchor);
+        let today = calendar.days_before("HK", *as_of, 1).first().copied().unwrap_or(*as_of);
         let accounts = accounts
             .iter()
             .map(|id| {
-                let mut rng = SeededRng::new(seed, &format!("sim {id}"));
+                let mut rng = SeededRng::new(*seed, &format!("sim {id}"));
                 let mut orders: Vec<Order> = (0..count)
                     .filter_map(|number| order(number, &hong_kong, today, &mut rng))
                     .collect();
@@ -101,27 +97,27 @@ impl Sim {
         Sim { accounts }
     }
 
-    pub fn orders(&self, asked: &Arguments) -> Reply {
-        Ok(ret_code_only("orders", &self.account(asked)?.orders))
+    pub fn orders(&self, arguments: &Arguments) -> HandlerResult {
+        Ok(rows_without_message("orders", &self.account(arguments)?.orders))
     }
 
-    pub fn positions(&self, asked: &Arguments) -> Reply {
-        let market = asked.integer("market");
+    pub fn positions(&self, arguments: &Arguments) -> HandlerResult {
+        let market = arguments.integer("market");
         let positions: Vec<&Position> = self
-            .account(asked)?
+            .account(arguments)?
             .positions
             .iter()
             .filter(|position| market.is_none_or(|market| position.market == market))
             .collect();
-        Ok(ret_code_only("positions", &positions))
+        Ok(rows_without_message("positions", &positions))
     }
 
-    fn account(&self, asked: &Arguments) -> Result<&Account, Refusal> {
-        let id = asked.text("acc_id");
+    fn account(&self, arguments: &Arguments) -> Result<&Account, Rejection> {
+        let id = arguments.text("acc_id");
         self.accounts
             .iter()
             .find(|account| account.id == id)
-            .ok_or_else(|| Refusal::invalid(format!("acc_id {id} is not known")))
+            .ok_or_else(|| Rejection::invalid(format!("acc_id {id} is not a known account")))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use axum::http::{HeaderMap, HeaderName};
 use serde_json::Value;
 
-use super::{Options, Sandbox, verify::Signed};
+use super::{Options, Sandbox, verify::SignedRequest};
 use crate::auth::{KeyPair, SignedHeaders, Stamp};
 
 /// The signing vectors, made with OpenSSL.
@@ -30,10 +30,10 @@ pub fn sign_headers(
     id: &str,
     timestamp_ms: i64,
     nonce: &str,
-    request: Signed<'_>,
+    request: SignedRequest<'_>,
 ) -> HeaderMap {
     let stamp = Stamp { timestamp_ms, nonce: nonce.to_owned() };
-    let Signed { method, path, query, body } = request;
+    let SignedRequest { method, path, query, body } = request;
     let signed = SignedHeaders::sign(id, pair, stamp, (method, path, query), body).expect("signed");
     signed
         .pairs()
@@ -119,7 +119,7 @@ impl Rig {
     ) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis() as i64;
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let request = Signed { method, path, query, body };
+        let request = SignedRequest { method, path, query, body };
         sign_headers(&self.pair, &self.id, now + offset_ms, nonce, request)
             .iter()
             .map(|(name, value)| format!("{name}: {}\r\n", value.to_str().expect("text")))

@@ -10,9 +10,9 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::{
-    hashed_store::{Hash, Hashed, equal, secret},
-    lock,
+    hashed_store::{Hash, HashedStore, equal, secret},
     scopes::Scopes,
+    sync::lock,
 };
 use crate::error::Result;
 
@@ -30,9 +30,9 @@ pub struct Tokens(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    codes: Hashed<Code>,
-    refresh: Hashed<Refresh>,
-    access: Hashed<Access>,
+    codes: HashedStore<Code>,
+    refresh: HashedStore<Refresh>,
+    access: HashedStore<Access>,
     grants: u64,
 }
 
@@ -93,9 +93,9 @@ pub type Invalid = &'static str;
 impl Default for Tokens {
     fn default() -> Self {
         Tokens(Mutex::new(State {
-            codes: Hashed::new(CODES_MAX),
-            refresh: Hashed::new(REFRESH_MAX),
-            access: Hashed::new(ACCESS_MAX),
+            codes: HashedStore::new(CODES_MAX),
+            refresh: HashedStore::new(REFRESH_MAX),
+            access: HashedStore::new(ACCESS_MAX),
             grants: 0,
         }))
     }
@@ -130,14 +130,14 @@ impl Tokens {
     /// the consent uses nothing up.
     pub fn exchange(
         &self,
-        asked: Exchange<'_>,
+        exchange: Exchange<'_>,
         lifetime: Duration,
         now_ms: i64,
     ) -> Result<Result<Issued, Invalid>> {
         let (access_token, refresh_token) = (secret()?, secret()?);
         let mut state = lock(&self.0);
         let grant = state.grants.saturating_add(1);
-        let Some(code) = state.codes.get_mut(asked.code) else {
+        let Some(code) = state.codes.get_mut(exchange.code) else {
             return Ok(Err("the code is not known"));
         };
         if let Some(first) = code.used {
@@ -149,14 +149,14 @@ impl Tokens {
             return Ok(Err("the code has expired"));
         }
         let consent = &code.consent;
-        if consent.client_id != asked.client_id {
+        if consent.client_id != exchange.client_id {
             return Ok(Err("the code belongs to another client"));
         }
-        if consent.redirect_uri != asked.redirect_uri {
+        if consent.redirect_uri != exchange.redirect_uri {
             return Ok(Err("redirect_uri is not the one of the authorization"));
         }
-        if !is_verifier(asked.verifier)
-            || !equal(&consent.challenge, &Sha256::digest(asked.verifier).into())
+        if !is_verifier(exchange.verifier)
+            || !equal(&consent.challenge, &Sha256::digest(exchange.verifier).into())
         {
             return Ok(Err("code_verifier does not fit the challenge"));
         }
@@ -164,9 +164,9 @@ impl Tokens {
         code.used = Some(grant);
         state.grants = grant;
         state.add_access(&access_token, scopes.clone(), lifetime, Some(grant));
-        let refresh_token = asked.refreshes.then_some(refresh_token);
+        let refresh_token = exchange.refreshes.then_some(refresh_token);
         if let Some(token) = &refresh_token {
-            let client_id = asked.client_id.to_owned();
+            let client_id = exchange.client_id.to_owned();
             let scopes = scopes.clone();
             state.refresh.insert(token, Refresh { client_id, scopes, grant });
         }
@@ -261,8 +261,8 @@ mod tests {
         }
     }
 
-    fn exchange(tokens: &Tokens, asked: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
-        tokens.exchange(asked, HOUR, now_ms).expect("random")
+    fn exchange(tokens: &Tokens, exchange: Exchange<'_>, now_ms: i64) -> Result<Issued, Invalid> {
+        tokens.exchange(exchange, HOUR, now_ms).expect("random")
     }
 
     #[test]
@@ -304,8 +304,8 @@ mod tests {
             let tokens = Tokens::default();
             let challenge = Sha256::digest(&verifier).into();
             let code = tokens.add_code(Consent { challenge, ..consent() }, NOW).expect("random");
-            let asked = Exchange { verifier: &verifier, ..with(&code) };
-            assert!(exchange(&tokens, asked, NOW).is_err(), "{verifier}");
+            let wrong = Exchange { verifier: &verifier, ..with(&code) };
+            assert!(exchange(&tokens, wrong, NOW).is_err(), "{verifier}");
         }
     }
 

@@ -12,7 +12,13 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 
-use super::{keys::UploadedKey, lock, reply::Refusal, scopes::Scopes, tokens::Tokens};
+use super::{
+    envelope::Rejection,
+    keys::UploadedKey,
+    scopes::Scopes,
+    sync::{lock, read, write},
+    tokens::Tokens,
+};
 use crate::{
     auth::payload,
     error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
@@ -54,7 +60,7 @@ struct Nonces {
 
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct SignedRequest<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub query: &'a str,
@@ -84,9 +90,9 @@ impl Credentials {
     pub fn check(
         &self,
         headers: &HeaderMap,
-        request: Signed<'_>,
+        request: SignedRequest<'_>,
         now_ms: i64,
-    ) -> Result<Option<Scopes>, Refusal> {
+    ) -> Result<Option<Scopes>, Rejection> {
         let authorization = header(headers, AUTHORIZATION)?;
         if let Some(token) = authorization.strip_prefix("Bearer ") {
             return match self.tokens.scopes(token) {
@@ -101,9 +107,9 @@ impl Credentials {
         &self,
         headers: &HeaderMap,
         signature: &str,
-        request: Signed<'_>,
+        request: SignedRequest<'_>,
         now_ms: i64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let key_id = header(headers, X_API_KEY)?;
         let timestamp_ms = timestamp(header(headers, X_TIMESTAMP)?)?;
         let nonce = header(headers, X_NONCE)?;
@@ -117,7 +123,7 @@ impl Credentials {
             return Err(unauthenticated("X-Api-Key is not known"));
         };
         if now_ms.abs_diff(timestamp_ms) > WINDOW_MS {
-            return Err(Refusal::new(
+            return Err(Rejection::new(
                 CLOCK_OFFSET_CODE,
                 "clock_offset",
                 format!(
@@ -127,7 +133,7 @@ impl Credentials {
                 ),
             ));
         }
-        let Signed { method, path, query, body } = request;
+        let SignedRequest { method, path, query, body } = request;
         let payload = payload(timestamp_ms, method, path, query, body);
         let passed = STANDARD
             .decode(signature)
@@ -140,7 +146,7 @@ impl Credentials {
 }
 
 impl Nonces {
-    fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Refusal> {
+    fn use_up(&mut self, nonce: &str, timestamp_ms: i64, now_ms: i64) -> Result<(), Rejection> {
         if now_ms >= self.next_sweep_ms {
             self.until_ms.retain(|_, until_ms| *until_ms >= now_ms);
             self.next_sweep_ms = now_ms.saturating_add(SWEEP_MS);
@@ -149,7 +155,7 @@ impl Nonces {
             return Err(unauthenticated("X-Nonce was used before"));
         }
         if self.until_ms.len() >= NONCES_MAX {
-            return Err(Refusal::new(THROTTLED_CODE, "rate_limited", "too many requests"));
+            return Err(Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests"));
         }
         let until_ms = timestamp_ms.saturating_add(WINDOW_MS as i64);
         self.until_ms.insert(nonce.into(), until_ms);
@@ -165,11 +171,11 @@ pub fn random_id(prefix: &str) -> Result<String> {
     Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-fn unauthenticated(message: &str) -> Refusal {
-    Refusal::new(UNAUTHENTICATED, "unauthenticated", message)
+fn unauthenticated(message: &str) -> Rejection {
+    Rejection::new(UNAUTHENTICATED, "unauthenticated", message)
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Refusal> {
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Rejection> {
     let mut values = headers.get_all(name).iter();
     match (values.next().map(|value| value.to_str()), values.next()) {
         (Some(Ok(text)), None) => Ok(text),
@@ -178,7 +184,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Refusal> {
     }
 }
 
-fn timestamp(text: &str) -> Result<i64, Refusal> {
+fn timestamp(text: &str) -> Result<i64, Rejection> {
     // Digits in their one shortest form: the payload is made from the number.
     text.parse::<i64>()
         .ok()
@@ -191,25 +197,17 @@ fn is_nonce(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sandbox::testing::{key, sign_headers};
 
     const NOW: i64 = 1_790_000_000_000;
-    const REQUEST: Signed<'_> =
-        Signed { method: "GET", path: "/p%2E", query: "b=2&a=%20+", body: b"" };
+    const REQUEST: SignedRequest<'_> =
+        SignedRequest { method: "GET", path: "/p%2E", query: "b=2&a=%20+", body: b"" };
 
-    fn code_of<T>(result: Result<T, Refusal>) -> Option<i64> {
-        result.err().map(|refusal| refusal.code)
+    fn code_of<T>(result: Result<T, Rejection>) -> Option<i64> {
+        result.err().map(|rejection| rejection.code)
     }
 
     #[test]
@@ -240,7 +238,7 @@ mod tests {
         let credentials = Credentials::default();
         let id = credentials.upload(&public).expect("uploaded");
         let headers = sign_headers(&pair, &id, NOW, "once", REQUEST);
-        let other = Signed { query: "a=%20+&b=2", ..REQUEST };
+        let other = SignedRequest { query: "a=%20+&b=2", ..REQUEST };
         assert_eq!(code_of(credentials.check(&headers, other, NOW)), Some(UNAUTHENTICATED));
         let late = credentials.check(&headers, REQUEST, NOW + 6_000);
         assert_eq!(code_of(late), Some(CLOCK_OFFSET_CODE));

@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from .scripted import Scripted, answer
-from .support import FACES, KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, run
+from ..support.clients import FACES, run
+from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key
+from ..support.scripted_server import Scripted, answer
 
 UTC = timezone.utc
 MICRO = 1780000000000000

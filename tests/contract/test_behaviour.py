@@ -8,9 +8,10 @@ from email.utils import formatdate
 import boardlot as bl
 import pytest
 
-from .paged import Book, page
-from .scripted import Scripted, answer
-from .support import FACES, assert_signed, run, settled
+from ..support.clients import FACES, run, settled
+from ..support.keys import assert_signed
+from ..support.paged_service import Book, page
+from ..support.scripted_server import Scripted, answer
 
 faces = pytest.mark.parametrize("face", FACES)
 OK = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}

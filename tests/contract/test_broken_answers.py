@@ -7,8 +7,8 @@ import time
 import boardlot as bl
 import pytest
 
-from .scripted import Answer, Scripted, answer, gzipped
-from .support import FACES, run
+from ..support.clients import FACES, run
+from ..support.scripted_server import Answer, Scripted, answer, gzipped
 
 OK = {"ret_code": 0, "ret_msg": "success"}
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}

@@ -14,8 +14,8 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from .model_service import CODE, DAY, TOKEN, serve
-from .support import PRIVATE_PEM
+from ..support.keys import PRIVATE_PEM
+from ..support.model_service import CODE, DAY, TOKEN, serve
 
 CREDENTIALS = ["none", "key", "token", "login"]
 CLOCKS = {"an hour slow": -3600, "right": 0, "an hour fast": 3600}

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from .scripted import Scripted, answer
-from .support import FACES, client_of, run, settled
+from ..support.clients import FACES, client_of, run, settled
+from ..support.scripted_server import Scripted, answer
 
 PATH = "/api/v1.0/quote/HK.00700/history-kline"
 FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * 99

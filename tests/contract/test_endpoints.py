@@ -7,27 +7,16 @@ from urllib.parse import parse_qsl
 
 import boardlot as bl
 import pytest
+from boardlot._endpoints import ENDPOINTS
 
-from .scripted import Scripted, answer
-from .support import (
-    FACES,
-    KEYS,
-    PAGERS,
-    api_key,
-    assert_signed,
-    endpoint_vectors,
-    run,
-    same,
-    scripted_answers,
-    vector_case,
-)
+from ..support.clients import FACES, PAGERS, run, same
+from ..support.keys import KEYS, api_key, assert_signed
+from ..support.scripted_server import Scripted, answer
+from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
 
 CASES = endpoint_vectors()
 IDS = [f"{endpoint}-{case['name'].replace(' ', '_')}" for endpoint, case in CASES]
-ENDPOINTS = {
-    *("server_time", "trading_days", "reference_futures", "ipo_list", "dividends"),
-    *("plate_stocks", "crypto_orders", "sim_orders", "sim_positions", "fills_history"),
-}
+METHODS = {endpoint.method for endpoint in ENDPOINTS}
 NONCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 DAY = 86_400_000_000
 
@@ -133,8 +122,8 @@ def assert_result(endpoint, pager, result, case):
 
 
 def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
-    assert {endpoint for endpoint, _ in CASES} == ENDPOINTS
-    for endpoint in ENDPOINTS:
+    assert {endpoint for endpoint, _ in CASES} == METHODS
+    for endpoint in METHODS:
         own = [case for e, case in CASES if e == endpoint]
         assert any(case.get("result") for case in own)
         assert any("error" in case for case in own)

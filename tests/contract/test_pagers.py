@@ -5,9 +5,10 @@ import json
 import boardlot as bl
 import pytest
 
-from .paged import CALLS, END, RANGE, START, Book, cursor_of, page
-from .scripted import Scripted, answer
-from .support import FACES, PRIVATE_PEM, run, settled
+from ..support.clients import FACES, run, settled
+from ..support.keys import PRIVATE_PEM
+from ..support.paged_service import CALLS, END, RANGE, START, Book, cursor_of, page
+from ..support.scripted_server import Scripted, answer
 
 faces = pytest.mark.parametrize("face", FACES)
 methods = pytest.mark.parametrize("method", CALLS)

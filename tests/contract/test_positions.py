@@ -9,9 +9,9 @@ import warnings
 import boardlot as bl
 import pytest
 
-from .paged import CALLS, Book, cursor_of, page
-from .scripted import Scripted, answer
-from .support import FACES, run, settled
+from ..support.clients import FACES, run, settled
+from ..support.paged_service import CALLS, Book, cursor_of, page
+from ..support.scripted_server import Scripted, answer
 from .test_pagers import LENGTHS, faces, methods, pager_of
 
 FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]

@@ -10,18 +10,10 @@ from collections.abc import Sequence
 import boardlot as bl
 import pytest
 
-from .scripted import Scripted, answer
-from .support import (
-    FACES,
-    KEYS,
-    PRIVATE_PEM,
-    PUBLIC_PEM,
-    api_key,
-    assert_signed,
-    run,
-    scripted_answers,
-    vector_case,
-)
+from ..support.clients import FACES, run
+from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, assert_signed
+from ..support.scripted_server import Scripted, answer
+from ..support.vectors import scripted_answers, vector_case
 
 SECRET = PRIVATE_PEM.split("\n")[1]
 CASE = vector_case("sim_orders", "every field and every side and status")

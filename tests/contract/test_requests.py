@@ -11,15 +11,9 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from .scripted import Scripted, answer
-from .support import (
-    FACES,
-    PRIVATE_PEM,
-    assert_signed,
-    run,
-    settled,
-    verify,
-)
+from ..support.clients import FACES, run, settled
+from ..support.keys import PRIVATE_PEM, assert_signed, verify
+from ..support.scripted_server import Scripted, answer
 
 faces = pytest.mark.parametrize("face", FACES)
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import types
 
+from ..support.clients import FACES, PAGERS, run, same, settled
+from ..support.scripted_server import Scripted, answer
+from ..support.vectors import scripted_answers, vector_case
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
-from .scripted import Scripted, answer
-from .support import FACES, PAGERS, run, same, scripted_answers, settled, vector_case
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}

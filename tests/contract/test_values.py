@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from boardlot import _core, _records
 
-from .paged import page
-from .scripted import Scripted, answer
-from .support import client_of
+from ..support.clients import client_of
+from ..support.paged_service import page
+from ..support.scripted_server import Scripted, answer
 
 # Of each kind a field, with what reads the records that have it.
 FILLS = ("fills_history", [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)])

@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from .scripted import Scripted, answer
-from .support import FACES, PRIVATE_PEM, assert_signed, run, settled
+from ..support.clients import FACES, run, settled
+from ..support.keys import PRIVATE_PEM, assert_signed
+from ..support.scripted_server import Scripted, answer
 
 START, END = 1780000000000000, 1780000000000000 + 8 * 3_600_000_000
 PAGE = 10

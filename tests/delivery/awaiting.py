@@ -7,7 +7,7 @@ import time
 
 import boardlot as bl
 
-from .children import options_of, report
+from ..support.processes import options_of, report
 from .tally import LONG, SHORT, Service, Tally, ids
 
 

@@ -14,9 +14,9 @@ import time
 
 import boardlot as bl
 
-from ..contract.paged import CALLS, Book
-from ..contract.scripted import Scripted, answer
-from .children import options_of, report
+from ..support.paged_service import CALLS, Book
+from ..support.processes import options_of, report
+from ..support.scripted_server import Scripted, answer
 
 METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]

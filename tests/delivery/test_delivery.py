@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from ..support.processes import needs_libraries_of, run_child
 from . import awaiting, interrupted
-from .children import needs_libraries_of, run_child
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loops of POSIX")
 TIMES = [3.0, pytest.param(60.0, marks=pytest.mark.slow)]

@@ -15,8 +15,8 @@ import time
 import boardlot as bl
 import pytest
 
-from ..contract.paged import Book
-from ..contract.scripted import Scripted
+from ..support.paged_service import Book
+from ..support.scripted_server import Scripted
 
 LENGTHS = [2, 0, 3, 1]
 METHOD = "crypto_orders"

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from .children import needs_libraries_of, run_child
+from ..support.processes import needs_libraries_of, run_child
 from .reentrant import PLACES, calls_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

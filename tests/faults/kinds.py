@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 import boardlot as bl
 
-from .bombs import send_bomb
-from .certificates import bad_contexts
-from .proxy import Answer, json_answer
+from ..support.bombs import send_bomb
+from ..support.certificates import bad_contexts
+from ..support.fault_proxy import Answer, json_answer
 
 ROWS = ("orders", "order_fills", "stock_list", "kline_list")
 HTML = b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>"

@@ -19,11 +19,11 @@ from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 
-from .certificates import authority
+from ..support.certificates import authority
+from ..support.fault_proxy import FaultProxy
+from ..support.relay import port_of
 from .kinds import KINDS, contexts
 from .operations import operations, plain, settled
-from .proxy import FaultProxy
-from .relay import port_of
 
 FACES = ["sync", "async"]
 # Short where a kind of fault makes wait; elsewhere nothing but a hang takes as long as that.

@@ -1,12 +1,15 @@
-"""Every operation of a client, and how its whole result is got through either face."""
+"""Every operation of a client, and how to get its whole result synchronously or asynchronously."""
 
 import asyncio
 import inspect
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args, get_origin
 
-from boardlot import DateRange
+from boardlot import Client, DateRange
+from boardlot._endpoints import ENDPOINTS, Account
 
 DAY = 86_400_000_000
 SYMBOLS = ["HK.00700", "US.AAPL", "HK.00005"]
@@ -15,6 +18,7 @@ PLATE = "/api/v1.0/quote/plate/HK.BK1001/stock"
 # A range that stays the same whenever it is asked for.
 END = time.time_ns() // 1000 // DAY * DAY
 RANGE = {"start": END - 90 * DAY, "end": END}
+PAGE_SIZE = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,26 +61,37 @@ def plain(value):
 
 def operations(accounts):
     """Every operation, for the accounts of a sandbox."""
-    fills = (accounts["trade"][0], "HK")
     paginate = (("paging", "next_key"), ("rows", "data.stock_list"))
     body = (("body", {"next_key": "", "limit": 40}),)
     return [
-        Operation("server_time"),
-        Operation("trading_days", ("HK", "2026-01-01", "2026-02-01")),
-        Operation("reference_futures", ("HK.HSImain",)),
-        *[Operation("ipo_list", (market,)) for market in ("hk", "us", "cn", "sg", "my")],
+        *[each for endpoint in ENDPOINTS for each in calls(endpoint, accounts)],
         Operation("ipo_calendar", (("hk", "cn"),)),
-        Operation("dividends", ("HK.00700",)),
-        Operation("sim_orders", (accounts["sim"][0],)),
-        Operation("sim_positions", (accounts["sim"][0],)),
         Operation("request", ("GET", "/api/v1.0/quote/HK.00700/corporate-actions/dividends")),
         Operation("fetch_many", ("dividends", tuple(SYMBOLS)), (("concurrency", 2),)),
-        Operation("plate_stocks", ("HK.BK1001",), (("limit", 40),), pages=True),
-        Operation("crypto_orders", (accounts["crypto"][0],), (("page_size", 20),), pages=True),
-        Operation("fills_history", fills, (*RANGE.items(), ("page_size", 40)), pages=True),
         Operation("paginate", ("POST", PLATE), (*paginate, *body), pages=True),
         Operation("paginate", ("GET", CANDLES), CANDLES_PAGED, pages=True),
     ]
+
+
+def calls(endpoint, accounts):
+    """The calls of an endpoint: its example, with each value of an argument from a closed set.
+
+    Pages are small, so that a listing has several, and ranges of time are fixed.
+    """
+    parameters = inspect.signature(getattr(Client, endpoint.method), eval_str=True).parameters
+    choices = []
+    for name, argument in zip(list(parameters)[1:], endpoint.arguments, strict=False):
+        annotation = parameters[name].annotation
+        if isinstance(argument, Account):
+            choices.append([accounts[argument.kind][0]])
+        elif get_origin(annotation) is Literal:
+            choices.append(get_args(annotation))
+        else:
+            choices.append([argument])
+    kwargs = list(RANGE.items()) if "windows" in parameters else []
+    kwargs += [(name, PAGE_SIZE) for name in ("limit", "page_size") if name in parameters]
+    for args in itertools.product(*choices):
+        yield Operation(endpoint.method, args, tuple(kwargs), endpoint.paged)
 
 
 CANDLES_PAGED = (

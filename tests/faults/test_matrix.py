@@ -6,10 +6,10 @@ from dataclasses import replace
 import boardlot as bl
 import pytest
 
+from ..support.fault_proxy import json_answer
 from .kinds import KINDS, Kind
 from .matrix import FACES, Case, World, run_case, run_cases
 from .operations import Operation
-from .proxy import json_answer
 
 
 @pytest.fixture(scope="module")

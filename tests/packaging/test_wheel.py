@@ -13,8 +13,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from installed import EXTRAS
-from interpreters import NEWEST, OLDEST, VERSIONS, interpreter
+
+from .installed import EXTRAS
+from .interpreters import NEWEST, OLDEST, VERSIONS, interpreter
 
 ROOT = Path(__file__).parents[2]
 GIVEN = os.environ.get("BOARDLOT_TEST_WHEEL")

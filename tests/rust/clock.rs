@@ -9,7 +9,7 @@ use std::{
 };
 
 use boardlot::{
-    api::{Argument, DIVIDENDS},
+    api::{Argument, endpoint},
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::ErrorKind,
@@ -94,12 +94,12 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
 struct Corrections(Mutex<Vec<i64>>);
 
 impl Observer for Corrections {
-    fn listens(&self) -> bool {
+    fn is_listening(&self) -> bool {
         true
     }
 
     fn observe(&self, event: Event) -> Observed<'_> {
-        if let EventKind::ClockCorrected { offset_ms } = event.what {
+        if let EventKind::ClockCorrected { offset_ms } = event.kind {
             self.0.lock().expect("a lock").push(offset_ms);
         }
         Box::pin(async {})
@@ -123,17 +123,21 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
             let client = Client::new(base, Some(api_key(&sandbox)), options).expect("a client");
             let symbol = [("symbol", Argument::Text("HK.00700".to_owned()))];
             for _ in 0..2 {
-                for rows in join_all((0..8).map(|_| client.call(&DIVIDENDS, &symbol))).await {
+                for rows in join_all(
+                    (0..8).map(|_| client.call(endpoint("dividends").expect("a row"), &symbol)),
+                )
+                .await
+                {
                     rows.expect("accepted");
                 }
             }
             let clock = client.sender().clock();
             let told = told.0.lock().expect("a lock").clone();
             if ahead_ms == 0 {
-                assert_eq!((clock.offset_ms(), told.len(), clock.asked()), (0, 0, 0));
+                assert_eq!((clock.offset_ms(), told.len(), clock.requests()), (0, 0, 0));
             } else {
                 assert!((clock.offset_ms() - ahead_ms).abs() < 1_000, "{}", clock.offset_ms());
-                assert_eq!((told, clock.asked()), (vec![clock.offset_ms()], 1));
+                assert_eq!((told, clock.requests()), (vec![clock.offset_ms()], 1));
             }
             let difference = clock.now_ms() - local_ms();
             assert!((difference - ahead_ms).abs() < 1_000, "{difference}");

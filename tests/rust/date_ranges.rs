@@ -105,7 +105,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
     let next = NextEnd::DayBefore("date".to_owned());
     let range = DateRange { end: "end".to_owned(), next, unique: None };
     let of = |rows: &str| {
-        let body = format!("{{\"code\":0,\"data\":{{\"list\":[{rows}]}}}}");
+        let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
         let listing = scripted::listing(style(told(None)), &[]);
         let mut page = scripted::read(&listing, &body).expect("a page");
         range.advance(&mut page, (None, None), &PreviousRows::default())
@@ -127,10 +127,8 @@ fn a_next_end_that_is_missing_or_empty_is_refused() {
 }
 
 /// Rows 20 to 1, a page of three at a time, up to `end` and from `start` on.
-fn answer(draft: &boardlot::http::Draft) -> String {
-    let number = |name: &str| {
-        draft.get(ParameterLocation::Query, name).map(|text| text.parse().expect("one"))
-    };
+fn answer(query: &scripted::Query) -> String {
+    let number = |name: &str| query.get(name).map(|text| text.parse().expect("one"));
     let (start, end) = (number("start").unwrap_or(1), number("end").unwrap_or(20));
     let ids: Vec<i64> = (1..=end).rev().take(3).filter(|id| *id >= start).collect();
     let last = ids.last().copied().unwrap_or(end);

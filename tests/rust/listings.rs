@@ -13,11 +13,11 @@ use boardlot::{
     api::{FirstPage, ParameterLocation},
     decode::{BatchBuilder, ColumnOptions, Columns, Page},
     error::{Error, ErrorKind, Result},
-    http::Draft,
+    http::TimeRange,
     pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
 };
 
-use super::scripted::{self, body, in_turn, listing, pages, rest};
+use super::scripted::{self, Query, body, in_turn, listing, pages, rest};
 
 fn next_key() -> PagingStyle {
     PagingStyle::NextKey(ParameterLocation::Query)
@@ -28,9 +28,7 @@ fn page_flag(first: FirstPage) -> PagingStyle {
 }
 
 fn asked(listing: &Listing, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
-    let draft = listing.page_at(range, cursor).expect("a draft");
-    let pairs: Vec<_> = draft.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    pairs.join("&")
+    Query::of(listing, cursor, range).text()
 }
 
 #[test]
@@ -43,6 +41,30 @@ fn the_first_page_is_asked_for_as_its_style_wants_and_as_the_caller_wrote() {
     assert_eq!(flag(FirstPage::Omitted), "page_flag=f");
     let ranged = asked(&listing(page_flag(FirstPage::Omitted), &[]), Some((1, 2)), Some("f"));
     assert_eq!(ranged, "start=1&end=2&page_flag=f");
+}
+
+#[tokio::test]
+async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
+    const DAY: i64 = 86_400_000_000;
+    for (start, end, expected) in [
+        (Some(5 * DAY), None, (5 * DAY, 7 * DAY)),
+        (None, Some(5 * DAY), (3 * DAY, 5 * DAY)),
+        (None, Some(DAY), (1, DAY)),
+        (Some(5), Some(6), (5, 6)),
+    ] {
+        let span = TimeRange { start, end, default_days: 2, time_field: "id" };
+        assert!(!span.is_open());
+        let ranged =
+            Listing { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
+        let end = body([1], "\"pagination\":{\"completed\":true}");
+        // This source does not tell the time.
+        let mut pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
+        assert_eq!(rest(&mut pages).await.expect("rows"), [1]);
+        let asked = requests.lock().expect("a lock");
+        let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
+        assert_eq!((number("start"), number("end")), expected);
+    }
 }
 
 fn advanced(listing: &Listing, beside: &str) -> Result<Option<String>> {
@@ -79,16 +101,21 @@ async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_place(
     for last in ["", "a"] {
         let bodies = vec![page(1, "a"), page(2, "b"), page(3, last)];
         let answers = in_turn(bodies, Arc::default());
-        let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let mut first = pages(listing(next_key(), &[]), None, answers).expect("pages");
         for _ in 0..2 {
-            assert!(pages.fill().await.expect("a page"));
-            pages.received_row();
+            assert!(first.fill().await.expect("a page"));
+            first.received_row();
         }
-        let before = pages.checkpoint();
-        let error = rest(&mut pages).await.expect_err("refused");
-        assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
-        assert!(error.to_string().contains("for the second time"), "{error}");
-        assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
+        let before = first.checkpoint();
+        // The cursors from before a checkpoint are known after it.
+        let answers = in_turn(vec![page(3, last)], Arc::default());
+        let second = pages(listing(next_key(), &[]), Some(&before), answers).expect("resumed");
+        for mut pages in [first, second] {
+            let error = rest(&mut pages).await.expect_err("refused");
+            assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
+            assert!(error.to_string().contains("cursor"), "{error}");
+            assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
+        }
     }
 }
 
@@ -99,17 +126,17 @@ async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
         let listing = listing(next_key(), &[]);
         let text = checkpoint::write(&position, &listing, scripted::ORIGIN);
         let end = body([1, 2, 3], "\"pagination\":{\"has_more\":false}");
-        let requests: Arc<Mutex<Vec<Draft>>> = Arc::default();
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let answers = in_turn(vec![end], requests.clone());
         let mut pages = pages(listing, Some(&text), answers).expect("pages");
         match (rest(&mut pages).await, expected) {
             (Ok(ids), Some(expected)) => assert_eq!(ids, expected),
             (Err(error), None) => {
-                assert!(error.to_string().contains("behind record 4"), "{error}");
+                assert!(error.to_string().contains("after record 4"), "{error}");
             }
             (outcome, expected) => panic!("{outcome:?}, not {expected:?}"),
         }
-        let cursor = requests.lock().expect("a lock")[0].get(ParameterLocation::Query, "next_key");
+        let cursor = requests.lock().expect("a lock")[0].get("next_key").map(str::to_owned);
         assert_eq!(cursor.as_deref(), Some("a"));
     }
 }
@@ -130,7 +157,7 @@ async fn limits_ask_for_no_page_that_nobody_wants() {
         (Some(3), Some(1), 2, 1),
         (Some(1), Some(5), 1, 1),
     ] {
-        let requests: Arc<Mutex<Vec<Draft>>> = Arc::default();
+        let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let answers = in_turn(bodies.clone(), requests.clone());
         let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
         let progress = AtomicU64::new(0);
@@ -173,7 +200,8 @@ impl Source for Silent {
     fn page<'a>(
         &'a self,
         _listing: &'a Listing,
-        _draft: &'a Draft,
+        _cursor: Option<&'a str>,
+        _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         self.0.fetch_add(1, Ordering::SeqCst);
         let under_way = UnderWay(self.0.clone());

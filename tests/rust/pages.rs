@@ -8,7 +8,7 @@ use std::{
 };
 
 use boardlot::{
-    api::{Argument, CRYPTO_ORDERS},
+    api::{Argument, endpoint},
     auth::Credentials,
     client::Client,
     decode::{PageSlice, Value},
@@ -88,6 +88,7 @@ proptest! {
         let total: usize = sizes.iter().sum();
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let client = client(&serve(sizes));
+        let orders = endpoint("crypto_orders").expect("an endpoint");
         let account = [("acc_id", Argument::Integer(1))];
         let seen = runtime.block_on(async {
             let mut seen = Vec::new();
@@ -95,14 +96,14 @@ proptest! {
             // Each step reads some records and breaks off; the next goes on from its checkpoint.
             for step in steps {
                 let mut pages =
-                    client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
+                    client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
                 let count = AtomicU64::new(0);
                 seen.extend(ids(&pages.gather(Some(step), None, &count, Vec::new).await.expect("pieces").concat()));
                 pages.received_all(false);
                 checkpoint = Some(pages.checkpoint());
             }
             let mut pages =
-                client.pages(&CRYPTO_ORDERS, &account, None, checkpoint.as_deref()).expect("pages");
+                client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
             while pages.fill().await.expect("a page") {
                 let (page, index) = pages.next_row().expect("a row");
                 pages.received_row();
@@ -117,7 +118,12 @@ proptest! {
 #[test]
 fn a_checkpoint_is_of_one_service() {
     let pages = |base: &str, resume: Option<&str>| {
-        client(base).pages(&CRYPTO_ORDERS, &[("acc_id", Argument::Integer(1))], None, resume)
+        client(base).pages(
+            endpoint("crypto_orders").expect("a row"),
+            &[("acc_id", Argument::Integer(1))],
+            None,
+            resume,
+        )
     };
     let checkpoint = pages("https://one.example.com", None).expect("pages").checkpoint();
     assert!(checkpoint.contains("\"service\":\"https://one.example.com\""), "{checkpoint}");

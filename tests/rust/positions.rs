@@ -12,10 +12,8 @@ use std::{
 
 use boardlot::{
     api::{Argument, endpoint},
-    client::listing,
-    decode::{Page, PageSlice, Value, parse_page},
+    decode::{Page, PageSlice, Value},
     error::{Error, ErrorKind, Result},
-    http::Draft,
     pages::{Listing, Pages, Source, checkpoint},
 };
 use proptest::prelude::*;
@@ -38,17 +36,11 @@ impl Service {
         Arc::new(Service { times: Mutex::new(times), failing: Mutex::new(false) })
     }
 
-    fn answer(&self, draft: &Draft) -> String {
-        let value = |name: &str| {
-            let pair = draft.query.iter().find(|(n, _)| n == name);
-            pair.map_or("", |(_, value)| value.as_str())
-        };
-        let number = |name: &str| value(name).parse::<i64>().expect("a number");
-        let (start, end) = (number("start"), number("end"));
+    fn answer(&self, cursor: Option<&str>, (start, end): (i64, i64)) -> String {
         let times = self.times.lock().expect("a lock");
         let found: Vec<i64> =
             times.iter().copied().filter(|time| (start..=end).contains(time)).collect();
-        let place = value("page_flag").strip_prefix("at ").map_or(0, |at| at.parse().expect("at"));
+        let place = cursor.map_or(0, |cursor| cursor["at ".len()..].parse().expect("at"));
         // Every second page is empty, and ends nothing.
         let rows: Vec<String> = match place % 2 {
             0 => {
@@ -74,15 +66,19 @@ impl Source for Shared {
     fn page<'a>(
         &'a self,
         listing: &'a Listing,
-        draft: &'a Draft,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             if std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
                 return Err(ErrorKind::Timeout("told to fail".into()).into());
             }
-            let body = self.0.answer(draft);
-            parse_page(listing.contract, &listing.rows_at, &::http::Response::new(body.into()))
+            // Without a range of its own, a page has that of the call.
+            let range = range
+                .unwrap_or_else(|| listing.plan.request.time_range().expect("a range").resolve(0));
+            let body = self.0.answer(cursor, range);
+            listing.plan.parse(&::http::Response::new(body.into()))
         })
     }
 
@@ -113,7 +109,7 @@ fn pages(service: &Arc<Service>, range: Range, windows: i64, resume: Option<&str
     if let Range::Closed | Range::ToEnd = range {
         arguments.push(("end", Argument::Integer((NOW_MS * 1_000).into())));
     }
-    let listing = listing(fills, &arguments, Some(windows)).expect("a listing");
+    let listing = Listing::new(fills, &arguments, Some(windows)).expect("a listing");
     Pages::new(Arc::new(Shared(service.clone())), listing, resume).expect("pages")
 }
 
@@ -195,8 +191,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     received_times.extend(times(&[slice]));
                     pages_now.received_row();
                     assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
-                    let fixed = pages_now.standing().position().range.is_some();
-                    assert_eq!(fixed, pages_now.listing().span.is_some(), "it is fixed now");
+                    let fixed = pages_now.position().get().range.is_some();
+                    assert_eq!(fixed, pages_now.listing().time_range.is_some(), "it is fixed now");
                 } else {
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
@@ -225,7 +221,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::All { most, pages, received } => {
                 let count_before = count.load(Ordering::Relaxed);
                 let outcome = pages_now.gather(most, pages, &count, Vec::new).await;
-                let exhausted = pages_now.standing().is_exhausted();
+                let exhausted = pages_now.position().is_exhausted();
                 match outcome {
                     Ok(slices) if received => {
                         let found = times(&slices.concat());
@@ -275,7 +271,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         assert!(failures < 9, "it goes on failing");
     }
     pages_now.received_end();
-    assert!(pages_now.standing().is_exhausted() && pages_now.standing().position().done);
+    assert!(pages_now.position().is_exhausted() && pages_now.position().get().done);
     received_times
 }
 
@@ -310,7 +306,7 @@ async fn open_range_of_checkpoint(received: usize) -> Option<(i64, i64)> {
     let mut pages = pages(&service, Range::Open, 1, None);
     assert!(pages.fill().await.expect("a page"));
     (0..received).for_each(|_| pages.received_row());
-    pages.standing().position().range
+    pages.position().get().range
 }
 
 #[test]
@@ -324,12 +320,12 @@ fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
 async fn requests_and_position_can_be_read_beside_the_iteration() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
     let mut pages = pages(&service, Range::Open, 1, None);
-    let (requests, standing) = (pages.requests().clone(), pages.standing().clone());
-    assert_eq!((requests.load(Ordering::Relaxed), standing.position().row), (0, 0));
+    let (requests, position) = (pages.requests().clone(), pages.position().clone());
+    assert_eq!((requests.load(Ordering::Relaxed), position.get().row), (0, 0));
     assert!(pages.fill().await.expect("a page"));
     pages.received_row();
     // The page in memory, and one ahead.
-    assert_eq!((requests.load(Ordering::Relaxed), standing.position().row), (2, 1));
+    assert_eq!((requests.load(Ordering::Relaxed), position.get().row), (2, 1));
 }
 
 #[tokio::test]
@@ -415,7 +411,7 @@ async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_t
     while pages_now.fill_page().await.expect("pages") {
         received.extend(times(&[pages_now.next_page().expect("a page")]));
         pages_now.received_page();
-        let position = pages_now.standing().position();
+        let position = pages_now.position().get();
         windows.push((position.window, position.done));
         // Whoever resumes here gets the rest.
         let text = pages_now.checkpoint();

@@ -7,17 +7,39 @@ use std::{
 };
 
 use boardlot::{
-    api::{Contract, Envelope},
-    decode::{Page, PageSlice, RowsAt, Value, parse_page},
+    decode::{Page, PageSlice, Value},
     error::{Error, Result},
-    http::{Body, Draft},
+    http::{BaseUrl, Body, RequestPlan},
     pages::{Listing, Pages, PagingStyle, Source},
 };
 
 pub const ORIGIN: &str = "https://api.example.com";
 
+/// The query of a request.
+#[derive(Debug, Clone)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// The query that asks for a page.
+    pub fn of(listing: &Listing, cursor: Option<&str>, range: Option<(i64, i64)>) -> Self {
+        let (base, plan) = (BaseUrl::parse(ORIGIN).expect("a base"), &listing.plan.request);
+        let headers = http::HeaderMap::new();
+        let request = plan.request(&base, &headers, listing.cursor(cursor), range);
+        Query(request.expect("a request").url.query_pairs().into_owned().collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> String {
+        let pairs: Vec<_> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.join("&")
+    }
+}
+
 /// Answers each request by a function.
-pub struct Scripted(Box<dyn Fn(&Draft) -> String + Send + Sync>);
+pub struct Scripted(Box<dyn Fn(&Query) -> String + Send + Sync>);
 
 impl std::fmt::Debug for Scripted {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -29,9 +51,10 @@ impl Source for Scripted {
     fn page<'a>(
         &'a self,
         listing: &'a Listing,
-        draft: &'a Draft,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
-        Box::pin(async { read(listing, &(self.0)(draft)) })
+        Box::pin(async move { read(listing, &(self.0)(&Query::of(listing, cursor, range))) })
     }
 
     fn origin(&self) -> &str {
@@ -48,41 +71,27 @@ impl Source for Scripted {
 
 /// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
 pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> Listing {
-    let text = |text: &str| text.to_owned();
-    Listing {
-        draft: Draft {
-            label: text("GET /rows"),
-            method: http::Method::GET,
-            path: text("/rows"),
-            query: query.iter().map(|(name, value)| (text(name), text(value))).collect(),
-            body: Body::None,
-            headers: http::HeaderMap::new(),
-            idempotent: true,
-            order: &[],
-        },
-        contract: Contract::from(Envelope::Code),
-        rows_at: RowsAt::Path(vec![text("data"), text("list")]),
-        fields: Arc::from([]),
-        style,
-        span: None,
-    }
+    let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let (method, headers) = (http::Method::GET, http::HeaderMap::new());
+    let plan = RequestPlan::custom(method, "/rows", query.collect(), Body::None, headers);
+    Listing::custom(plan, "data.list", style)
 }
 
 /// A page of rows with these ids; `beside` is the text of the members beside `data`.
 pub fn body(ids: impl IntoIterator<Item = i64>, beside: &str) -> String {
     let rows: Vec<String> = ids.into_iter().map(|id| format!("{{\"id\":{id}}}")).collect();
-    format!("{{\"code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
+    format!("{{\"ret_code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
 }
 
 /// The page that an answer holds.
 pub fn read(listing: &Listing, body: &str) -> Result<Page> {
-    parse_page(listing.contract, &listing.rows_at, &http::Response::new(body.to_owned().into()))
+    listing.plan.parse(&http::Response::new(body.to_owned().into()))
 }
 
 pub fn pages(
     listing: Listing,
     resume: Option<&str>,
-    answer: impl Fn(&Draft) -> String + Send + Sync + 'static,
+    answer: impl Fn(&Query) -> String + Send + Sync + 'static,
 ) -> Result<Pages> {
     Pages::new(Arc::new(Scripted(Box::new(answer))), listing, resume)
 }
@@ -90,11 +99,11 @@ pub fn pages(
 /// Answers one after another, the last one again and again; the requests go into `asked`.
 pub fn in_turn(
     bodies: Vec<String>,
-    asked: Arc<Mutex<Vec<Draft>>>,
-) -> impl Fn(&Draft) -> String + Send + Sync + 'static {
-    move |draft| {
+    asked: Arc<Mutex<Vec<Query>>>,
+) -> impl Fn(&Query) -> String + Send + Sync + 'static {
+    move |query| {
         let mut asked = asked.lock().expect("a lock");
-        asked.push(draft.clone());
+        asked.push(query.clone());
         bodies[asked.len().min(bodies.len()) - 1].clone()
     }
 }

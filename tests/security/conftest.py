@@ -1,40 +1,5 @@
-"""What holds for every test here: no real browser is opened."""
+"""No real browser is opened."""
 
-import os
-import sys
+from ..support.fixtures import opened, place, server
 
-import pytest
-
-from .authorization_server import AuthorizationServer
-from .support import OPENERS, write_opener
-
-
-@pytest.fixture(autouse=True)
-def opened(tmp_path_factory, monkeypatch):
-    """Stands in for every browser; gives a folder with a file for each time one was opened."""
-    folder = tmp_path_factory.mktemp("openers")
-    noted = folder / "noted"
-    noted.mkdir()
-    for name in OPENERS:
-        write_opener(folder / name, noted, sys.executable)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("BROWSER", str(folder / "xdg-open"))
-    monkeypatch.setenv("DISPLAY", ":99")
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-    return noted
-
-
-@pytest.fixture
-def server():
-    """An authorization server that the client gave no reason to complain."""
-    with AuthorizationServer() as running:
-        yield running
-        assert running.complaints == []
-
-
-@pytest.fixture
-def place(tmp_path):
-    """Where an encrypted store goes: in a folder that does not exist yet."""
-    return tmp_path / "tokens" / "boardlot.tokens"
+__all__ = ["opened", "place", "server"]

@@ -7,10 +7,12 @@ import zlib
 import boardlot as bl
 import pytest
 
-from ..contract.scripted import Answer, Scripted, answer
-from ..faults.bombs import Bomb
-from .authorization_http import Fault
-from .support import begin, client_of, quotes, run_python, sign_in
+from ..support.authorization_http import Fault
+from ..support.bombs import Bomb
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.processes import run_python
+from ..support.scripted_server import Answer, Scripted, answer
 
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 LIMIT = 64 << 20

@@ -5,8 +5,9 @@ from urllib.parse import urlsplit
 import boardlot as bl
 import pytest
 
-from .support import place_of, query_of, scopes_of, waiting
-from .webdriver import Browser, programs
+from ..support.callbacks import place_of, query_of
+from ..support.logins import scopes_of, waiting
+from ..support.webdriver import Browser, programs
 
 USER, PASSWORD = "demo", "demo"
 BUTTONS = "button, input[type=submit]"

@@ -8,21 +8,9 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from .support import (
-    begin,
-    call,
-    callback_query,
-    client_of,
-    closed,
-    finish_for_real,
-    listens,
-    place_of,
-    query_of,
-    quotes,
-    send_raw,
-    visit,
-    waiting,
-)
+from ..support.callbacks import call, closed, listens, place_of, query_of, send_raw, visit
+from ..support.clients import client_of
+from ..support.logins import begin, callback_query, finish_for_real, quotes, waiting
 
 
 def test_security_01_state_has_128_random_bits_and_is_new_each_time(server):

@@ -8,8 +8,11 @@ import boardlot as bl
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from .authorization_http import Fault
-from .support import PASSPHRASE, python, query_of, secret_of, visit
+from ..support.authorization_http import Fault
+from ..support.callbacks import query_of, visit
+from ..support.keys import secret_of
+from ..support.processes import python
+from ..support.stores import PASSPHRASE
 from .test_secrets import CANARY, hits
 
 NOISY = {

@@ -7,7 +7,8 @@ import time
 import boardlot as bl
 import pytest
 
-from .support import KEY, PASSPHRASE, files_of, open_bits, python
+from ..support.processes import python
+from ..support.stores import KEY, PASSPHRASE, files_of, open_bits
 
 SAVING = """
     import hashlib, sys

@@ -10,9 +10,23 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from .authorization_server import AuthorizationServer
-from .stores import CANARY, OTHER_KEY, refused, saved, store_at, untouched, ways
-from .support import KEY, PASSPHRASE, client_of, data_files, files_of, open_bits, quotes, sign_in
+from ..support.authorization_server import AuthorizationServer
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.stores import (
+    CANARY,
+    KEY,
+    OTHER_KEY,
+    PASSPHRASE,
+    data_files,
+    files_of,
+    open_bits,
+    refused,
+    saved,
+    store_at,
+    untouched,
+    ways,
+)
 
 NOBODY = 65534
 

@@ -7,7 +7,7 @@ import subprocess
 import boardlot as bl
 import pytest
 
-from .support import run_python
+from ..support.processes import run_python
 
 CANARY = "canary-7f1e0c55d2"
 ENVIRONMENT = [

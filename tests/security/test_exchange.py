@@ -5,20 +5,11 @@ import os
 import boardlot as bl
 import pytest
 
-from .authorization_http import Fault
-from .support import (
-    Shelf,
-    begin,
-    client_of,
-    closed,
-    place_of,
-    quotes,
-    scopes_of,
-    sign_in,
-    tells_to_log_in,
-    visit,
-    waiting,
-)
+from ..support.authorization_http import Fault
+from ..support.callbacks import closed, place_of, visit
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in, waiting
+from ..support.stores import Shelf
 
 
 def test_security_09_the_code_is_exchanged_once(server):

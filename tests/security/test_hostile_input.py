@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ..contract.scripted import Scripted, answer
+from ..support.scripted_server import Scripted, answer
 
 CONTROLS = [chr(code) for code in (*range(0x09), *range(0x0A, 0x20), 0x7F)]
 BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "\ud800", "📈"]

@@ -7,9 +7,10 @@ import textwrap
 
 import pytest
 
-from .authorization_server import AuthorizationServer
-from .keyring import ABSENT, LOCKED, UNLOCKED, missing, session
-from .support import KEY, ROOT, files_of
+from ..support.authorization_server import AuthorizationServer
+from ..support.keyring import ABSENT, LOCKED, UNLOCKED, missing, session
+from ..support.processes import ROOT
+from ..support.stores import KEY, files_of
 
 pytestmark = pytest.mark.skipif(
     bool(missing()), reason=f"not installed: {', '.join(missing())} (Debian: dbus, gnome-keyring)"

@@ -16,7 +16,10 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from .support import PASSPHRASE, files_of, python, secret_of, sign_in
+from ..support.keys import secret_of
+from ..support.logins import sign_in
+from ..support.processes import python
+from ..support.stores import PASSPHRASE, files_of
 
 
 def rsa_pem(bits, form=PrivateFormat.PKCS8, encryption=None):

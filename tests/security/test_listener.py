@@ -10,24 +10,12 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from .authorization_http import Fault
-from .authorization_server import AuthorizationServer
-from .support import (
-    Waiting,
-    begin,
-    call,
-    callback_query,
-    client_of,
-    closed,
-    finish_for_real,
-    place_of,
-    python,
-    query_of,
-    quotes,
-    send_raw,
-    visit,
-    waiting,
-)
+from ..support.authorization_http import Fault
+from ..support.authorization_server import AuthorizationServer
+from ..support.callbacks import call, closed, place_of, query_of, send_raw, visit
+from ..support.clients import client_of
+from ..support.logins import Waiting, begin, callback_query, finish_for_real, quotes, waiting
+from ..support.processes import python
 
 
 def test_security_05_a_login_has_a_deadline(server):

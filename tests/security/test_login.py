@@ -9,19 +9,13 @@ import time
 import boardlot as bl
 import pytest
 
-from .authorization_http import Fault
-from .authorization_server import AuthorizationServer, challenge_of
-from .support import (
-    Waiting,
-    begin,
-    client_of,
-    opened_with,
-    place_of,
-    query_of,
-    quotes,
-    run_python,
-    visit,
-)
+from ..support.authorization_http import Fault
+from ..support.authorization_server import AuthorizationServer, challenge_of
+from ..support.browsers import opened_with
+from ..support.callbacks import place_of, query_of, visit
+from ..support.clients import client_of
+from ..support.logins import Waiting, begin, quotes
+from ..support.processes import run_python
 
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]{43}")
 QUERY = {

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from .support import run_python
+from ..support.processes import run_python
 
 # 8 forks of a process that has made nonces before, each with 8 threads.
 MAKING = """

@@ -9,8 +9,11 @@ from collections import Counter
 import boardlot as bl
 import pytest
 
-from .authorization_http import Fault
-from .support import PASSPHRASE, Shelf, client_of, python, quotes, sign_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.processes import python
+from ..support.stores import PASSPHRASE, Shelf
 
 # How the token runs out: told beforehand (it is refreshed ahead), or found out by a 401.
 ends = pytest.mark.parametrize("end", ["told", "found out"])

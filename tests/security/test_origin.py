@@ -5,8 +5,9 @@ import pickle
 import boardlot as bl
 import pytest
 
-from ..faults.relay import Untouched
-from .support import client_of, quotes, sign_in
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.relay import Untouched
 
 FOREIGN = [
     *("https://127.0.0.1:{port}", "http://127.0.0.1:{other}", "http://[::1]:{port}"),

@@ -5,10 +5,11 @@ import asyncio
 import boardlot as bl
 import pytest
 
-from ..faults.certificates import Authority, authority
-from ..faults.connect_proxy import ConnectProxy
-from ..faults.relay import Relay, Untouched
-from .support import begin, client_of, quotes, sign_in
+from ..support.certificates import Authority, authority
+from ..support.clients import client_of
+from ..support.connect_proxy import ConnectProxy
+from ..support.logins import begin, quotes, sign_in
+from ..support.relay import Relay, Untouched
 
 NAME = "api.boardlot.test"
 VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "SOCKS_PROXY"]
@@ -130,7 +131,7 @@ def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(ser
         address = proxy.base_url.replace("http://", "http://user:hunter2@")
         client = bl.Client(service.base_url, proxy=address, ca_file=authority().ca_file)
         client.server_time()
-        assert proxy.authorization == "Basic dXNlcjpodW50ZXIy"
+        assert proxy.authorizations[-1] == "Basic dXNlcjpodW50ZXIy"
         proxy.answers = b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"
         again = bl.Client(service.base_url, proxy=address, max_retries=0)
         with pytest.raises(bl.TransportError) as caught:

@@ -5,11 +5,12 @@ import asyncio
 import boardlot as bl
 import pytest
 
-from ..contract.scripted import Scripted, answer
 from ..faults.operations import operations
-from ..faults.relay import Untouched
-from .authorization_http import Fault
-from .support import client_of, quotes, sign_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.relay import Untouched
+from ..support.scripted_server import Scripted, answer
 
 STATUSES = [301, 302, 303, 307, 308]
 ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}

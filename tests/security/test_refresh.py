@@ -8,17 +8,11 @@ from datetime import datetime, timedelta, timezone
 import boardlot as bl
 import pytest
 
-from .authorization_http import Fault
-from .support import (
-    Shelf,
-    begin,
-    client_of,
-    query_of,
-    quotes,
-    scopes_of,
-    sign_in,
-    tells_to_log_in,
-)
+from ..support.authorization_http import Fault
+from ..support.callbacks import query_of
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in
+from ..support.stores import Shelf
 
 COMMAND = "boardlot login"
 

@@ -9,9 +9,11 @@ from dataclasses import replace
 import boardlot as bl
 import pytest
 
-from ..contract.scripted import Scripted, answer
-from .authorization_http import Fault
-from .support import Shelf, client_of, quotes, sign_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.scripted_server import Scripted, answer
+from ..support.stores import Shelf
 from .test_one_refresh import at_once, run_out
 
 FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"

@@ -1,4 +1,4 @@
-"""Promise 14: no secret is ever shown, wherever one style."""
+"""Promise 14: no secret is ever shown, wherever one looks."""
 
 import base64
 import copy
@@ -12,22 +12,14 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..contract.scripted import Scripted, answer
-from .authorization_http import Fault
-from .support import (
-    PASSPHRASE,
-    Shelf,
-    begin,
-    call,
-    client_of,
-    python,
-    query_of,
-    quotes,
-    secret_of,
-    sign_in,
-    visit,
-    waiting,
-)
+from ..support.authorization_http import Fault
+from ..support.callbacks import call, query_of, visit
+from ..support.clients import client_of
+from ..support.keys import secret_of
+from ..support.logins import begin, quotes, sign_in, waiting
+from ..support.processes import python
+from ..support.scripted_server import Scripted, answer
+from ..support.stores import PASSPHRASE, Shelf
 
 CANARY = "canary-7f1e0c55d2"
 PACKAGE = str(Path(bl.__file__).parent)

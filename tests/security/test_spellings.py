@@ -10,9 +10,11 @@ from urllib.parse import quote, quote_plus, unquote
 import boardlot as bl
 import pytest
 
-from ..contract.scripted import Scripted, answer
-from .authorization_http import Fault
-from .support import Shelf, begin, client_of, quotes, sign_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.scripted_server import Scripted, answer
+from ..support.stores import Shelf
 from .test_secrets import Loud, shown, told
 
 TOKEN = "canary+7f/1e~0c=55&d2.aa-bb_cc"

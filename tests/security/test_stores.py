@@ -6,8 +6,21 @@ import threading
 
 import pytest
 
-from .stores import CANARY, OTHER_KEY, refused, saved, store_at, untouched, ways
-from .support import KEY, PASSPHRASE, data_files, files_of, open_bits, run_python
+from ..support.processes import run_python
+from ..support.stores import (
+    CANARY,
+    KEY,
+    OTHER_KEY,
+    PASSPHRASE,
+    data_files,
+    files_of,
+    open_bits,
+    refused,
+    saved,
+    store_at,
+    untouched,
+    ways,
+)
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of another owner")
 

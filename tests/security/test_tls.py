@@ -8,9 +8,10 @@ import time
 import boardlot as bl
 import pytest
 
-from ..faults.certificates import Authority, authority, bad_contexts
-from ..faults.relay import Relay
-from .support import begin, client_of, quotes, sign_in
+from ..support.certificates import Authority, authority, bad_contexts
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.relay import Relay
 
 BAD_ADDRESSES = [
     *("http://api.example.com", "http://localhost:80", "http://127.0.0.1.example.com"),

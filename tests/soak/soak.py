@@ -18,7 +18,7 @@ from datetime import datetime, timedelta, timezone
 import boardlot as bl
 
 from ..faults.operations import operations, plain
-from .sandbox import SandboxProcess, Used
+from ..support.sandbox_process import SandboxProcess, Used
 
 TASKS = 64
 SANDBOX = {"seed": 53, "fills": 160, "orders": 60, "plate_stocks": 120, "token_lifetime": 10.0}

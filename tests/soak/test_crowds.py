@@ -6,7 +6,7 @@ import contextlib
 import boardlot as bl
 import pytest
 
-from .sandbox import SandboxProcess, allow_many_files
+from ..support.sandbox_process import SandboxProcess, allow_many_files
 
 MANY = [300, pytest.param(10_000, marks=pytest.mark.slow)]
 TIME = b"GET /api/v1.0/server-time HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -2,7 +2,7 @@
 
 import collections
 
-from .sandbox import Used
+from ..support.sandbox_process import Used
 from .soak import is_right, soak
 
 

@@ -10,7 +10,7 @@ import gc
 
 import boardlot as bl
 
-from ..security.support import Shelf
+from ..support.stores import Shelf
 
 ACCOUNT = "281756"
 

@@ -6,8 +6,8 @@ import weakref
 
 import boardlot as bl
 
-from ..delivery.children import options_of, report
-from ..soak.sandbox import SandboxProcess, Used
+from ..support.processes import options_of, report
+from ..support.sandbox_process import SandboxProcess, Used
 from .cycles import Owner, collect
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 import boardlot as bl
 
-from ..delivery.children import options_of, report
+from ..support.processes import options_of, report
 from .credentials import CREDENTIALS
 from .results import RESULTS
 from .services import SERVICES

@@ -8,7 +8,7 @@ import weakref
 import boardlot as bl
 import pytest
 
-from ..delivery.children import run_child
+from ..support.processes import run_child
 from .cycles import CYCLES, Owner, collect
 
 

@@ -10,7 +10,7 @@ import boardlot as bl
 import pytest
 from boardlot import _core
 
-from ..delivery.children import run_child
+from ..support.processes import run_child
 from .sharing import SHARED
 
 # Types that cannot be made or shared by themselves: bases, and what needs a keychain.

@@ -1,160 +1,20 @@
 //! `_api.py`: `Client` and `AsyncClient`, one method for each endpoint of the table.
 
 use boardlot::{
-    api::{ENDPOINTS, Endpoint, Example, Parameter, ParameterKind, ResponseShape, Schema},
-    client_options::{CLIENT_OPTIONS, ClientOption, OptionKind},
+    api::{
+        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, ResponseShape,
+        Schema,
+    },
     error::{Evidence, FailureClass},
-    http::SenderOptions,
     pages::WINDOWS_MAX,
 };
 
-use super::wrapped;
-
-/// Which of the two classes is written.
-#[derive(Clone, Copy, PartialEq)]
-enum Face {
-    Sync,
-    Async,
-}
-
-/// A method that is no endpoint: the same in both classes but for `await`.
-struct Common {
-    name: &'static str,
-    /// Its parameters behind `self`, one an entry.
-    parameters: &'static [&'static str],
-    returns: Returns,
-    doc: &'static str,
-    example: Example,
-    /// The arguments of the core's method `_name`.
-    passed: &'static str,
-}
-
-const fn example(call: &'static str, shown: &'static str, result: &'static str) -> Example {
-    Example { call, shown, shown_async: None, result }
-}
-
-#[derive(Clone, Copy)]
-enum Returns {
-    /// Awaited in `AsyncClient`.
-    Value(&'static str),
-    /// The same object in both.
-    Plain(&'static str),
-    Pager(&'static str),
-}
-
-const COMMON: &[Common] = &[
-    Common {
-        name: "fetch_many",
-        parameters: &[
-            "method: str",
-            "keys: abc.Iterable[str | int]",
-            "*",
-            "concurrency: int = 8",
-            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
-            "progress: bool = False",
-        ],
-        returns: Returns::Value("Records[dict[str, typing.Any]]"),
-        doc: "One method for many keys, `concurrency` requests at a time.\n\n\
-              `method` is the name of a method with exactly one required argument, such as\n\
-              `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
-              column of the key, named as the argument is; a record's own field of that name gets\n\
-              an underscore at its end. With `on_error=\"collect\"` the keys that\n\
-              fail go into `.errors`, each with its error; else the first failure is raised and the\n\
-              rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
-              Raises `ConfigError` for a key that the service document rules out, before anything\n\
-              is sent.",
-        example: example(
-            "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
-            "{}[0][\"symbol\"]",
-            "'HK.00700'",
-        ),
-        passed: "method, keys, concurrency, on_error, progress",
-    },
-    Common {
-        name: "ipo_calendar",
-        parameters: &[
-            "markets: abc.Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
-            "*",
-            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
-        ],
-        returns: Returns::Value("calendar.IpoCalendar"),
-        doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
-              One row for each event (opening, closing, ballot, listing and what else a market\n\
-              tells) with its date, currency and the columns that the markets have in common; see\n\
-              `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One\n\
-              `ipo_list` a market. With `on_error=\"collect\"` the markets that fail go into\n\
-              `.errors`.\n\n\
-              Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.",
-        example: example("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
-        passed: "markets, on_error",
-    },
-    Common {
-        name: "request",
-        parameters: &[
-            "method: str",
-            "path: str",
-            "*",
-            "query: _arguments.Query | None = None",
-            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
-            "headers: dict[str, str] | None = None",
-        ],
-        returns: Returns::Value("Response"),
-        doc: "Any request, authorized like the others; the envelope is left to the caller.\n\n\
-              `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
-              goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
-              `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,\n\
-              or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
-        example: example("client.request(\"GET\", \"/api/v1.0/server-time\")", "{}.status", "200"),
-        passed: "method, path, query, body, headers",
-    },
-    Common {
-        name: "paginate",
-        parameters: &[
-            "method: str",
-            "path: str",
-            "*",
-            "paging: typing.Literal[\"next_key\", \"page_flag\"] | DateRange",
-            "rows: str",
-            "query: _arguments.Query | None = None",
-            "body: dict[str, typing.Any] | None = None",
-            "resume: str | None = None",
-        ],
-        returns: Returns::Pager("dict[str, typing.Any]"),
-        doc: "The pages of any list.\n\n\
-              `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
-              backward by moving the end of a range of dates (service document, section 2.4).\n\
-              `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
-              The cursor travels in the query of a GET, else in the body. With `\"page_flag\"`, the\n\
-              first request carries an empty cursor only if `query` or `body` has\n\
-              `\"page_flag\": \"\"`. `resume` takes a pager's `.checkpoint()`.",
-        example: example(
-            "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
-            "{}.requests",
-            "0",
-        ),
-        passed: "method, path, paging, rows, query, body, resume",
-    },
-    Common {
-        name: "explain",
-        parameters: &[
-            "method: str",
-            "path: str",
-            "query: _arguments.Query | None = None",
-            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
-        ],
-        returns: Returns::Plain("Explanation"),
-        doc: "What a request would be, signed as of now, without sending it.\n\n\
-              The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,\n\
-              `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service\n\
-              document, section 5.2.",
-        example: example(
-            "client.explain(\"GET\", \"/api/v1.0/server-time\")",
-            "{}.payload_lines[1:]",
-            "['GET', '/api/v1.0/server-time', '', '']",
-        ),
-        passed: "method, path, query, body",
-    },
-];
+use super::{
+    client_options::{constructor, constructor_doc},
+    python_common,
+    python_text::{Face, definition, doctest, hanging},
+    wrapped,
+};
 
 pub fn text() -> String {
     let mut out = include_str!("api_head.txt").to_owned();
@@ -189,58 +49,7 @@ fn class(face: Face) -> String {
     for endpoint in ENDPOINTS {
         out += &method(face, endpoint);
     }
-    for common in COMMON {
-        out += &common_method(face, common);
-    }
-    out
-}
-
-/// The annotation of an option's parameter, and its default.
-fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
-    let mut defaults = SenderOptions::default();
-    let default = match kind {
-        OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
-        OptionKind::Integer { get, .. } => get(&defaults).to_string(),
-        _ => "None".to_owned(),
-    };
-    let annotation = match kind {
-        OptionKind::Credentials => "ApiKey | BearerToken | OAuth | None",
-        OptionKind::Cassette => "Recorder | Replay | None",
-        OptionKind::RequestHook => "abc.Callable[[RequestEvent], object] | None",
-        OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
-        OptionKind::Seconds(_) => "float",
-        OptionKind::Integer { .. } => "int",
-        OptionKind::Rate(_) => "float | None",
-        OptionKind::CertificateFile(_) => "str | os.PathLike[str] | None",
-        OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
-        OptionKind::Profile | OptionKind::WebSocketUrl | OptionKind::Text(_) => "str | None",
-    };
-    (annotation, default)
-}
-
-fn constructor_doc() -> String {
-    let mut out = wrapped(
-        "`base_url` is the service's address: https, or http to a loopback address written as a \
-         number. Raises `ConfigError` for anything that is not usable.",
-        96,
-        "    ",
-    );
-    out += "\n\n";
-    for ClientOption { name, doc, .. } in CLIENT_OPTIONS {
-        out += &format!("{}\n", hanging(&format!("- `{name}`: {doc}"), "    "));
-    }
-    out
-}
-
-fn constructor() -> String {
-    let mut out = String::from(
-        "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
-    );
-    for option in CLIENT_OPTIONS {
-        let (annotation, default) = annotation_and_default(option.kind);
-        out += &format!("        {}: {annotation} = {default},\n", option.name);
-    }
-    out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
+    out + &python_common::methods(face)
 }
 
 fn context(face: Face) -> String {
@@ -304,48 +113,6 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     definition(is_async, endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
 }
 
-fn common_method(face: Face, common: &Common) -> String {
-    let (is_async, returns) = match (common.returns, face) {
-        (Returns::Value(kind), face) => (face == Face::Async, kind.to_owned()),
-        (Returns::Plain(kind), _) => (false, kind.to_owned()),
-        (Returns::Pager(row), Face::Sync) => (false, format!("Pager[{row}]")),
-        (Returns::Pager(row), Face::Async) => (false, format!("AsyncPager[{row}]")),
-    };
-    let mut signature = vec!["self".to_owned()];
-    signature.extend(common.parameters.iter().map(|&parameter| parameter.to_owned()));
-    let doc = format!("{}\n\n{}", common.doc, doctest(is_async, false, &common.example));
-    let call = format!("self._{}({})", common.name, common.passed);
-    definition(is_async, common.name, &signature, &returns, &doc, &call)
-}
-
-fn definition(
-    is_async: bool,
-    name: &str,
-    signature: &[String],
-    returns: &str,
-    doc: &str,
-    call: &str,
-) -> String {
-    let (asynchronous, awaited) = if is_async { ("async ", "await ") } else { ("", "") };
-    let one_line = format!("    {asynchronous}def {name}({}) -> {returns}:", signature.join(", "));
-    let head = if one_line.len() <= 100 {
-        one_line
-    } else {
-        format!(
-            "    {asynchronous}def {name}(\n        {},\n    ) -> {returns}:",
-            signature.join(",\n        ")
-        )
-    };
-    let doc: Vec<String> = doc
-        .lines()
-        .map(|line| if line.is_empty() { String::new() } else { format!("        {line}") })
-        .collect();
-    format!(
-        "\n{head}\n        \"\"\"{}\n        \"\"\"\n        return {awaited}{call}\n",
-        doc.join("\n").trim_start()
-    )
-}
-
 fn annotation(parameter: &Parameter) -> String {
     match parameter.kind {
         ParameterKind::Symbol { .. }
@@ -403,9 +170,32 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     parts.push(wrapped(&result_doc(endpoint), 90, ""));
     parts.push(wrapped(&raises(endpoint), 90, ""));
     parts.push(format!("Service document, section {}.", endpoint.section));
-    let (is_async, paged) = (face == Face::Async, endpoint.paging.is_some());
-    parts.push(doctest(is_async && !paged, is_async && paged, &endpoint.example));
+    if let Some(example) = &endpoint.example {
+        parts.push(example_of(face, endpoint, example));
+    }
     parts.join("\n\n")
+}
+
+fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
+    let arguments: Vec<String> = example
+        .arguments
+        .iter()
+        .map(|argument| match argument {
+            ExampleArgument::Text(text) => format!("\"{text}\""),
+            ExampleArgument::Account(kind) => format!("sandbox.accounts[\"{kind}\"][0]"),
+        })
+        .collect();
+    let call = format!("client.{}({})", endpoint.name, arguments.join(", "));
+    match (face, endpoint.paging) {
+        (Face::Sync, _) => doctest(&call, example.expression, example.result),
+        (Face::Async, None) => {
+            doctest(&format!("(await {call})"), example.expression, example.result)
+        }
+        (Face::Async, Some(_)) => {
+            let expression = example.async_expression.unwrap_or(example.expression);
+            doctest(&call, expression, example.result)
+        }
+    }
 }
 
 fn result_doc(endpoint: &Endpoint) -> String {
@@ -448,20 +238,4 @@ fn raises(endpoint: &Endpoint) -> String {
         refusals.iter().map(|(what, codes)| what.replace("CODES", &codes.join(", "))).collect();
     classes.insert(0, "`ConfigError` for an argument that the document rules out".into());
     format!("Raises {}; see `boardlot.errors` for the others.", classes.join(", "))
-}
-
-/// The example as a doctest. The tests know how to run one that awaits.
-fn doctest(awaited: bool, async_pager: bool, example: &Example) -> String {
-    let call = if awaited { format!("(await {})", example.call) } else { example.call.to_owned() };
-    let shown = example.shown_async.filter(|_| async_pager).unwrap_or(example.shown);
-    format!(">>> {}\n{}", shown.replace("{}", &call), example.result)
-}
-
-/// A list item whose further lines stand below its text.
-fn hanging(text: &str, indent: &str) -> String {
-    wrapped(text, 90, &format!("{indent}  ")).replacen(
-        &format!("{indent}  -"),
-        &format!("{indent}-"),
-        1,
-    )
 }

@@ -1,6 +1,6 @@
 """The `boardlot` command.
 
-Each command is one module with a click command named `command`; `boardlot.cli.app` lists them and
+Each command is a module with a click command named `command`; `boardlot.cli.app` lists them and
 loads only the one that is called.
 """
 
@@ -13,10 +13,10 @@ def main(arguments: "list[str] | None" = None) -> int:
     """Run the command line.
 
     Args:
-        arguments: What follows the program's name; `None` takes it from the process.
+        arguments: The command line after the program's name; `None` takes it from `sys.argv`.
 
     Returns:
-        The exit status: 0, 1 where the service or the network said no, 2 for wrong usage.
+        The exit status: 0, 1 if the service or the network failed, 2 for wrong usage.
     """
     try:
         import click  # noqa: F401
@@ -30,6 +30,6 @@ def main(arguments: "list[str] | None" = None) -> int:
 
         return run(arguments)
     except KeyboardInterrupt:
-        # Before `run` was there to handle it.
+        # Before `run` could handle it.
         print("boardlot: interrupted", file=sys.stderr)
         return 130

@@ -1,11 +1,11 @@
-"""`boardlot completion`: the script that lets a shell complete commands and options."""
+"""`boardlot completion`: the script that makes a shell complete commands and options."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import get_completion_class
 
-from boardlot.cli.settings import Argument, Command
+from boardlot.cli.click_classes import Argument, Command
 
 __all__ = ["command"]
 
@@ -13,10 +13,10 @@ SHELLS = ["bash", "zsh", "fish"]
 
 
 def script(shell: str) -> None:
-    """Print the script that lets a shell complete commands and options.
+    """Print the script that makes a shell complete commands and options.
 
-    bash has to be 4.4 or newer. The shell asks `boardlot` itself for what fits, so the script
-    stays right when boardlot is updated.
+    bash must be 4.4 or newer. The script asks `boardlot` itself for completions, so it needs no
+    update when boardlot is updated.
     """
     from boardlot.cli.app import app
 

@@ -14,9 +14,9 @@ import click
 
 import boardlot as bl
 from boardlot import plots
+from boardlot.cli.click_classes import Command
 from boardlot.cli.output import replacing
 from boardlot.cli.paths import UserPath
-from boardlot.cli.settings import Command
 from boardlot.results import tables
 
 __all__ = ["command"]
@@ -26,7 +26,7 @@ ROWS = 4
 FOLDER = "boardlot-demo"
 TRADE_MARKET = "HK"
 DIVIDENDS_OF = "HK.00700"
-# Few columns of each record, so that a table fits a terminal of 100 columns.
+# A few columns of each record, so that a table fits a terminal of 100 columns.
 IPO_COLUMNS = {
     "hk": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "apply_end_timestamp"],
     "us": ["code", "name", "list_time", "ipo_price_min", "ipo_price_max", "stock_status"],
@@ -34,7 +34,7 @@ IPO_COLUMNS = {
     "sg": ["code", "name", "list_time", "offer_price_display", "security_type"],
     "my": ["code", "name", "list_time", "ipo_price", "currency", "apply_end_timestamp"],
 }
-PLACES = {
+MARKET_NAMES = {
     "hk": "Hong Kong",
     "us": "the US",
     "cn": "China (A-shares)",
@@ -61,30 +61,31 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
     default=FOLDER,
     show_default=True,
     type=UserPath(folder=True),
-    help="Where the files go; made where it does not exist.",
+    help="Where the files go; created if it does not exist.",
 )
 @click.option("--seed", type=click.IntRange(0), default=7, show_default=True)
 def command(out: Path, seed: int) -> None:
-    """See all of it without an account, against the sandbox.
+    """Show everything without an account, on the sandbox.
 
-    Starts the sandbox on this machine, makes a key and signs requests with it, logs in with OAuth,
-    pages through 2,000 fills, shows tables and writes the fills as Parquet and a chart as PNG.
+    Starts the sandbox on this machine, creates a key and signs requests with it, logs in with
+    OAuth, pages through 2,000 fills, shows tables, and writes the fills as Parquet and a chart as
+    PNG.
     """
     steps = _Steps()
-    with steps.took() as done:
+    with steps.timed() as done:
         sandbox = bl.Sandbox(seed=seed)
-        done(f"started the sandbox at {sandbox.base_url}; its data are made up")
+        done(f"started the sandbox at {sandbox.base_url}; its data is invented")
     with sandbox:
-        with steps.took() as done:
+        with steps.timed() as done:
             key = bl.generate_key("Ed25519")
             key_id = sandbox.upload_key(key.public_pem)
             auth = bl.ApiKey(key_id, key.private_pem)
-            done(f"made an Ed25519 key and uploaded its public half: key id {key_id}")
-        with steps.took() as done:
+            done(f"created an Ed25519 key and uploaded its public key: key id {key_id}")
+        with steps.timed() as done:
             flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore())
-            # The person at the browser: allows what is asked for, and is sent back.
+            # What the user does in the browser: allow the scopes, and be redirected.
             login = flow.finish(sandbox.authorize_demo_user(flow.url))
-            done(f"logged in with OAuth, for {', '.join(sorted(login.scopes))}")
+            done(f"logged in with OAuth; scopes: {', '.join(sorted(login.scopes))}")
         with bl.Client(sandbox.base_url, auth=auth) as client:
             written = _show(steps, sandbox, client, login, out)
     click.echo()
@@ -94,24 +95,24 @@ def command(out: Path, seed: int) -> None:
 
 
 def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> list[Path]:
-    """Everything between the login and the last lines; gives the files that it wrote."""
+    """Everything between the login and the last lines; returns the files that it wrote."""
     account = sandbox.accounts["trade"][0]
-    with steps.took() as done:
-        # One time range for every walk below: they are compared with each other.
+    with steps.timed() as done:
+        # One time range for every download below: they are compared with each other.
         end = client.server_time()
         span = {"start": end - timedelta(days=90), "end": end}
-        done(f"asked the service for its clock: {end:%Y-%m-%d %H:%M:%S} UTC")
+        done(f"asked the service for its time: {end:%Y-%m-%d %H:%M:%S} UTC")
     _show_signature(steps, client, account)
 
-    with steps.took() as done:
+    with steps.timed() as done:
         pager = client.fills_history(account, TRADE_MARKET, **span)
         fills = list(pager)
-        done(f"walked {len(fills):,} fills, one by one, in {pager.requests} requests")
-    with steps.took() as done:
+        done(f"iterated over {len(fills):,} fills, one by one, in {pager.requests} requests")
+    with steps.timed() as done:
         again = asyncio.run(_fills_async(sandbox.base_url, login, account, span))
         if again != fills:
-            raise click.ClickException("the asynchronous client gave other fills")
-        done(f"walked them again, asynchronously and by the login: the same {len(again):,} fills")
+            raise click.ClickException("the asynchronous client returned other fills")
+        done(f"again, asynchronously and with the login: the same {len(again):,} fills")
 
     _show_tables(steps, sandbox, client)
 
@@ -124,12 +125,12 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
     ]
     written = []
     for name, what, write in jobs:
-        with steps.took() as done:
+        with steps.timed() as done:
             try:
                 with replacing(out / name, force=True) as part:
                     write(part)
             except ImportError as missing:
-                done(f"left out {name}: {missing}")
+                done(f"skipped {name}: {missing}")
                 continue
             done(f"wrote {what}: {name}")
             written.append(out / name)
@@ -137,11 +138,11 @@ def _show(steps: _Steps, sandbox: Any, client: Any, login: Any, out: Path) -> li
 
 
 def _show_signature(steps: _Steps, client: Any, account: str) -> None:
-    with steps.took() as done:
+    with steps.timed() as done:
         path = f"/api/v1.0/accounts/{account}/fills_history"
         query = {"trd_market": TRADE_MARKET, "page_flag": "", "page_size": 50}
         explained = client.explain("GET", path, query=query)
-        done("signed a request; these five lines are what the key signs")
+        done("signed a request; the key signs these five lines")
     for name, line in zip(PAYLOAD_NAMES, explained.payload_lines, strict=True):
         click.echo(f"      {name:<10} {line or '(empty)'}")
     for name, value in explained.headers.items():
@@ -154,7 +155,7 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
     wanted: list[tuple[str, Callable[[], Any], Sequence[str]]] = [
         *(
             (
-                f"the IPOs in {PLACES[market]}",
+                f"the IPOs in {MARKET_NAMES[market]}",
                 lambda market=market: client.ipo_list(market),
                 columns,
             )
@@ -170,7 +171,7 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
     ]
     for title, fetch, columns in wanted:
         click.echo()
-        with steps.took() as done:
+        with steps.timed() as done:
             records = fetch()
             some = f"; the first {ROWS}" if len(records) > ROWS else ""
             done(f"fetched {title}: {len(records):,} row{'' if len(records) == 1 else 's'}{some}")
@@ -210,12 +211,12 @@ class _Steps:
         self.number = 0
 
     @contextmanager
-    def took(self) -> Iterator[Callable[[str], None]]:
-        """Time a block; it says by the callable what it did."""
+    def timed(self) -> Iterator[Callable[[str], None]]:
+        """Time a block, which passes what it did to the callable."""
         start = time.perf_counter()
-        said: list[str] = []
-        yield said.append
+        messages: list[str] = []
+        yield messages.append
         seconds = time.perf_counter() - start
         self.number += 1
         span = f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-        click.echo(f"{self.number:>3} {' '.join(said)} ({span})")
+        click.echo(f"{self.number:>3} {' '.join(messages)} ({span})")

@@ -1,4 +1,4 @@
-"""`boardlot doctor`: what works between here and the service, and what to do where it does not."""
+"""`boardlot doctor`: checks each stage of a request, and says what to do about failures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import click
 
+from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.output import check_out, emit
-from boardlot.cli.settings import DataCommand, Settings, coloured
+from boardlot.cli.settings import Settings
+from boardlot.cli.terminal import coloured
 from boardlot.doctor import Finding, examine
 from boardlot.results.cell_format import clean
 
@@ -17,13 +19,13 @@ COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
 
 
 def call(settings: Settings, timeout: float) -> int:
-    """Go the way of a request step by step, and tell what works, what fails, and what to do.
+    """Check each stage of a request: what works, what fails, and what to do.
 
     The steps are the settings, the proxy, the name, the connection, TLS, the service, the clock,
-    and then the key or the login with its scopes. What an earlier step made impossible is skipped.
-    Nothing secret is shown. With --format or --out each step is a row of data.
+    and then the key or the login with its scopes. A step that depends on a failed one is skipped.
+    No secrets are shown. With --format or --out each step is a row of data.
 
-    The exit status is 1 where a step failed.
+    The exit status is 1 if a step failed.
     """
     check_out(settings)
     settings.check()
@@ -35,7 +37,7 @@ def call(settings: Settings, timeout: float) -> int:
         **settings.connection,
     )
     if settings.format is None and settings.out is None:
-        found = list(_told(findings))
+        found = list(_printed(findings))
     else:
         found = list(findings)
         emit(settings, [finding._asdict() for finding in found])
@@ -53,7 +55,7 @@ command = DataCommand(
             type=click.FloatRange(0, min_open=True),
             default=10.0,
             show_default=True,
-            help="Seconds that a step may wait for an answer.",
+            help="Seconds that a step may wait for a response.",
         )
     ],
     help=call.__doc__,
@@ -65,14 +67,14 @@ command = DataCommand(
 )
 
 
-def _told(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Print each finding as it comes."""
+def _printed(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The findings, each printed as it comes."""
     for finding in findings:
         state = f"{finding.state:<8}"
         if coloured():
             state = click.style(state, fg=COLOURS[finding.state])
-        # What the service and its certificate say of themselves must not move the cursor.
-        click.echo(f"{state} {finding.step:<12} {clean(finding.fact)}")
-        if finding.advice:
-            click.echo(f"{'':<22}{clean(finding.advice)}")
+        # Text from the service and its certificate must not control the terminal.
+        click.echo(f"{state} {finding.step:<12} {clean(finding.detail)}")
+        if finding.hint:
+            click.echo(f"{'':<22}{clean(finding.hint)}")
         yield finding

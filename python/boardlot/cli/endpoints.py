@@ -1,7 +1,7 @@
-"""The commands that ask the service: each is a method of `boardlot.Client`, told in its words.
+"""The commands that call the service: one for each endpoint in the generated table.
 
-Arguments, options, their allowed values and their help texts come from the method's signature and
-docstring; what stands here is what those do not say.
+The table has their names, examples and key columns. Arguments, options, their allowed values and
+their help come from the signature and docstring of the method of `boardlot.Client`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import click
 
+from boardlot import _endpoints
 from boardlot._api import Client
+from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.paths import UserPath
-from boardlot.cli.settings import Argument, DataCommand, Settings
+from boardlot.cli.settings import Settings
 
 __all__ = ["ENDPOINTS", "command", "summary"]
 
@@ -32,92 +34,7 @@ MICROS_DIGITS = 16
 OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
 
 
-class Endpoint(NamedTuple):
-    """A command: the method it calls, examples, and the columns for a narrow terminal."""
-
-    method: str
-    examples: Sequence[str]
-    favourites: Sequence[str] = ()
-
-
-ENDPOINTS = {
-    "time": Endpoint("server_time", ["boardlot --base-url https://api.example.com time"]),
-    "trading-days": Endpoint(
-        "trading_days",
-        [
-            "boardlot --profile live trading-days HK 2026-01-01 2026-01-31",
-            "boardlot --profile live trading-days US 2026-01-01 2026-12-31 --out days.csv",
-        ],
-    ),
-    "futures": Endpoint(
-        "reference_futures",
-        ["boardlot --profile live futures HK.HSImain"],
-        ["code", "stock_name", "lot_size", "future_main_contract", "future_last_trade_time"],
-    ),
-    "ipos": Endpoint(
-        "ipo_list",
-        [
-            "boardlot --profile live ipos hk",
-            "boardlot --profile live ipos cn --request-type ballot-announced",
-            "boardlot --profile live ipos us --format json --columns code,name,list_time",
-        ],
-        [
-            "code",
-            "name",
-            "list_time",
-            "ipo_price",
-            "offer_price_display",
-            "ipo_price_min",
-            "ipo_price_max",
-            "currency",
-            "winning_ratio",
-            "stock_status",
-            "apply_timestamp",
-            "apply_end_timestamp",
-        ],
-    ),
-    "dividends": Endpoint(
-        "dividends",
-        [
-            "boardlot --profile live dividends HK.00700",
-            "boardlot --profile live dividends US.AAPL --out apple.parquet",
-        ],
-        ["fiscal_year", "dividend_per_share", "currency", "process", "ex_date"],
-    ),
-    "plate": Endpoint(
-        "plate_stocks",
-        [
-            "boardlot --profile live plate HK.BK1001 --format jsonl | head",
-            "boardlot --profile live plate HK.BK1001 --header 'X-Service-Client-Nnid: 123'",
-        ],
-        ["code", "stock_name", "sc_name", "stock_type", "lot_size"],
-    ),
-    "crypto-orders": Endpoint(
-        "crypto_orders",
-        ["boardlot --profile live crypto-orders 1001001 --format jsonl"],
-        ["order_id", "side", "order_qty", "price", "cum_qty", "ord_type", "ord_status"],
-    ),
-    "sim-orders": Endpoint(
-        "sim_orders",
-        ["boardlot --profile live sim-orders 5001"],
-        ["symbol", "side", "order_type", "status", "qty", "cum_qty", "price", "create_time"],
-    ),
-    "sim-positions": Endpoint(
-        "sim_positions",
-        ["boardlot --profile live sim-positions 5001 --columns symbol,qty,cost_price,profit"],
-        ["symbol", "stock_name", "qty", "cost_price", "cur_price", "mv", "profit_ratio"],
-    ),
-    "fills": Endpoint(
-        "fills_history",
-        [
-            "boardlot --profile live fills 281756 HK | head",
-            "boardlot --profile live fills 281756 HK --start 2026-01-01 --out fills.parquet",
-            "boardlot --profile live fills 281756 HK --windows 8 --out fills.jsonl",
-            "boardlot --profile live fills 281756 HK --out fills.csv --resume fills.checkpoint",
-        ],
-        ["create_time", "code", "trd_side", "qty", "price", "status", "counter_broker_name"],
-    ),
-}
+ENDPOINTS = {endpoint.command: endpoint for endpoint in _endpoints.ENDPOINTS}
 
 
 def summary(name: str) -> str:
@@ -135,7 +52,7 @@ def command(name: str) -> click.Command:
         for parameter in list(signature.parameters.values())[1:]
         if parameter.name != "resume"
     ]
-    if name == "fills":
+    if _is_resumable(endpoint.method):
         parameters.append(RESUME)
     return DataCommand(
         name,
@@ -150,22 +67,27 @@ RESUME = click.Option(
     ["--resume", "checkpoint"],
     metavar="FILE",
     type=UserPath(),
-    help="Keep in FILE how far it came, and go on from there when the same command is run again: "
-    "with --out, as csv or jsonl. No row is lost or written twice.",
+    help="Record the position in FILE, and resume from it when the same command is run again. "
+    "Needs --out, as csv or jsonl. No row is lost or written twice.",
 )
 
-GO_ON = "This command goes on where it is broken off:"
+RESUME_HINT = "To make it resumable, run:"
 
 
-def _caller(endpoint: Endpoint) -> Callable[..., None]:
+def _is_resumable(method: str) -> bool:
+    """Whether the method lists a range of time, whose rows have a fixed order."""
+    return "windows" in inspect.signature(getattr(Client, method)).parameters
+
+
+def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
         from boardlot.cli.output import check_out, emit, emit_bytes
-        from boardlot.cli.resume import resumed
-        from boardlot.cli.resume_command import with_resume
+        from boardlot.cli.resume import run_resumable
+        from boardlot.cli.resume_command import resumable_command
 
         if checkpoint is not None:
             typed = _typed(endpoint.method, arguments)
-            resumed(settings, checkpoint, endpoint.method, arguments, typed)
+            run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
         if arguments.get("request_type") is not None:
@@ -173,9 +95,9 @@ def _caller(endpoint: Endpoint) -> Callable[..., None]:
         with settings.client() as client:
             found = getattr(client, endpoint.method)(**arguments)
             if not isinstance(found, datetime):
-                if endpoint is ENDPOINTS["fills"]:
-                    settings.go_on = f"{GO_ON}\n  {with_resume(settings)}"
-                emit(settings, found, endpoint.favourites)
+                if _is_resumable(endpoint.method):
+                    settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
+                emit(settings, found, endpoint.key_columns)
                 return
             moment = found.isoformat(timespec="milliseconds")
             if settings.data_format == "table":

@@ -1,4 +1,4 @@
-"""The formats of data, each written page by page: rows go out as they come in."""
+"""Writers of tables, JSON, JSON lines and CSV: each writes a page as soon as it arrives."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, BinaryIO, Protocol
 
 import click
 
 from boardlot._core import Records
-from boardlot.cli.settings import coloured
+from boardlot.cli.fields import Fields, Rows, names_of
+from boardlot.cli.terminal import coloured
 from boardlot.results import tables
-from boardlot.results.cell_format import clean, escaped
+from boardlot.results.cell_format import escaped
 
-__all__ = ["WRITERS", "Fields", "Writer", "compact", "counted", "names_of"]
+__all__ = ["WRITERS", "Writer", "compact", "counted"]
 
-# Characters that a terminal may obey, or that turn the text around them: in JSON always escaped.
-MOVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-Rows = Sequence[Mapping[str, Any]]
+# Control characters, and those that change the direction of text: always escaped in JSON.
+CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Writer(Protocol):
@@ -33,72 +32,21 @@ class Writer(Protocol):
         """Write a page of rows, `Records` or a list of dicts."""
 
     def end(self) -> None:
-        """Write what stands behind the last row; nothing may be written after it."""
-
-
-class Fields:
-    """Which fields are written: those asked for, or those declared and those of the first page."""
-
-    def __init__(self, asked: str | None = None, names: Sequence[str] | None = None) -> None:
-        self.asked = _asked(asked)
-        self.names = list(names) if names is not None else None
-        self._told: set[str] = set()
-
-    def of(self, page: Rows) -> list[str]:
-        """The names, fixed by the first page."""
-        if self.names is None:
-            self.names = self.checked(page) or names_of(page)
-        if self.asked is None:
-            self._tell_new(page, self.names)
-        return self.names
-
-    def checked(self, page: Rows) -> list[str] | None:
-        """The names that were asked for; refused where the first page has no such field."""
-        known = names_of(page)
-        wrong = [name for name in self.asked or () if known and name not in known]
-        if wrong:
-            raise click.UsageError(
-                f"there is no column {', '.join(wrong)}; there are {', '.join(map(clean, known))}"
-            )
-        return self.asked
-
-    def _tell_new(self, page: Rows, names: list[str]) -> None:
-        """A column cannot be added to what is written already: nothing is dropped in silence."""
-        known = {*names, *self._told}
-        new = [name for name in names_of(page) if name not in known]
-        for name in new:
-            click.echo(
-                f"boardlot: the field {clean(name)} came too late to become a column and is left "
-                "out; --format jsonl keeps it",
-                err=True,
-            )
-        self._told.update(new)
-
-
-def _asked(columns: str | None) -> list[str] | None:
-    """The names of `--columns`."""
-    if columns is None:
-        return None
-    names = [name.strip() for name in columns.split(",")]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if "" in names or twice:
-        what = "has an empty name" if "" in names else f"names {', '.join(twice)} twice"
-        raise click.UsageError(f"--columns {columns!r} {what}; expected names such as code,price")
-    return names
+        """Write what follows the last row; nothing may be written after it."""
 
 
 class Table:
-    """A text table, laid out by the first page so that it can start before the last one is there.
+    """A text table whose layout comes from the first page, so that it can start before the last.
 
-    On a terminal no line is wider than that; elsewhere nothing is cut or left out.
+    No line is wider than the terminal; elsewhere nothing is truncated or left out.
     """
 
     def __init__(
-        self, file: BinaryIO, fields: Fields, favourites: Sequence[str] = (), *, stdout: bool
+        self, file: BinaryIO, fields: Fields, key_columns: Sequence[str] = (), *, stdout: bool
     ) -> None:
         self._file = file
         self._fields = fields
-        self._favourites = favourites
+        self._key_columns = key_columns
         self._stdout = stdout
         self._terminal = stdout and sys.stdout.isatty()
         self._layout: tables.Layout | None = None
@@ -125,7 +73,7 @@ class Table:
         self._started = True
         asked = self._fields.checked(page)
         width = shutil.get_terminal_size().columns if self._terminal else None
-        self._layout = tables.Layout.of(page, width, asked, self._favourites)
+        self._layout = tables.Layout.of(page, width, asked, self._key_columns)
         if self._layout is not None:
             names, *rest = self._layout.heading()
             self._put([self._styled(names, bold=True), *(self._styled(x, dim=True) for x in rest)])
@@ -141,7 +89,7 @@ class Table:
 
 
 class Json:
-    """One array, a row a line."""
+    """One array, one row per line."""
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file = file
@@ -158,7 +106,7 @@ class Json:
 
 
 class JsonLines:
-    """A JSON object a line."""
+    """One JSON object per line."""
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file = file
@@ -172,17 +120,17 @@ class JsonLines:
 
 
 class Csv:
-    """A line of names, then the service's own values; flags are true or false, null is empty."""
+    """A header, then the service's own values; flags are true or false, null is empty."""
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file = file
         self._fields = fields
-        # Where the names are known from before, their line is written already.
+        # Names that are known already are those of a resumed file, which has its header.
         self._started = fields.names is not None
         self._shown = file.isatty()
 
     def write(self, page: Any) -> None:
-        names = self._fields.of(page)
+        names = self._fields.names_for(page)
         text = io.StringIO(newline="")
         rows = csv.writer(text, lineterminator="\n")
         if not self._started:
@@ -195,7 +143,7 @@ class Csv:
         pass
 
     def _visible(self, cells: Sequence[str | None]) -> Sequence[str | None]:
-        """The cells as they are, but for a terminal with nothing that it would obey."""
+        """The cells, with control characters escaped on a terminal."""
         return [cell and escaped(cell) for cell in cells] if self._shown else cells
 
 
@@ -219,23 +167,15 @@ def counted(rows: int) -> str:
 
 
 def compact(value: Any) -> bytes:
-    """A value as JSON, in one line that no terminal obeys."""
+    """A value as JSON in one line, without control characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = MOVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text.encode("utf-8", "backslashreplace")
 
 
-def names_of(page: Rows) -> list[str]:
-    """The names of the declared fields, then those of the others."""
-    if isinstance(page, Records):
-        return page._names()
-    declared = [field.name for field in getattr(page, "schema", None) or ()]
-    return list(dict.fromkeys([*declared, *(name for row in page for name in row)]))
-
-
 def _json_rows(page: Rows, fields: Fields) -> list[bytes]:
-    """Each row with the fields that were asked for, or as it came, its numbers as sent."""
-    names = None if fields.asked is None else fields.of(page)
+    """Each row, with the selected fields or unchanged, its numbers as sent."""
+    names = None if fields.selected is None else fields.names_for(page)
     if isinstance(page, Records):
         return [row.encode() for row in page._json(names)]
     rows = page if names is None else [{name: row.get(name) for name in names} for row in page]

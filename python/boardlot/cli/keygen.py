@@ -1,4 +1,4 @@
-"""`boardlot keygen`: a new key pair for signed requests."""
+"""`boardlot keygen`: creates a key pair for signed requests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 
 import click
 
+from boardlot.cli.click_classes import Command
 from boardlot.cli.paths import UserPath, refuse_existing
 from boardlot.cli.secret_files import secret_file
-from boardlot.cli.settings import Command
 
 __all__ = ["command"]
 
@@ -34,34 +34,36 @@ __all__ = ["command"]
 @click.option(
     "--bits",
     type=click.Choice(["2048", "3072", "4096"]),
-    help="Size of an RSA key; 3072 unless told.",
+    help="Size of an RSA key; default: 3072.",
 )
 def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str | None) -> None:
-    """Make a key pair: the private key goes into FILE, the public key to stdout.
+    """Create a key pair: the private key goes into FILE, the public key to stdout.
 
-    FILE is readable by you alone and never overwritten. If the public key cannot be written, FILE
-    is removed again. Upload the public key in the service's
-    developer dashboard, and give the key id that you get there to `boardlot.ApiKey`.
+    Only you can read FILE, and an existing file is never overwritten. If the public key cannot be
+    written, FILE is removed. Upload the public key in the service's developer dashboard, and pass
+    the key id that you get there to `boardlot.ApiKey`.
     """
     import boardlot as bl
 
     if bits is not None and algorithm != "RSA-SHA256":
-        raise click.UsageError("--bits is of RSA keys: add --algorithm RSA-SHA256, or leave it out")
+        raise click.UsageError(
+            "--bits is valid only for RSA keys: add --algorithm RSA-SHA256, or leave it out"
+        )
     refuse_existing(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
-    with secret_file(file, key.private_pem), _to_stdout(file):
+    with secret_file(file, key.private_pem), _removal_reported(file):
         click.echo(key.public_pem, nl=False)
     click.echo(f"wrote the private key to {file}; upload the public key", err=True)
 
 
 @contextmanager
-def _to_stdout(file: Path) -> Iterator[None]:
-    """What the public key cannot be written to is named, and what became of the private one."""
+def _removal_reported(file: Path) -> Iterator[None]:
+    """If the public key cannot be written, say so, and that the private one was removed."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(
-            f"the public key cannot be written to stdout: {reason}; {file} was removed: run the "
+            f"the public key cannot be written to stdout: {reason}; {file} was removed. Run the "
             "command again"
         ) from error

@@ -1,4 +1,4 @@
-"""`boardlot login`: log in with the browser, and keep the tokens."""
+"""`boardlot login`: log in with the browser, and store the tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from boardlot.cli.settings import Command, Settings, store_option
+from boardlot.cli.click_classes import Command
+from boardlot.cli.options import store_option
+from boardlot.cli.settings import Settings
 from boardlot.cli.stores import check_config, last_client_id, store_for_login
 from boardlot.results.cell_format import escaped
 
@@ -23,23 +25,23 @@ __all__ = ["command"]
         "boardlot --base-url https://api.example.com login --no-browser --store tokens",
     ],
 )
-@click.option("--no-browser", is_flag=True, help="Print the address and do not open it.")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the callback.")
 @click.option(
     "--timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds."
 )
 @click.pass_obj
 def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> None:
-    """Log in to the service at --base-url, and keep the tokens in the keychain or a file.
+    """Log in to the service at --base-url, and store the tokens in the keychain or a file.
 
-    Without a browser on this machine, the address is printed, with the ssh line that forwards the
-    callback.
+    Without a browser on this machine, the address is printed, with the ssh command that forwards
+    the callback.
 
-    With --profile, the login becomes a profile of that name in the configuration file, which holds
-    no secret: `boardlot.Client(profile=NAME)` uses it. Where there is a login of that name already,
-    it is renewed.
+    With --profile, the login becomes a profile of that name in the configuration file, which
+    contains no secrets: `boardlot.Client(profile=NAME)` uses it. If there already is a login of
+    that name, it is renewed.
 
-    With --client-id, no client is registered: that one is used, whose callback comes to --port.
+    With --client-id, no client is registered: that one is used, and its callback is on --port.
     """
     import boardlot as bl
     from boardlot import _core
@@ -51,14 +53,16 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
         _check_same(settings, known)
     base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
-        raise click.UsageError("which service? Add --base-url URL")
+        raise click.UsageError("no service selected: pass --base-url URL")
     if settings.profile is not None:
         check_config()
     store = store_for_login(known["store"] if known else settings.store_file)
-    # Read before the person is asked for anything: a store that is of no use shows itself now.
+    # Read before the user logs in: a store that cannot be read fails now.
     last = last_client_id(store, base_url)
     if settings.client_id not in (None, last) and not port:
-        raise click.UsageError("--client-id needs --port PORT, which that client is registered for")
+        raise click.UsageError(
+            "--client-id needs --port PORT, which that client is registered with"
+        )
     oauth = bl.login(
         base_url,
         store=store,
@@ -74,28 +78,32 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     if settings.profile is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return
-    _keep(settings, known, base_url, oauth.client_id)
+    _save_profile(settings, known, base_url, oauth.client_id)
     click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
 
 
 def _check_same(settings: Settings, known: dict[str, Any]) -> None:
-    """Refuse to renew the profile's login where the options are about another one."""
+    """Refuse to renew the profile's login if the options are about another one."""
     name = settings.profile
-    other = "for another login, choose another name"
+    other = "for another login, choose another profile name"
     if known["kind"] != "oauth":
-        raise click.UsageError(f"the profile {name} is none of a login: choose another name")
+        raise click.UsageError(f"the profile {name} is not a login: choose another profile name")
     base_url, store = settings.base_url, settings.store_file
     if base_url is not None and base_url.rstrip("/") != known["base_url"].rstrip("/"):
         raise click.UsageError(f"the profile {name} is for {known['base_url']}: {other}")
     if store is not None and store.absolute() != known["store"]:
-        place = known["store"] or "the keychain"
-        raise click.UsageError(f"the tokens of the profile {name} lie in {place}: {other}")
+        store_name = known["store"] or "the keychain"
+        raise click.UsageError(
+            f"the tokens of the profile {name} are stored in {store_name}: {other}"
+        )
     if settings.client_id not in (None, known["client_id"]):
-        raise click.UsageError(f"the profile {name} is of {known['client_id']}: {other}")
+        raise click.UsageError(f"the profile {name} belongs to {known['client_id']}: {other}")
 
 
-def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str) -> None:
-    """Make the login a profile, or see to it that the profile is still right."""
+def _save_profile(
+    settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str
+) -> None:
+    """Make the login a profile, or update the existing one if its client id changed."""
     import boardlot as bl
     from boardlot import _core
 
@@ -106,16 +114,16 @@ def _keep(settings: Settings, known: dict[str, Any] | None, base_url: str, clien
         return
     file = settings.store_file if known is None else known["store"]
     file = None if file is None else file.absolute()
-    # Where the registration was forgotten, as by a logout, the service gave another id.
+    # After a logout the client is registered again, under another id.
     try:
         path = _core._save_profile(name, base_url, client_id, file, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
-        # As by another process meanwhile; before the login it could be written.
+        # Perhaps another process changed it: before the login it was writable.
         store = "" if file is None else f" --store {file}"
         raise bl.StoreError(
-            f"the login is stored, but not the profile {name}: {error}",
-            hint=f"Use the login by --base-url {base_url} --client-id {client_id}{store}, or run "
-            "the command again for another name.",
+            f"the login was stored, but the profile {name} was not: {error}",
+            hint=f"Use the login with --base-url {base_url} --client-id {client_id}{store}, or run "
+            "the command again with another profile name.",
         ) from error
-    did = "added the profile to" if known is None else "changed the profile in"
-    click.echo(f"{did} {path}", err=True)
+    action = "added the profile to" if known is None else "updated the profile in"
+    click.echo(f"{action} {path}", err=True)

@@ -1,10 +1,13 @@
-"""`boardlot logout`: forget the tokens."""
+"""`boardlot logout`: deletes the tokens of a login."""
 
 from __future__ import annotations
 
 import click
 
-from boardlot.cli.settings import Command, Login, Settings, store_option
+from boardlot import hints
+from boardlot.cli.click_classes import Command
+from boardlot.cli.options import store_option
+from boardlot.cli.settings import Login, Settings
 from boardlot.cli.stores import last_client_id
 from boardlot.results.cell_format import escaped
 
@@ -24,22 +27,24 @@ __all__ = ["command"]
 @click.argument("client_id", required=False)
 @click.pass_obj
 def command(settings: Settings, client_id: str | None) -> None:
-    """Forget the tokens of CLIENT_ID at the service, else those of the profile.
+    """Delete the tokens of CLIENT_ID at the service, or those of the profile.
 
-    `boardlot login` told the id; without it, the last login at the service is meant. The profile
-    itself stays.
+    `boardlot login` printed the id; the default is the last login at the service. The profile
+    itself is not deleted.
     """
     settings.check_service()
     login = settings.login_of(client_id)
     if login is None:
-        raise click.UsageError("which login? Add its CLIENT_ID, or --profile NAME of a login")
-    _check_there(login)
+        raise click.UsageError(
+            "no login selected: pass its CLIENT_ID, or --profile NAME of a login"
+        )
+    _check_exists(login)
     login.oauth.logout()
-    click.echo(f"forgot the tokens of {escaped(login.oauth.client_id)}", err=True)
+    click.echo(f"deleted the tokens of {escaped(login.oauth.client_id)}", err=True)
 
 
-def _check_there(login: Login) -> None:
-    """Refuse to forget what is not there: it would look as if it had been, and leave a lock."""
+def _check_exists(login: Login) -> None:
+    """Refuse to delete a missing login: it would look like a success, and leave a lock file."""
     import boardlot as bl
 
     try:
@@ -48,8 +53,7 @@ def _check_there(login: Login) -> None:
         oauth = login.oauth
         known = last_client_id(login.store, oauth.base_url)
         raise bl.LoginRequired(
-            f"no such login: {login.place} holds none of {oauth.client_id} at {oauth.base_url}",
-            hint=f"The last login there is {known}."
-            if known
-            else "Check the id, the service and --store FILE.",
+            f"no such login: {login.store_name} contains none of {oauth.client_id} at "
+            f"{oauth.base_url}",
+            hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
         ) from None

@@ -1,4 +1,4 @@
-"""Writing data as the global options ask: to stdout or to a file, page by page."""
+"""Writes data as the global options say: to stdout or to a file, page by page."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.formats import WRITERS, Fields, Writer, counted
+from boardlot.cli.fields import Fields
+from boardlot.cli.formats import WRITERS, Writer, counted
 from boardlot.cli.paths import check_writable, same_file
 from boardlot.cli.settings import Settings
 
 __all__ = [
     "Progress",
+    "check_destination",
     "check_out",
-    "check_place",
     "check_replaceable",
     "emit",
     "emit_bytes",
-    "put_in_place",
+    "replace_file",
     "replacing",
 ]
 
-# How the name ends of a file that is not whole yet.
+# The suffix of a file that is not complete yet.
 PART = ".part"
 
 
-def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
-    """Write records as `--format` and `--out` ask.
+def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
+    """Write records as `--format` and `--out` say.
 
     Args:
         settings: The global options.
         records: `Records`, or a pager, whose pages are written as they come.
-        favourites: The fields that a terminal shows where it is too narrow for all.
+        key_columns: The fields that a terminal shows if it is too narrow for all.
 
-    `json`, `jsonl` and `csv` have the service's own values; `parquet` has typed columns. A file
-    is put in its place when it is whole.
+    `json`, `jsonl` and `csv` contain the service's own values, `parquet` typed columns. A file
+    appears under its name only when it is complete.
     """
     check_out(settings)
     with _destination(settings) as file:
-        writer = writer_of(settings, file, favourites)
+        writer = writer_of(settings, file, key_columns)
         progress = Progress(settings, records)
         with progress:
             for page in records.pages() if hasattr(records, "pages") else [records]:
@@ -59,38 +60,40 @@ def emit(settings: Settings, records: Any, favourites: Any = ()) -> None:
 
 
 def emit_bytes(settings: Settings, data: bytes) -> None:
-    """Write bytes as they are to where `--out` says."""
-    check_place(settings)
+    """Write bytes unchanged to `--out`."""
+    check_destination(settings)
     with _destination(settings) as file:
         file.write(data)
         file.flush()
 
 
-def writer_of(settings: Settings, file: BinaryIO, favourites: Any = ()) -> Writer:
+def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writer:
     fields = Fields(settings.columns)
     if settings.data_format == "table":
         stdout = settings.out is None
-        table: Writer = WRITERS["table"](file, fields, favourites, stdout=stdout)
+        table: Writer = WRITERS["table"](file, fields, key_columns, stdout=stdout)
         return table
     writer: Writer = WRITERS[settings.data_format](file, fields)
     return writer
 
 
 def check_out(settings: Settings) -> None:
-    """Refuse a format, columns or a place that data cannot have, before a request is sent."""
+    """Reject an impossible format, columns or destination before a request is sent."""
     Fields(settings.columns)
     if settings.data_format == "parquet" and settings.out is None:
-        raise click.UsageError("parquet is no text: add --out FILE")
-    check_place(settings)
+        raise click.UsageError("parquet is not text: add --out FILE")
+    check_destination(settings)
 
 
-def check_place(settings: Settings, reads: Sequence[Path] = ()) -> None:
-    """Refuse a place that nothing can or must be written to, as what the command itself reads."""
+def check_destination(settings: Settings, reads: Sequence[Path] = ()) -> None:
+    """Reject a destination that cannot be written, or that the command itself reads."""
     out = settings.out
     if out is None:
         return
     if out.is_file() and not settings.force:
-        raise click.UsageError(f"{out} exists: choose another --out, or add --force to replace it")
+        raise click.UsageError(
+            f"{out} already exists: choose another --out, or add --force to replace it"
+        )
     check_replaceable("--out", out)
     if any(same_file(out, file) for file in (*settings.inputs, *reads)):
         raise click.UsageError(
@@ -99,11 +102,11 @@ def check_place(settings: Settings, reads: Sequence[Path] = ()) -> None:
 
 
 def check_replaceable(option: str, path: Path) -> None:
-    """Refuse a file that cannot be made or replaced, or a device that cannot be written to."""
+    """Reject a file that cannot be created or replaced, or a device that cannot be written."""
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():
         folder = real.parent if path.is_symlink() else path.parent
-        raise click.UsageError(f"{option} {path}: there is no folder {folder}")
+        raise click.UsageError(f"{option} {path}: the folder {folder} does not exist")
     try:
         if not path.exists() or path.is_file():
             check_writable(real)
@@ -117,62 +120,64 @@ def check_replaceable(option: str, path: Path) -> None:
 
 @contextmanager
 def _destination(settings: Settings) -> Iterator[BinaryIO]:
-    """Where the bytes go."""
+    """The stream that the data goes to."""
     out = settings.out
     with naming(out or "stdout"):
         if out is None:
             sys.stdout.flush()
             yield sys.stdout.buffer
         elif out.exists() and not out.is_file():
-            # A device or a pipe: written to, and never replaced.
+            # A device or a pipe: written to, never replaced.
             with out.open("wb") as file:
                 yield file
         else:
-            settings.go_on = f"{out} was not written: run the command again. {settings.go_on}"
+            settings.resume_hint = (
+                f"{out} was not written: run the command again. {settings.resume_hint}"
+            )
             with replacing(out, settings.force) as part, part.open("x+b") as file:
                 yield file
-    settings.go_on = ""
+    settings.resume_hint = ""
 
 
 @contextmanager
-def naming(place: Path | str) -> Iterator[None]:
-    """Let an error of the operating system name the place, as its user does.
+def naming(destination: Path | str) -> Iterator[None]:
+    """Make an error of the operating system name the destination as the user did.
 
-    One of writing names none, and one of opening may name the file beside it.
+    A failed write names no file, and a failed open may name the temporary one.
     """
     try:
         yield
     except OSError as error:
         name = error.filename
         if error.errno is not None and (name is None or str(name).endswith(PART)):
-            error.filename = str(place)
+            error.filename = str(destination)
         raise
 
 
 @contextmanager
 def replacing(path: Path, force: bool = False) -> Iterator[Path]:
-    """Write a file beside its place, and move it there when it is whole.
+    """Write to a temporary file in the same folder, and rename it when it is complete.
 
-    No reader ever sees half of it, and what was there before stays where the writing fails.
+    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
 
     Args:
-        path: The place; a link is followed.
-        force: Whether a file that is there is replaced.
+        path: The file; a link is followed.
+        force: Whether an existing file is replaced.
 
     Yields:
-        Where to write.
+        The temporary file.
     """
     path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
         yield part
-        put_in_place(part, path, force)
+        replace_file(part, path, force)
     finally:
         part.unlink(missing_ok=True)
 
 
-def put_in_place(part: Path, path: Path, force: bool) -> None:
-    """Move a whole file to its place, on disk before it has its name."""
+def replace_file(part: Path, path: Path, force: bool) -> None:
+    """Give a complete file its name, once its content is on disk."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     if force:
@@ -183,34 +188,34 @@ def put_in_place(part: Path, path: Path, force: bool) -> None:
         return
     elif path.exists():
         raise FileExistsError(
-            errno.EEXIST, "came into being meanwhile and is not replaced", str(path)
+            errno.EEXIST, "was created in the meantime and is not replaced", str(path)
         )
     part.replace(path)
 
 
 def _linked(part: Path, path: Path) -> bool:
-    """Whether the file has its name now: unlike a rename, a link never replaces another file."""
+    """Whether a link gave the file its name: unlike a rename, it never replaces another file."""
     try:
         os.link(part, path)
     except OSError:
-        # The name is taken, perhaps by a run of this that was ended here; or the file system has
-        # no hard links.
+        # The name is taken, perhaps by an earlier run that was ended here; or the file system does
+        # not support hard links.
         return same_file(part, path)
     return True
 
 
 class Progress:
-    """A bar on stderr while pages come in, where it is a terminal that shows no rows.
+    """A progress bar on stderr while pages arrive, if it is a terminal and no rows are shown.
 
-    Drawn with tqdm where it is installed; it goes away at the end.
+    Drawn with tqdm if that is installed; it is removed at the end.
     """
 
     def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
         self.rows = rows
         self._records = records
         self._bar: Any = None
-        away = settings.out is not None or not sys.stdout.isatty()
-        self._shown = away and hasattr(records, "pages") and sys.stderr.isatty()
+        rows_hidden = settings.out is not None or not sys.stdout.isatty()
+        self._shown = rows_hidden and hasattr(records, "pages") and sys.stderr.isatty()
 
     def __enter__(self) -> Progress:
         return self
@@ -220,7 +225,7 @@ class Progress:
         if self._shown and self._bar is None:
             from boardlot.results.progress import Bar
 
-            # The total is known from the first page on.
+            # The total is known once the first page has arrived.
             self._bar = Bar("fetched", "rows", self._records.total, self._count, leave=False)
         if self._bar is not None:
             self._bar.draw()

@@ -1,8 +1,8 @@
-"""Parquet: typed columns, whatever type an undeclared field turns out to have.
+"""The Parquet writer: typed columns, also for fields that the schema does not declare.
 
-A file of Parquet has one schema, and what an undeclared field holds shows only as the pages come.
-So a group of rows that needs a wider schema starts a segment of its own, a temporary file, and at
-the end the segments become one file of the widest schema. Nearly always there is one segment, which
+A Parquet file has one schema, but the type of an undeclared field is known only when its pages have
+arrived. So a row group that needs a wider schema starts a new segment, a temporary file, and at the
+end the segments become one file with the widest schema. Nearly always there is one segment, which
 is the file itself.
 """
 
@@ -16,22 +16,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from boardlot.cli.formats import Fields, Rows
+from boardlot import hints
+from boardlot.cli.fields import Fields, Rows
 from boardlot.errors import ProtocolError
 
 __all__ = ["Parquet"]
 
-# Rows of one row group: what is in memory at most.
+# Rows of one row group: at most these are in memory.
 GROUP = 20_000
-# What an error advises for Python: an argument that the command line does not have.
-OF_PYTHON = re.compile(r"; [^;]*\binvalid=.*", re.DOTALL)
+# What a message advises for Python: an argument that the command line does not have.
+PYTHON_ADVICE = re.compile(r"; [^;]*\binvalid=.*", re.DOTALL)
 
 
 class Parquet:
-    """Typed columns, compressed; a row group for every so many rows.
+    """Typed, compressed columns, in row groups of a fixed size.
 
     Declared fields have their declared types. An undeclared field has the narrowest type that
-    holds all its values: a flag, an integer, a float, else their text.
+    holds all its values: boolean, integer, float, otherwise text.
     """
 
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
@@ -46,32 +47,32 @@ class Parquet:
         self._parquet = parquet
         self._file = file
         self._fields = fields
-        # What can be read back may hold the first segment; a pipe or a device cannot.
+        # A file that can be read back contains the first segment; a pipe or a device cannot.
         self._rereadable = file.readable() and file.seekable()
         self._segments: list[Any] = []
         self._writer: Any = None
         self._pages: list[Any] = []
-        # The type of each column so far; that of nothing but nulls is null.
+        # The type of each column so far; a column of nulls only has the type null.
         self._types: dict[str, Any] = {}
 
     def write(self, page: Any) -> None:
-        if not self._types and self._fields.asked is not None:
-            asked = self._fields.checked(page) or []
-            self._types = dict.fromkeys(asked, self._pyarrow.null())
+        if not self._types and self._fields.selected is not None:
+            selected = self._fields.checked(page) or []
+            self._types = dict.fromkeys(selected, self._pyarrow.null())
         table = self._table(page)
         declared = {field.name for field in getattr(page, "schema", None) or ()}
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if self._fields.asked is None or name in self._types:
+            if self._fields.selected is None or name in self._types:
                 empty = name not in declared and column.null_count == len(column)
                 kind = self._pyarrow.null() if empty else column.type
                 self._types[name] = self._wider(self._types.get(name, kind), kind)
         self._pages.append(table)
         if sum(map(len, self._pages)) >= GROUP:
-            self._group()
+            self._write_group()
 
     def end(self) -> None:
         if any(map(len, self._pages)) or self._writer is None:
-            self._group()
+            self._write_group()
         self._writer.close()
         if self._segments != [self._file]:
             with self._merged() as merged:
@@ -87,11 +88,11 @@ class Parquet:
         try:
             return page.to_arrow()
         except ProtocolError as error:
-            if not OF_PYTHON.search(str(error)):
+            if not PYTHON_ADVICE.search(str(error)):
                 raise
             raise ProtocolError(
-                OF_PYTHON.sub("", str(error)),
-                hint="Use --format csv or jsonl: they have every value as the service sent it.",
+                PYTHON_ADVICE.sub("", str(error)),
+                hint=hints.PARQUET_VALUE,
                 checkpoint=error.checkpoint,
             ) from error
 
@@ -100,16 +101,16 @@ class Parquet:
         columns = {name: [row.get(name) for row in page] for name in names}
         return self._pyarrow.table(columns)
 
-    def _group(self) -> None:
+    def _write_group(self) -> None:
         pages, self._pages = self._pages, []
         schema = self._schema()
         if self._writer is None or schema != self._writer.schema:
-            self._open(schema)
-        tables = [self._fitted(page, schema) for page in pages] or [schema.empty_table()]
+            self._start_segment(schema)
+        tables = [self._conformed(page, schema) for page in pages] or [schema.empty_table()]
         self._writer.write_table(self._pyarrow.concat_tables(tables))
 
     def _schema(self) -> Any:
-        """The columns so far; one of nulls alone is text."""
+        """The columns so far; one of nulls only is text."""
         pa = self._pyarrow
         return pa.schema(
             [
@@ -118,7 +119,7 @@ class Parquet:
             ]
         )
 
-    def _open(self, schema: Any) -> None:
+    def _start_segment(self, schema: Any) -> None:
         if self._writer is not None:
             self._writer.close()
         first = self._rereadable and not self._segments
@@ -126,7 +127,7 @@ class Parquet:
         self._writer = self._parquet.ParquetWriter(self._segments[-1], schema, compression="zstd")
 
     def _temporary(self) -> Any:
-        """A file without a name, where possible on the disk that has to have the room anyway."""
+        """A file without a name, if possible on the disk that needs the space anyway."""
         if self._rereadable:
             with suppress(OSError):
                 return tempfile.TemporaryFile(dir=Path(self._file.name).parent)
@@ -142,7 +143,7 @@ class Parquet:
                 segment.seek(0)
                 file = self._parquet.ParquetFile(segment)
                 for group in range(file.num_row_groups):
-                    writer.write_table(self._fitted(file.read_row_group(group), schema))
+                    writer.write_table(self._conformed(file.read_row_group(group), schema))
         for segment in self._segments:
             if segment is not self._file:
                 segment.close()
@@ -163,14 +164,14 @@ class Parquet:
         numbers = {pa.int64(), pa.float64()}
         return pa.float64() if {one, other} == numbers else pa.string()
 
-    def _fitted(self, table: Any, schema: Any) -> Any:
-        """The table with the columns of the schema, those that it lacks as nulls."""
+    def _conformed(self, table: Any, schema: Any) -> Any:
+        """The table with the columns of the schema; missing ones are nulls."""
         columns = []
         for field in schema:
             if field.name in table.column_names:
                 chunks = table.column(field.name).chunks
-                fitted = [self._cast(chunk, field.type) for chunk in chunks]
-                columns.append(self._pyarrow.chunked_array(fitted, field.type))
+                arrays = [self._cast(chunk, field.type) for chunk in chunks]
+                columns.append(self._pyarrow.chunked_array(arrays, field.type))
             else:
                 columns.append(self._pyarrow.nulls(len(table), field.type))
         return self._pyarrow.Table.from_arrays(columns, schema=schema)
@@ -182,10 +183,10 @@ class Parquet:
         if array.null_count == len(array):
             return pa.nulls(len(array), kind)
         if types.is_struct(kind):
-            inner = [field.name for field in array.type]
+            names = [field.name for field in array.type]
             parts = [
                 self._cast(array.field(field.name), field.type)
-                if field.name in inner
+                if field.name in names
                 else pa.nulls(len(array), field.type)
                 for field in kind
             ]
@@ -193,5 +194,5 @@ class Parquet:
         if types.is_nested(array.type):
             texts = [None if value is None else json.dumps(value) for value in array.to_pylist()]
             return pa.array(texts, kind)
-        # As columns of one page do it: integers beside floats become floats.
+        # As in the columns of one page: integers next to floats become floats.
         return array.cast(kind, safe=False)

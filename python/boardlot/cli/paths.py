@@ -1,4 +1,4 @@
-"""Paths that users type, and what there is at them."""
+"""Paths on the command line, and checks of what is there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["UserPath", "check_writable", "refuse_existing", "same_file"]
 
 
 class UserPath(click.Path):
-    """A path as it is typed: neither empty, nor a dash where that would be a file of that name."""
+    """A path on the command line: not empty, and not a dash unless that means stdout."""
 
     def __init__(self, *, allow_dash: bool = False, folder: bool = False) -> None:
         super().__init__(
@@ -25,7 +25,7 @@ class UserPath(click.Path):
             self.fail(f"the path is empty; expected the path of a {self.name}", param, ctx)
         if str(value) == "-" and not self.allow_dash:
             self.fail(
-                "'-' is not a file, and this cannot be stdin or stdout; write ./- for a file of "
+                "'-' is not a file, and this cannot be stdin or stdout; write ./- for a file with "
                 "that name",
                 param,
                 ctx,
@@ -35,12 +35,12 @@ class UserPath(click.Path):
 
 
 def check_writable(path: Path) -> None:
-    """Find out whether a file can be made or replaced there, without a trace.
+    """Check that a file can be created or replaced there, without leaving anything behind.
 
     Raises:
-        OSError: It cannot; its file name is the folder.
+        OSError: It cannot; its `filename` is the folder.
     """
-    # A folder that is missing is made with the file.
+    # A missing folder is created with the file.
     folder = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
     try:
         tempfile.TemporaryFile(dir=folder).close()
@@ -50,16 +50,16 @@ def check_writable(path: Path) -> None:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """Whether both paths lead to one file: by links of either kind, or written differently."""
+    """Whether both paths lead to the same file, through links or in another spelling."""
     if os.path.realpath(one) == os.path.realpath(other):
         return True
     try:
         return one.samefile(other)
-    except OSError:  # One of them is missing, so they are two.
+    except OSError:  # One of them is missing, so they differ.
         return False
 
 
 def refuse_existing(path: Path) -> None:
-    """End the command if something exists at the path: a link counts too."""
+    """Reject a path at which something exists; a broken link counts too."""
     if os.path.lexists(path):
-        raise click.UsageError(f"{path} exists and is not overwritten")
+        raise click.UsageError(f"{path} already exists and is not overwritten")

@@ -1,4 +1,4 @@
-"""`boardlot request`: any request, signed or bearing like the others."""
+"""`boardlot request`: any request, with the credentials of the other commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from boardlot.cli.output import check_place, emit_bytes
-from boardlot.cli.settings import Argument, DataCommand, Settings
+from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.output import check_destination, emit_bytes
+from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
 
@@ -17,16 +18,18 @@ __all__ = ["command"]
 def call(
     settings: Settings, method: str, path: str, query: tuple[str, ...], body: str | None
 ) -> int:
-    """Send any request, and print the answer as it came.
+    """Send any request, and print the response unchanged.
 
-    It is signed or bears the login's token like the others. The body of the answer goes to stdout,
-    on a terminal with JSON set out in lines; the HTTP status goes to stderr. The exit status is 1
-    from HTTP 400 on: a refusal by the service's own code may come with 200.
+    The request is signed or carries the login's token like all others. The body of the response
+    goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
+    status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
     """
     if settings.format is not None or settings.columns is not None:
-        raise click.UsageError("the answer is printed as it came: leave out --format and --columns")
+        raise click.UsageError(
+            "the response is printed unchanged: leave out --format and --columns"
+        )
     reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
-    check_place(settings, reads)
+    check_destination(settings, reads)
     pairs = [_pair(text) for text in query]
     content = None if body is None else _body(body)
     with settings.client() as client:
@@ -42,18 +45,18 @@ command = DataCommand(
     params=[
         Argument("method", "GET, POST, ...", metavar="METHOD"),
         Argument(
-            "path", "From the service's base URL on, such as /api/v1.0/server-time.", metavar="PATH"
+            "path", "Relative to the base URL, such as /api/v1.0/server-time.", metavar="PATH"
         ),
         click.Option(
             ["--query"],
             metavar="NAME=VALUE",
             multiple=True,
-            help="A parameter of the query; may be given again, and is sent in this order.",
+            help="A query parameter; repeat it for more, which are sent in this order.",
         ),
         click.Option(
             ["--body"],
             metavar="JSON|@FILE",
-            help="The body, sent unchanged: JSON, or what is in FILE (@- is stdin).",
+            help="The body, sent unchanged: JSON, or the content of FILE (@- is stdin).",
         ),
     ],
     help=call.__doc__,
@@ -70,7 +73,7 @@ command = DataCommand(
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.UsageError(f"--query {text!r} is not written NAME=VALUE")
+        raise click.UsageError(f"--query {text!r} is not a parameter; expected NAME=VALUE")
     return name, value
 
 
@@ -82,20 +85,20 @@ def _body(text: str) -> bytes:
     try:
         json.loads(text)
     except ValueError as wrong:
-        raise click.UsageError(f"--body is no JSON: {wrong}; a file is written @FILE") from None
+        raise click.UsageError(f"--body is not JSON: {wrong}; write a file as @FILE") from None
     return text.encode()
 
 
 def _readable(content: bytes) -> bytes:
-    """The body for a terminal: JSON in lines, and nothing in it that a terminal would obey."""
+    """The body for a terminal: JSON is indented, control characters are escaped."""
     text = content.decode("utf-8", "backslashreplace")
     try:
         text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         text = text.removesuffix("\n")
-    kept = (
+    escaped = (
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
         for char in text
     )
     encoding = sys.stdout.encoding or "utf-8"
-    return ("".join(kept) + "\n").encode(encoding, "backslashreplace")
+    return ("".join(escaped) + "\n").encode(encoding, "backslashreplace")

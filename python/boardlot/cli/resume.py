@@ -1,9 +1,9 @@
-"""`--resume`: a download that goes on after a crash, with no row lost or written twice.
+"""`--resume`: a download that resumes after a crash, with no row lost or written twice.
 
-Two files belong together. Beside the output lies what is written so far, `OUT.boardlot-part`, and
-the checkpoint file says where the iteration stands and how long that part was then. The part is
-written and on disk before the checkpoint file is replaced, and whatever stands in it beyond that
-length is cut off before going on. So both may be broken off anywhere, even by kill -9.
+Two files belong together: `OUT.boardlot-part` contains the rows written so far, and the checkpoint
+file records the position of the iteration and the length of the part at that position. The part is
+on disk before the checkpoint file is replaced, and is truncated to the recorded length before the
+download resumes. So the process may be interrupted at any moment, even by kill -9.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from typing import Any, BinaryIO
 
 import click
 
-from boardlot.cli.formats import WRITERS, Fields, counted
+from boardlot.cli.fields import Fields
+from boardlot.cli.formats import WRITERS, counted
 from boardlot.cli.output import (
     PART,
     Progress,
     check_out,
     check_replaceable,
     naming,
-    put_in_place,
+    replace_file,
 )
 from boardlot.cli.paths import same_file
-from boardlot.cli.resume_command import RESUMED_FORMATS, same_command
+from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
 from boardlot.cli.settings import Settings
 from boardlot.errors import ConfigError
 
@@ -38,14 +39,14 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["resumed"]
+__all__ = ["run_resumable"]
 
 VERSION = 2
 
 
 @dataclass
 class State:
-    """What the checkpoint file holds."""
+    """The content of the checkpoint file."""
 
     version: int
     base_url: str
@@ -66,57 +67,57 @@ class State:
             text = file.read_bytes()
         except FileNotFoundError:
             return None
-        other = f"--resume {file} was not written by `boardlot fills --resume`"
+        problem = f"--resume {file} was not written by `boardlot fills --resume`"
         try:
             read = json.loads(text)
             if isinstance(read, dict) and read.get("version") not in (None, VERSION):
-                other = f"--resume {file} was written by another version of boardlot"
+                problem = f"--resume {file} was written by another version of boardlot"
             state = cls(**read)
-            # What was cut, or changed by hand, is not believed.
-            whole = state.version == VERSION and state.digest == state.computed_digest()
+            # A file that was truncated or edited is not trusted.
+            valid = state.version == VERSION and state.digest == state.computed_digest()
         except (ValueError, TypeError, RecursionError):
-            whole = False
-        if not whole:
-            raise click.UsageError(f"{other}, or was changed: name another file, or delete it")
+            valid = False
+        if not valid:
+            raise click.UsageError(f"{problem}, or was changed: use another file, or delete it")
         return state
 
     def save(self, file: Path) -> None:
         file = Path(os.path.realpath(file))
-        beside = _beside(file)
-        beside.unlink(missing_ok=True)
+        part = _temporary(file)
+        part.unlink(missing_ok=True)
         self.digest = self.computed_digest()
         with naming(file):
-            with beside.open("x", encoding="utf-8") as text:
+            with part.open("x", encoding="utf-8") as text:
                 text.write(json.dumps(asdict(self), indent=1) + "\n")
-            put_in_place(beside, file, force=True)
+            replace_file(part, file, force=True)
 
     def computed_digest(self) -> str:
-        """What tells a file that was changed; it guards against accidents, not against forgery."""
+        """Detects accidental changes of the file, not forgery."""
         content = {**asdict(self), "digest": ""}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _beside(file: Path) -> Path:
+def _temporary(file: Path) -> Path:
     return file.with_name(f".{file.name}{PART}")
 
 
-def resumed(
+def run_resumable(
     settings: Settings,
     file: Path,
     method: str,
     arguments: dict[str, Any],
     typed: dict[str, str],
 ) -> None:
-    """Write all rows of a pager method to `--out`, from where the checkpoint file says.
+    """Write all rows of a pager method to `--out`, from the position in the checkpoint file.
 
-    `typed` is how the arguments were typed, for the one who asks what a file belongs to.
+    `typed` has the arguments as typed, for messages about a file that belongs to other ones.
     """
     out = _checked(settings, file)
     with settings.client() as client:
         call = getattr(client, method)
-        # Without a checkpoint first: what is wrong with the arguments is not its fault.
+        # First without a checkpoint, so that invalid arguments are not blamed on it.
         checkpoint = call(**arguments).checkpoint()
-        begun = State(
+        initial = State(
             VERSION,
             base_url=client.base_url,
             arguments=typed,
@@ -125,19 +126,19 @@ def resumed(
             out=out.name,
             checkpoint=checkpoint,
         )
-        state = _compared(State.load(file), begun, file)
+        state = _matching(State.load(file), initial, file)
         if not state.done:
             check_out(settings)
         try:
             call(**arguments, resume=state.checkpoint)
         except ConfigError as error:
-            raise _differing(file, state.arguments, typed) or error from None
+            raise _other_arguments(file, state.arguments, typed) or error from None
         if state.done and not _part_of(out).exists():
             _finish(settings, state, file, out)
             return
-        with _held(file, out) as part:
-            # Once more: another process may have gone on until now.
-            state = _compared(State.load(file), begun, file)
+        with _exclusive(file, out) as part:
+            # Again: another process may have written in the meantime.
+            state = _matching(State.load(file), initial, file)
             if not state.done:
                 check_out(settings)
                 pager = call(**arguments, resume=state.checkpoint)
@@ -152,59 +153,63 @@ def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
         raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
-    if settings.data_format not in RESUMED_FORMATS:
+    if settings.data_format not in RESUMABLE_FORMATS:
         raise click.UsageError(
-            f"--resume works with {' and '.join(RESUMED_FORMATS)}, not {settings.data_format}: "
-            "add --format, or end --out with .csv or .jsonl"
+            f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
+            "add --format, or use the extension .csv or .jsonl"
         )
     for option, path in (("--out", out), ("--resume", file)):
         if path.exists() and not path.is_file():
             raise click.UsageError(f"--resume needs a regular file for {option}: {path} is not one")
         check_replaceable(option, path)
-    whole, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
-    # Each of these is written, replaced or cut: none may be one of the others.
-    for written in (whole, _part_of(whole)):
-        if same_file(written, state) or written == _beside(state):
+    output, state = Path(os.path.realpath(out)), Path(os.path.realpath(file))
+    # All of these are written or replaced: no two may be the same file.
+    for written in (output, _part_of(output)):
+        if same_file(written, state) or written == _temporary(state):
             raise click.UsageError(
                 f"--out {out} and --resume {file} would write to the same file: "
-                f"name another file for --resume, such as {out}.checkpoint"
+                f"use another file for --resume, such as {out}.checkpoint"
             )
-    return whole
+    return output
 
 
-def _other(file: Path, what: str) -> click.UsageError:
+def _other_download(file: Path, what: str) -> click.UsageError:
     return click.UsageError(
-        f"--resume {file} belongs to {what}: run that command again, or name another file"
+        f"--resume {file} belongs to {what}: run that command again, or use another file"
     )
 
 
-def _differing(file: Path, before: dict[str, str], now: dict[str, str]) -> click.UsageError | None:
-    """What to say of arguments that were typed otherwise than before; nothing if none was."""
+def _other_arguments(
+    file: Path, before: dict[str, str], now: dict[str, str]
+) -> click.UsageError | None:
+    """The error for arguments that differ from those of before; `None` if none differ."""
     differences = [
-        f"{name} is {now.get(name, 'not given')} and was {before.get(name, 'not given')}"
+        f"{name} is {now.get(name, 'not given')} but was {before.get(name, 'not given')}"
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]
     if not differences:
         return None
     return click.UsageError(
-        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Give those, or "
-        "name another file"
+        f"--resume {file} belongs to other arguments: {'; '.join(differences)}. Pass the earlier "
+        "ones, or use another file"
     )
 
 
-def _compared(state: State | None, begun: State, file: Path) -> State:
-    """What the file holds, or the beginning; two downloads are not mixed."""
+def _matching(state: State | None, initial: State, file: Path) -> State:
+    """The state in the file, or the initial one; two downloads are never mixed."""
     if state is None:
-        return begun
+        return initial
     for option, was, wanted in (
-        ("--base-url", state.base_url, begun.base_url),
-        ("--out", state.out, begun.out),
-        ("--format", state.format, begun.format),
-        ("--columns", state.asked, begun.asked),
+        ("--base-url", state.base_url, initial.base_url),
+        ("--out", state.out, initial.out),
+        ("--format", state.format, initial.format),
+        ("--columns", state.asked, initial.asked),
     ):
         if was != wanted:
-            raise _other(file, f"{option} {was}" if was else f"a download without {option}")
+            raise _other_download(
+                file, f"{option} {was}" if was else f"a download without {option}"
+            )
     return state
 
 
@@ -212,28 +217,30 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
     size = part.seek(0, os.SEEK_END)
     if size < state.length:
         raise click.UsageError(
-            f"{state.out}.boardlot-part has {size:,} bytes and not the {state.length:,} that "
-            f"--resume {file} tells of: delete both to begin anew"
+            f"{state.out}.boardlot-part has {size:,} bytes, fewer than the {state.length:,} that "
+            f"--resume {file} records: delete both to start again"
         )
     part.truncate(state.length)
     part.seek(state.length)
-    # The range of the rows is fixed from here on.
+    # From here on the time range is fixed.
     state.save(file)
-    settings.go_on = _way_on(settings, state)
+    settings.resume_hint = _resume_hint(settings, state)
     fields = Fields(settings.columns, state.columns)
     writer = WRITERS[state.format](part, fields)
     with Progress(settings, pager, state.rows) as progress:
         for page in pager.pages():
             writer.write(page)
             progress.add(len(page))
-            _keep(state, file, part, pager, fields, progress.rows)
-            settings.go_on = _way_on(settings, state)
+            _record(state, file, part, pager, fields, progress.rows)
+            settings.resume_hint = _resume_hint(settings, state)
     state.done = True
-    _keep(state, file, part, pager, fields, progress.rows)
+    _record(state, file, part, pager, fields, progress.rows)
 
 
-def _keep(state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int) -> None:
-    """First the rows to disk, then how many of them count."""
+def _record(
+    state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int
+) -> None:
+    """Write the rows to disk first, then the position after them."""
     part.flush()
     os.fsync(part.fileno())
     state.rows, state.length = rows, part.tell()
@@ -241,25 +248,25 @@ def _keep(state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, 
     state.save(file)
 
 
-def _way_on(settings: Settings, state: State) -> str:
-    again = same_command(settings)
-    return f"Run the same command again: it goes on after row {state.rows:,}.\n  {again}"
+def _resume_hint(settings: Settings, state: State) -> str:
+    command = same_command(settings)
+    return f"Run the same command again to resume after row {state.rows:,}.\n  {command}"
 
 
 def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
     if part.exists() and part.stat().st_size == state.length:
-        put_in_place(part, out, settings.force)
+        replace_file(part, out, settings.force)
         click.echo(f"wrote {counted(state.rows)} to {settings.out}", err=True)
     elif out.exists() and out.stat().st_size == state.length:
         part.unlink(missing_ok=True)
-        click.echo(f"{settings.out} is whole: {counted(state.rows)}; nothing to do", err=True)
+        click.echo(f"{settings.out} is complete: {counted(state.rows)}; nothing to do", err=True)
     else:
         raise click.UsageError(
-            f"{settings.out} is not the file that --resume {file} tells was written: "
-            f"delete {file} to begin anew"
+            f"{settings.out} is not the file that --resume {file} records: "
+            f"delete {file} to start again"
         )
-    settings.go_on = ""
+    settings.resume_hint = ""
 
 
 def _part_of(out: Path) -> Path:
@@ -267,10 +274,10 @@ def _part_of(out: Path) -> Path:
 
 
 @contextmanager
-def _held(file: Path, out: Path) -> Iterator[BinaryIO]:
-    """The part of that output, opened for one process alone; it alone has the checkpoint file."""
-    place = Path(os.path.realpath(file))
-    lock = place.with_name(f".{place.name}.lock")
+def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
+    """The part of the output, opened and locked together with the checkpoint file."""
+    state = Path(os.path.realpath(file))
+    lock = state.with_name(f".{state.name}.lock")
     with _locked(lock, f"--resume {file}"):
         try:
             with _locked(_part_of(out), f"--out {out}") as part:
@@ -281,11 +288,11 @@ def _held(file: Path, out: Path) -> Iterator[BinaryIO]:
 
 
 def _locked(path: Path, name: str) -> BinaryIO:
-    """A file that no other process has opened in this way; made where there is none."""
+    """The file, opened and locked for this process; created if it does not exist."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
         file = os.fdopen(os.open(path, flags, 0o666), "r+b")
-        if fcntl is None:  # Windows: there a file that is open cannot be replaced anyway.
+        if fcntl is None:  # Windows: an open file cannot be replaced anyway.
             return file
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

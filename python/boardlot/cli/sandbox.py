@@ -1,4 +1,4 @@
-"""`boardlot sandbox`: the service on this machine, for other programs to talk to."""
+"""`boardlot sandbox`: the service on this machine, for other programs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from typing import Any, Literal, NoReturn
 
 import click
 
+from boardlot.cli.click_classes import Command
 from boardlot.cli.paths import UserPath, refuse_existing
 from boardlot.cli.secret_files import secret_file
-from boardlot.cli.settings import Command, Settings
+from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
 
@@ -32,29 +33,29 @@ RATE = click.FloatRange(0.0, 1.0)
         "boardlot sandbox --latency 0.05 --error-rate 0.01",
     ],
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 picks a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="The same seed, the same data.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the data.")
 @click.option("--fills", type=click.IntRange(0), default=2000, show_default=True)
 @click.option("--orders", type=click.IntRange(0), default=120, show_default=True)
 @click.option("--plate-stocks", type=click.IntRange(0), default=500, show_default=True)
 @click.option(
     "--token-lifetime", type=click.FloatRange(0), default=7200.0, help="Seconds.", show_default=True
 )
-@click.option("--clock-offset", type=float, default=0.0, help="Seconds the service's clock is off.")
-@click.option("--latency", type=click.FloatRange(0), default=0.0, help="Seconds before an answer.")
-@click.option("--error-rate", type=RATE, default=0.0, help="Share of answers that are errors.")
+@click.option("--clock-offset", type=float, default=0.0, help="Seconds its clock is ahead.")
+@click.option("--latency", type=click.FloatRange(0), default=0.0, help="Seconds before a response.")
+@click.option("--error-rate", type=RATE, default=0.0, help="Share of responses that are errors.")
 @click.option("--drop-rate", type=RATE, default=0.0, help="Share of connections dropped.")
-@click.option("--truncate-rate", type=RATE, default=0.0, help="Share of answers cut short.")
-@click.option("--throttle-rate", type=RATE, default=0.0, help="Share of answers with HTTP 429.")
-@click.option("--html-rate", type=RATE, default=0.0, help="Share of answers that are HTML pages.")
+@click.option("--truncate-rate", type=RATE, default=0.0, help="Share of responses cut short.")
+@click.option("--throttle-rate", type=RATE, default=0.0, help="Share of responses with HTTP 429.")
+@click.option("--html-rate", type=RATE, default=0.0, help="Share of responses that are HTML pages.")
 @click.option(
     "--algorithm",
     type=click.Choice(["Ed25519", "RSA-SHA256"]),
     default="Ed25519",
     show_default=True,
-    help="Of the key.",
+    help="Algorithm of the key.",
 )
 @click.option(
     "--key-file",
@@ -78,19 +79,19 @@ def command(
     key_file: Path | None,
     **faults: float,
 ) -> None:
-    """Serve the whole service on this machine, with made-up data, until Ctrl-C.
+    """Serve the whole service on this machine, with invented data, until Ctrl-C.
 
     What a program needs to connect goes to stdout: base URL, key id and account ids; with
-    `boardlot --format json sandbox` as one line of JSON. No secret is shown: --key-file writes
-    the private key, readable by you alone.
+    `boardlot --format json sandbox` as one line of JSON. No secrets are shown: --key-file writes
+    the private key to a file that only you can read.
     """
     if not _is_loopback(host):
         if not expose:
             raise click.UsageError(
-                f"--host {host} can be reached from other machines: add --expose if that is meant"
+                f"--host {host} can be reached from other machines: add --expose if you intend that"
             )
         click.secho(
-            f"warning: other machines can reach this sandbox on {host}; everyone there can log in",
+            f"warning: other machines can reach this sandbox on {host}; anyone there can log in",
             fg="yellow",
             err=True,
         )
@@ -111,17 +112,17 @@ def command(
         "faults": bl.Faults(seed=seed, **faults) if any(faults.values()) else None,
     }
     with _until_stopped(), bl.Sandbox(**options) as sandbox:
-        facts: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
+        info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
         if key_file is not None:
             key = bl.generate_key(algorithm)
-            facts["key_id"] = sandbox.upload_key(key.public_pem)
-            facts["key_file"] = str(key_file)
+            info["key_id"] = sandbox.upload_key(key.public_pem)
+            info["key_file"] = str(key_file)
             with secret_file(key_file, key.private_pem):
                 pass
         try:
-            _tell(facts, as_json=settings.format in ("json", "jsonl"))
+            _print(info, as_json=settings.format in ("json", "jsonl"))
         except OSError:
-            # A key of no sandbox would only be in the way of the next run.
+            # The key of a sandbox that did not start would block the next run.
             if key_file is not None:
                 key_file.unlink()
             raise
@@ -131,17 +132,17 @@ def command(
             time.sleep(3600)
 
 
-def _tell(facts: dict[str, Any], *, as_json: bool) -> None:
+def _print(info: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps(info))
         return
-    click.echo(f"base URL        {facts['base_url']}")
-    if "key_id" in facts:
-        click.echo(f"key id          {facts['key_id']}")
-        click.echo(f"key file        {facts['key_file']}")
+    click.echo(f"base URL        {info['base_url']}")
+    if "key_id" in info:
+        click.echo(f"key id          {info['key_id']}")
+        click.echo(f"key file        {info['key_file']}")
     else:
-        click.echo("no key was made: add --key-file FILE for signed requests", err=True)
-    for kind, accounts in facts["accounts"].items():
+        click.echo("no key was created: add --key-file FILE for signed requests", err=True)
+    for kind, accounts in info["accounts"].items():
         click.echo(f"{kind + ' accounts':<16}{', '.join(map(str, accounts))}")
 
 
@@ -149,12 +150,12 @@ def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        raise click.UsageError(f"--host {host} is no numeric IP address") from None
+        raise click.UsageError(f"--host {host} is not a numeric IP address") from None
 
 
 @contextmanager
 def _until_stopped() -> Iterator[None]:
-    """Let Ctrl-C and a polite kill end the block, which is how this command is meant to end."""
+    """Let Ctrl-C and SIGTERM end the block, which is how this command normally ends."""
 
     def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Files of secrets: readable by their owner only, and never half written."""
+"""Files with secrets: readable only by their owner, and never half written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["secret_file"]
 def secret_file(path: Path, text: str) -> Iterator[None]:
     """A new file that only its owner can read, from its first byte on.
 
-    It is whole, or it is removed again: also if what is done with it fails.
+    It is removed if it cannot be written completely, or if the block fails.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags, 0o600), "wb")

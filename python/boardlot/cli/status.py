@@ -1,4 +1,4 @@
-"""`boardlot status`: who is logged in, for how long, and how far the clocks are apart."""
+"""`boardlot status`: a login, when it expires, and the clock offset."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from boardlot.cli.click_classes import Command
+from boardlot.cli.options import store_option
 from boardlot.cli.output import check_out, emit
-from boardlot.cli.settings import Command, Login, Settings, store_option
+from boardlot.cli.settings import Login, Settings
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
 from boardlot.results.cell_format import escaped
 
@@ -29,34 +31,34 @@ __all__ = ["command"]
 def command(settings: Settings, client_id: str | None) -> None:
     """Show a login at the service and the clock offset of this machine.
 
-    The login is that of CLIENT_ID, else that of the profile, else the last one at the service in
-    --store or the keychain; with the profile of a key, or where the keychain has none, only the
-    clocks are compared. Nothing secret is shown. With --format or --out it is a row of data, the
-    clock offset in seconds.
+    The login is that of CLIENT_ID, otherwise that of the profile, otherwise the last one at the
+    service in --store or the keychain. With the profile of a key, or if the keychain contains no
+    login, only the clocks are compared. No secrets are shown. With --format or --out the output is
+    a row of data, with the clock offset in seconds.
     """
     import boardlot as bl
 
     check_out(settings)
     base_url = settings.service
     login = _login(settings, client_id)
-    facts: dict[str, Any] = {"service": base_url}
+    row: dict[str, Any] = {"service": base_url}
     if login is not None:
-        facts |= {
+        row |= {
             "client_id": login.oauth.client_id,
-            "tokens": login.place,
+            "tokens": login.store_name,
             "scopes": sorted(login.oauth.scopes),
             "expires_at": login.oauth.expires_at.isoformat(timespec="seconds"),
         }
     with bl.Client(base_url, **settings.connection) as client:
-        facts["clock_offset"] = clock_offset(client)
+        row["clock_offset"] = clock_offset(client)
     if settings.format is not None or settings.out is not None:
-        emit(settings, [facts])
+        emit(settings, [row])
     else:
-        _tell(**facts)
+        _print(**row)
 
 
 def _login(settings: Settings, client_id: str | None) -> Login | None:
-    """The login to show; that there is none in the keychain is told, and no error."""
+    """The login to show; if the keychain contains none, that is a message and not an error."""
     import boardlot as bl
 
     try:
@@ -64,11 +66,11 @@ def _login(settings: Settings, client_id: str | None) -> Login | None:
     except (bl.LoginRequired, bl.StoreError) as error:
         if settings.store_file is not None:
             raise
-        click.echo(f"no login is shown: {escaped(str(error))}", err=True)
+        click.echo(f"no login to show: {escaped(str(error))}", err=True)
         return None
 
 
-def _tell(
+def _print(
     service: str,
     clock_offset: float,
     client_id: str | None = None,
@@ -79,8 +81,8 @@ def _tell(
     click.echo(f"service       {escaped(service)}")
     if client_id is not None:
         click.echo(f"client        {escaped(client_id)}")
-        click.echo(f"tokens lie in {tokens}")
+        click.echo(f"tokens        {tokens}")
         click.echo(f"scopes        {escaped(' '.join(scopes))}")
         click.echo(f"expires       {expires_at}")
-    window = f"the service refuses signatures beyond {CLOCK_WINDOW:g} s"
+    window = f"the service rejects signatures beyond {CLOCK_WINDOW:g} s"
     click.echo(f"clock offset  {clock_offset:+.3f} s ({window})")

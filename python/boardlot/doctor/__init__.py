@@ -1,4 +1,4 @@
-"""What works between this machine and the service, what does not, and what to do about it.
+"""Checks each stage of a request: what works, what fails, and what to do about it.
 
 ```python
 import boardlot as bl
@@ -6,7 +6,7 @@ from boardlot import doctor
 
 with bl.Sandbox(seed=7) as sandbox:
     for finding in doctor.examine(sandbox.base_url, auth=sandbox.api_key()):
-        print(finding.state, finding.step, finding.fact, finding.advice)
+        print(finding.state, finding.step, finding.detail, finding.hint)
 ```
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from boardlot import _core
+from boardlot import _core, hints
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding
 from boardlot.doctor.network import Network, clock_offset
@@ -40,26 +40,26 @@ def examine(
     headers: Mapping[str, str] | None = None,
     timeout: float = 10.0,
 ) -> Iterator[Finding]:
-    """Go the way of a request step by step, and tell of each step whether it works.
+    """Check each stage of a request, and report for each whether it works.
 
-    First comes the way there: settings, proxy, name, connection, TLS, service, clock. Then who you
-    are: credentials; with a key also key and signature; with a login also login, token, scopes,
-    quotes and accounts; with a bearer token also token. What an earlier step made impossible is
-    skipped and says so. A few requests are sent that change nothing: for the service's time, and
-    with credentials for the trading days of today. Nothing secret is in what is found.
+    The first steps are about the connection: settings, proxy, name, connection, TLS, service,
+    clock. Then come the credentials; with a key also key and signature; with a login also login,
+    token, scopes, quotes and accounts; with a bearer token also token. A step that depends on a
+    failed one is skipped, with a reason. A few requests are sent that change nothing: for the
+    service's time, and with credentials for today's trading days. Findings contain no secrets.
 
     Args:
-        base_url: The service's address; without it that of the profile.
-        auth: Who you are, or a function without arguments that makes it: a key that cannot be read
-            is then a finding, too.
-        profile: A name in `config.toml`, as `boardlot.Client` takes it.
+        base_url: The service's address; the default is that of the profile.
+        auth: The credentials, or a function without arguments that makes them: a key that cannot
+            be read then becomes a finding too.
+        profile: A name in `config.toml`, as for `boardlot.Client`.
         proxy: A proxy URL; the environment's proxies are not used.
-        ca_file: A PEM bundle that is trusted besides the system's.
+        ca_file: A PEM bundle that is trusted in addition to the system's.
         headers: Sent with every request.
-        timeout: Seconds that one step may wait for an answer.
+        timeout: Seconds that one step may wait for a response.
 
     Returns:
-        An iterator of `Finding`; each step is taken when it is asked for.
+        An iterator of `Finding`; each step runs when the iterator reaches it.
 
     Raises:
         ConfigError: Neither a base URL nor a profile was given, or there is no such profile.
@@ -81,14 +81,13 @@ def examine(
     address = base_url or named.get("base_url")
     if address is None:
         raise ConfigError(
-            "base_url is missing; give it or a profile",
-            hint="Give the address of the service, such as https://api.example.com.",
+            "base_url is missing; expected a base URL or a profile", hint=hints.MISSING_BASE_URL
         )
     options: dict[str, Any] = {"proxy": proxy, "ca_file": ca_file, "headers": headers}
     network = Network(address, options, timeout)
-    return _findings(network, identity.opener(auth, named))
+    return _findings(network, identity.credentials_factory(auth, named))
 
 
-def _findings(network: Network, opener: Callable[[], Any] | None) -> Iterator[Finding]:
+def _findings(network: Network, make_credentials: Callable[[], Any] | None) -> Iterator[Finding]:
     yield from network.findings()
-    yield from identity.findings(opener, network)
+    yield from identity.findings(make_credentials, network)

@@ -1,4 +1,4 @@
-"""The service's certificate: what it says, and why it is refused."""
+"""The service's certificate: what it says, and why it is rejected."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from datetime import datetime, timezone
 from os import PathLike
 from typing import Any, NamedTuple
 
-from boardlot.doctor.findings import Failed, in_words
+from boardlot import hints
+from boardlot.doctor.findings import Failed, reason_of
 
-__all__ = ["Certificate", "check", "seen"]
+__all__ = ["Certificate", "check", "read_certificate"]
 
-Open = Callable[[], socket.socket]
+Connect = Callable[[], socket.socket]
 
-# Codes of OpenSSL, whose names Python lacks.
+# Error codes of OpenSSL, which Python has no names for.
 NOT_YET_VALID, EXPIRED = 9, 10
 SELF_SIGNED = 18
-NO_KNOWN_ISSUER = (2, 19, 20, 21)
+UNKNOWN_ISSUER = (2, 19, 20, 21)
 WRONG_HOST = (62, 64)
 NO_CHECK_TIME = 0x200000
 
-NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
+NOT_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
 TOO_OLD = {"UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION"}
 
 
@@ -30,46 +31,46 @@ class Certificate(NamedTuple):
     """What a service's certificate says."""
 
     version: str
-    starts: datetime
-    ends: datetime
+    not_before: datetime
+    not_after: datetime
     issuer: str
     names: tuple[str, ...]
 
-    def in_words(self) -> str:
-        days = (self.ends - datetime.now(timezone.utc)).days
+    def summary(self) -> str:
+        days = (self.not_after - datetime.now(timezone.utc)).days
         return (
-            f"{self.version}; the certificate ends {self.ends:%Y-%m-%d} (in {days:,} days), its "
-            f"issuer is {self.issuer}"
+            f"{self.version}; the certificate expires {self.not_after:%Y-%m-%d} (in {days:,} "
+            f"days), its issuer is {self.issuer}"
         )
 
 
-def seen(open_way: Open, host: str) -> Certificate:
+def read_certificate(connect: Connect, host: str) -> Certificate:
     """What the certificate says, trusted or not. Nothing is sent over these connections."""
     unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE
-    with _handshake(unchecked, open_way, host) as shaken:
-        der = shaken.getpeercert(binary_form=True)
+    with _handshake(unchecked, connect, host) as connection:
+        der = connection.getpeercert(binary_form=True)
     assert der is not None
-    # Python reads only what it has verified: here against itself, whatever the date.
+    # Python parses only a certificate that it has verified: here against itself, at any date.
     pinned = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     pinned.check_hostname = False
     pinned.load_verify_locations(cadata=der)
     pinned.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN | NO_CHECK_TIME
-    with _handshake(pinned, open_way, host) as shaken:
-        told: dict[str, Any] = shaken.getpeercert() or {}
-        version = shaken.version() or "TLS"
+    with _handshake(pinned, connect, host) as connection:
+        fields: dict[str, Any] = connection.getpeercert() or {}
+        version = connection.version() or "TLS"
     return Certificate(
         version=version.replace("TLSv", "TLS "),
-        starts=_moment(told["notBefore"]),
-        ends=_moment(told["notAfter"]),
-        issuer=_name(told.get("issuer", ())),
-        names=tuple(name for _, name in told.get("subjectAltName", ())),
+        not_before=_time(fields["notBefore"]),
+        not_after=_time(fields["notAfter"]),
+        issuer=_name(fields.get("issuer", ())),
+        names=tuple(name for _, name in fields.get("subjectAltName", ())),
     )
 
 
-def check(open_way: Open, host: str, ca_file: str | PathLike[str] | None) -> None:
-    """Says why the service is not trusted, if Python's own libraries find a reason.
+def check(connect: Connect, host: str, ca_file: str | PathLike[str] | None) -> None:
+    """Explain why the service is not trusted, if Python's own libraries find a reason.
 
     Raises:
         Failed: The reason, and what to do.
@@ -80,68 +81,58 @@ def check(open_way: Open, host: str, ca_file: str | PathLike[str] | None) -> Non
     if ca_file is not None:
         context.load_verify_locations(cafile=ca_file)
     try:
-        _handshake(context, open_way, host).close()
+        _handshake(context, connect, host).close()
     except ssl.SSLCertVerificationError as error:
-        raise _refused(error, seen(open_way, host), host) from None
+        raise _rejected(error, read_certificate(connect, host), host) from None
     except OSError as error:
-        raise _no_handshake(error) from None
+        raise _handshake_failed(error) from None
 
 
-def _handshake(context: ssl.SSLContext, open_way: Open, host: str) -> ssl.SSLSocket:
-    with open_way() as way:
-        return context.wrap_socket(way, server_hostname=host)
+def _handshake(context: ssl.SSLContext, connect: Connect, host: str) -> ssl.SSLSocket:
+    with connect() as connection:
+        return context.wrap_socket(connection, server_hostname=host)
 
 
-def _refused(error: ssl.SSLCertVerificationError, shown: Certificate, host: str) -> Failed:
+def _rejected(error: ssl.SSLCertVerificationError, found: Certificate, host: str) -> Failed:
     code = error.verify_code
     if code == EXPIRED:
         return Failed(
-            f"the certificate ended {shown.ends:%Y-%m-%d %H:%M} UTC; its issuer is {shown.issuer}",
-            "The service has to renew it, unless this machine's date is wrong.",
+            f"the certificate expired {found.not_after:%Y-%m-%d %H:%M} UTC; its issuer is "
+            f"{found.issuer}",
+            hints.CERTIFICATE_EXPIRED,
         )
     if code == NOT_YET_VALID:
         return Failed(
-            f"the certificate begins {shown.starts:%Y-%m-%d %H:%M} UTC only",
-            "Check this machine's date.",
+            f"the certificate is not valid before {found.not_before:%Y-%m-%d %H:%M} UTC",
+            hints.CHECK_DATE,
         )
     if code in WRONG_HOST:
-        return Failed(
-            f"the certificate is for {', '.join(shown.names) or 'no host'}, not for {host}",
-            "Check the host in the base URL; if it is right, somebody else answers in its place.",
-        )
-    foreign = (
-        "If it is that of your network's proxy or of your own server, give its certificate: "
-        "--ca-file FILE, in Python ca_file=. Otherwise somebody else answers in its place."
-    )
+        names = ", ".join(found.names) or "no host"
+        return Failed(f"the certificate is for {names}, not for {host}", hints.CHECK_HOST)
     if code == SELF_SIGNED:
-        return Failed(f"the certificate is signed by itself ({shown.issuer})", foreign)
-    if code in NO_KNOWN_ISSUER:
-        return Failed(f"the certificate's issuer, {shown.issuer}, is not trusted", foreign)
-    return Failed(f"the certificate is refused: {error.verify_message}", foreign)
+        return Failed(f"the certificate is self-signed ({found.issuer})", hints.UNTRUSTED_ISSUER)
+    if code in UNKNOWN_ISSUER:
+        return Failed(
+            f"the certificate's issuer, {found.issuer}, is not trusted", hints.UNTRUSTED_ISSUER
+        )
+    return Failed(f"the certificate is rejected: {error.verify_message}", hints.UNTRUSTED_ISSUER)
 
 
-def _no_handshake(error: OSError) -> Failed:
+def _handshake_failed(error: OSError) -> Failed:
     reason = getattr(error, "reason", None)
-    if reason in NO_TLS:
-        return Failed(
-            "what answers there speaks no TLS", "Check the port of the base URL, and the proxy."
-        )
+    if reason in NOT_TLS:
+        return Failed("the server there does not speak TLS", hints.NOT_TLS)
     if reason in TOO_OLD:
-        return Failed(
-            "what answers there knows no TLS 1.2 or newer", "The service has to be updated."
-        )
-    return Failed(
-        f"there is no TLS connection: {in_words(error)}",
-        "Check the port of the base URL; a firewall or proxy may be cutting the connection.",
-    )
+        return Failed("the server there does not support TLS 1.2 or newer", hints.OLD_TLS)
+    return Failed(f"the TLS handshake failed: {reason_of(error)}", hints.NO_TLS_CONNECTION)
 
 
-def _moment(text: str) -> datetime:
+def _time(text: str) -> datetime:
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(text), timezone.utc)
 
 
 def _name(parts: Any) -> str:
-    """The common name, else the organization, of a distinguished name."""
-    facts = {name: value for part in parts for name, value in part}
-    name = facts.get("commonName") or facts.get("organizationName") or "nobody"
+    """The common name of a distinguished name, otherwise its organization."""
+    fields = {name: value for part in parts for name, value in part}
+    name = fields.get("commonName") or fields.get("organizationName") or "not named"
     return str(name)

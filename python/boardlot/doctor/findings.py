@@ -1,4 +1,4 @@
-"""What a step finds, and how a step tells of it."""
+"""What a step of the doctor finds, and how a step reports it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from boardlot.errors import BoardlotError
 
-__all__ = ["Failed", "Finding", "Skipped", "in_words", "taken"]
+__all__ = ["Failed", "Finding", "Skipped", "reason_of", "run_step"]
 
 
 class Finding(NamedTuple):
@@ -15,9 +15,9 @@ class Finding(NamedTuple):
 
     Attributes:
         step: Its name, such as `"TLS"`.
-        state: `"ok"`, `"failed"`, or `"skipped"` where there was nothing to do or no way to do it.
-        fact: What was found, without any secret.
-        advice: What to do about it; `""` where there is nothing to do.
+        state: `"ok"`, `"failed"`, or `"skipped"` if there was nothing to check or no way to.
+        detail: What was found, without any secret.
+        hint: What to do about it; `""` if there is nothing to do.
 
     Examples:
         >>> from boardlot import doctor
@@ -28,41 +28,51 @@ class Finding(NamedTuple):
 
     step: str
     state: Literal["ok", "failed", "skipped"]
-    fact: str
-    advice: str = ""
+    detail: str
+    hint: str = ""
+
+    @property
+    def fact(self) -> str:
+        """The earlier name of `detail`."""
+        return self.detail
+
+    @property
+    def advice(self) -> str:
+        """The earlier name of `hint`."""
+        return self.hint
 
 
 class Failed(Exception):
-    """A step does not work: the fact, and what to do."""
+    """A step failed: the detail, and what to do."""
 
-    def __init__(self, fact: str, advice: str) -> None:
-        super().__init__(fact)
-        self.fact, self.advice = fact, advice
+    def __init__(self, detail: str, hint: str) -> None:
+        super().__init__(detail)
+        self.detail, self.hint = detail, hint
 
 
 class Skipped(Exception):
-    """A step has nothing to do: the fact, and what to do if that was not meant."""
+    """A step has nothing to check: the detail, and what to do if that was not intended."""
 
-    def __init__(self, fact: str, advice: str = "") -> None:
-        super().__init__(fact)
-        self.fact, self.advice = fact, advice
+    def __init__(self, detail: str, hint: str = "") -> None:
+        super().__init__(detail)
+        self.detail, self.hint = detail, hint
 
 
-def taken(step: str, take: Callable[[], str]) -> Finding:
-    """The finding of a step that returns its fact, or raises what is wrong."""
+def run_step(step: str, check: Callable[[], str]) -> Finding:
+    """The finding of a check that returns its detail, or raises what is wrong."""
     try:
-        return Finding(step, "ok", take())
+        return Finding(step, "ok", check())
     except Failed as failed:
-        return Finding(step, "failed", failed.fact, failed.advice)
+        return Finding(step, "failed", failed.detail, failed.hint)
     except Skipped as skipped:
-        return Finding(step, "skipped", skipped.fact, skipped.advice)
+        return Finding(step, "skipped", skipped.detail, skipped.hint)
     except BoardlotError as error:
         return Finding(step, "failed", str(error), error.hint)
 
 
-def in_words(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """What the operating system or OpenSSL says, without numbers and source lines."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
-    words = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-    return str(words)
+        return "no response in time"
+    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    return str(reason)

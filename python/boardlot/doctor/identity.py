@@ -1,4 +1,4 @@
-"""Who you are to the service: the key or the login, and whether it is accepted."""
+"""The steps about the credentials: the key or the login, and whether the service accepts it."""
 
 from __future__ import annotations
 
@@ -9,97 +9,82 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boardlot.doctor.findings import Failed, Finding, Skipped, taken
+from boardlot import hints
+from boardlot.doctor.findings import Failed, Finding, Skipped, run_step
 from boardlot.errors import AuthenticationError, ClockSkewError, ConfigError, PermissionDenied
 
 if TYPE_CHECKING:
     from boardlot import ApiKey, Client, OAuth
     from boardlot.doctor.network import Network
 
-__all__ = ["findings", "opener"]
+__all__ = ["credentials_factory", "findings"]
 
 QUOTES = "trading days, futures, IPOs, dividends and plates"
 ACCOUNTS = "crypto orders, simulated orders and positions, and fills"
 ALL_ACCOUNTS = "accid:*"
-UNKNOWN_KEY = (
-    "Compare the key id with the developer page, and whether the public key was uploaded to this "
-    "service."
-)
-OTHER_KEY = (
-    "Sign with the private key whose public half was uploaded under this key id, or upload the "
-    "public half of this one."
-)
-BEARER = "The token is unknown here, has ended or was revoked: get a new one for this base URL."
-LOGIN = "The token was refused and could not be renewed: run `boardlot login` for this base URL."
-WIDER = "Log in again and allow it on the consent page, if you need it."
 
 
-def opener(auth: Any, named: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """What makes the credentials: those given, else those of the profile; `None` for none."""
+def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
+    """What makes the credentials: those given, otherwise the profile's; `None` for none."""
     if auth is not None:
         return auth if callable(auth) else lambda: auth
-    kind = named.get("kind")
+    kind = profile.get("kind")
     if kind == "api_key":
-        return lambda: _key(named["key_id"], named["private_key"])
+        return lambda: _api_key(profile["key_id"], profile["private_key"])
     if kind == "oauth":
-        return lambda: _login(named["client_id"], named["store"])
+        return lambda: _login(profile["client_id"], profile["store"])
     return None
 
 
-def findings(opener: Callable[[], Any] | None, network: Network) -> Iterator[Finding]:
-    """The steps of the credentials."""
+def findings(make: Callable[[], Any] | None, network: Network) -> Iterator[Finding]:
+    """The steps about the credentials that this function makes."""
     import boardlot
 
-    if opener is None:
-        yield Finding(
-            "credentials",
-            "skipped",
-            "none were given",
-            "Give a profile, a key or a login, if the service shall know you.",
-        )
+    if make is None:
+        yield Finding("credentials", "skipped", "none were given", hints.NO_CREDENTIALS_TO_CHECK)
         return
-    opened = _Opened(opener, network)
-    yield (finding := taken("credentials", opened.open))
+    identity = _Identity(make, network)
+    yield (finding := run_step("credentials", identity.load))
     if finding.state == "failed":
         return
-    if isinstance(opened.auth, boardlot.ApiKey):
-        yield taken("key", lambda: _of_key(opened.auth, opened.warning))
-        yield taken("signature", lambda: _accepted(opened, "the key"))
-    elif isinstance(opened.auth, boardlot.OAuth):
-        yield from _of_login(opened)
+    if isinstance(identity.auth, boardlot.ApiKey):
+        yield run_step("key", lambda: _check_key(identity.auth, identity.warning))
+        yield run_step("signature", lambda: _check_accepted(identity, "the key"))
+    elif isinstance(identity.auth, boardlot.OAuth):
+        yield from _login_findings(identity)
     else:
-        yield taken("token", lambda: _accepted(opened, "the token"))
+        yield run_step("token", lambda: _check_accepted(identity, "the token"))
 
 
-class _Opened:
+class _Identity:
     """Credentials, and the client that uses them."""
 
-    def __init__(self, opener: Callable[[], Any], network: Network) -> None:
-        self._opener = opener
+    def __init__(self, make: Callable[[], Any], network: Network) -> None:
+        self._make = make
         self._network = network
         self.auth: Any = None
         self.client: Client | None = None
         self.warning = ""
 
     @property
-    def broken(self) -> str:
-        """The step that ended the way to the service, if one did."""
-        return self._network.broken
+    def failed_step(self) -> str:
+        """The step after which the service cannot be reached, if any."""
+        return self._network.failed_step
 
-    def open(self) -> str:
-        with warnings.catch_warnings(record=True) as told:
+    def load(self) -> str:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                self.auth = self._opener()
+                self.auth = self._make()
             except OSError as error:
-                raise Failed(str(error), "Check the file and who may read it.") from None
-        self.warning = str(told[0].message) if told else ""
-        if self._network.broken != "settings":
+                raise Failed(str(error), hints.CREDENTIALS_FILE) from None
+        self.warning = str(caught[0].message) if caught else ""
+        if self._network.failed_step != "settings":
             self.client = self._network.client(self.auth)
-        return _named(self.auth)
+        return _describe(self.auth)
 
 
-def _named(auth: Any) -> str:
+def _describe(auth: Any) -> str:
     import boardlot
 
     if isinstance(auth, boardlot.ApiKey):
@@ -109,135 +94,139 @@ def _named(auth: Any) -> str:
     return "a bearer token"
 
 
-def _of_key(key: ApiKey, warning: str) -> str:
+def _check_key(key: ApiKey, warning: str) -> str:
     kind: str = key.algorithm
     if kind != "Ed25519":
-        # A signature of RSA is as long as the key.
+        # An RSA signature is as long as the key.
         kind += f" with {8 * len(base64.b64decode(key.sign(b''))):,} bits"
     try:
-        place = f"its file is {_file_of(key)}"
+        location = f"its file is {_file_of(key)}"
     except ConfigError:
-        place = "its file is not known here (it is encrypted, or was given as text)"
+        location = "its file is unknown (it is encrypted, or was given as text)"
     warning = warning or _warning_of(key)
     if warning:
-        fact, _, advice = warning.partition("; ")
-        raise Failed(f"{kind}; {fact}", f"{advice[:1].upper()}{advice[1:]}")
-    return f"{kind}; {place}"
+        detail, _, hint = warning.partition("; ")
+        raise Failed(f"{kind}; {detail}", f"{hint[:1].upper()}{hint[1:]}")
+    return f"{kind}; {location}"
 
 
 def _file_of(key: ApiKey) -> Path:
-    """The path that a pickle of the key would carry; refused where there is none."""
+    """The path that a pickle of the key would carry.
+
+    Raises:
+        ConfigError: There is none.
+    """
     return Path(key.__getnewargs__()[1])
 
 
 def _warning_of(key: ApiKey) -> str:
-    """What reading the key's file anew warns about."""
+    """The warning that reading the key's file again gives, if any."""
     import boardlot
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             boardlot.ApiKey(key.key_id, _file_of(key))
         except ConfigError:
             return ""
-    return str(told[0].message) if told else ""
+    return str(caught[0].message) if caught else ""
 
 
-def _accepted(opened: _Opened, what: str) -> str:
-    """One request that needs to know who you are and changes nothing."""
-    client = opened.client
-    if client is None or opened.broken:
-        raise Skipped(f"no service: see {opened.broken}")
+def _check_accepted(identity: _Identity, what: str) -> str:
+    """One request that needs credentials and changes nothing."""
+    client = identity.client
+    if client is None or identity.failed_step:
+        raise Skipped(f"not tried: {identity.failed_step} failed")
     today = date.today()
     try:
         client.trading_days("HK", today, today)
     except ClockSkewError:
         raise
-    except AuthenticationError as refused:
-        raise Failed(str(refused), _advice(opened.auth, refused.message)) from None
+    except AuthenticationError as rejection:
+        raise Failed(str(rejection), _hint_for(identity.auth, rejection.message)) from None
     offset = client.clock_offset
-    corrected = f", once the client had corrected the time by {offset:+.3f} s" if offset else ""
+    corrected = f", after the client corrected the time by {offset:+.3f} s" if offset else ""
     return f"the service accepts {what}{corrected}"
 
 
-def _advice(auth: Any, message: str) -> str:
-    """What to do where the service did not accept who you are, as far as its words tell why."""
+def _hint_for(auth: Any, message: str) -> str:
+    """What to do about rejected credentials, as far as the service's message says why."""
     import boardlot
 
     if isinstance(auth, boardlot.BearerToken):
-        return BEARER
+        return hints.BEARER_REJECTED
     if isinstance(auth, boardlot.OAuth):
-        return LOGIN
-    words = message.lower()
-    if "signature" in words:
-        return OTHER_KEY
-    return UNKNOWN_KEY if "key" in words else f"{UNKNOWN_KEY} {OTHER_KEY}"
+        return hints.LOGIN_REJECTED
+    message = message.lower()
+    if "signature" in message:
+        return hints.OTHER_KEY
+    return hints.UNKNOWN_KEY if "key" in message else f"{hints.UNKNOWN_KEY} {hints.OTHER_KEY}"
 
 
-def _of_login(opened: _Opened) -> Iterator[Finding]:
-    login: OAuth = opened.auth
-    if opened.client is None:
+def _login_findings(identity: _Identity) -> Iterator[Finding]:
+    login: OAuth = identity.auth
+    if identity.client is None:
         yield Finding("login", "skipped", "not tried: settings failed")
         return
-    yield (finding := taken("login", lambda: _stored(login)))
+    yield (finding := run_step("login", lambda: _check_stored(login)))
     if finding.state == "failed":
         return
-    yield (finding := taken("token", lambda: _token(opened, login)))
+    yield (finding := run_step("token", lambda: _check_token(identity, login)))
     if finding.state == "failed":
         yield Finding("scopes", "skipped", "not tried: token failed")
         return
     scopes = login.scopes
-    yield taken("scopes", lambda: _scopes(scopes))
-    yield taken("quotes", lambda: _quotes(scopes))
-    yield taken("accounts", lambda: _accounts(scopes))
+    yield run_step("scopes", lambda: _check_scopes(scopes))
+    yield run_step("quotes", lambda: _check_quotes(scopes))
+    yield run_step("accounts", lambda: _check_accounts(scopes))
 
 
-def _stored(login: OAuth) -> str:
+def _check_stored(login: OAuth) -> str:
     store = login.__getnewargs_ex__()[1]["store"]
-    ends = login.expires_at.isoformat(timespec="seconds")
-    return f"its tokens lie in {store}; the access token ends {ends}"
+    expires = login.expires_at.isoformat(timespec="seconds")
+    return f"its tokens are stored in {store}; the access token expires {expires}"
 
 
-def _token(opened: _Opened, login: OAuth) -> str:
+def _check_token(identity: _Identity, login: OAuth) -> str:
     before = login.expires_at
     try:
-        fact = _accepted(opened, "the token")
-    except PermissionDenied as refused:
-        # Who was refused for the scope was known.
-        fact = f"the service knows the token, and {refused}"
+        detail = _check_accepted(identity, "the token")
+    except PermissionDenied as rejection:
+        # A token that only lacks the scope is a valid token.
+        detail = f"the service accepts the token, but not for this request: {rejection}"
     if login.expires_at == before:
-        return fact
-    ends = login.expires_at.isoformat(timespec="seconds")
-    return f"{fact}; it was refreshed and ends {ends}"
+        return detail
+    expires = login.expires_at.isoformat(timespec="seconds")
+    return f"{detail}; it was refreshed and expires {expires}"
 
 
-def _scopes(scopes: frozenset[str]) -> str:
+def _check_scopes(scopes: frozenset[str]) -> str:
     granted = " ".join(sorted(scopes)) or "none"
     if not ("quote:read" in scopes or "trade:read" in scopes):
-        raise Failed(f"granted: {granted}; nothing can be read with that", WIDER)
+        raise Failed(f"granted: {granted}; these allow no reading", hints.MORE_SCOPES)
     return (
-        f"granted: {granted}. Which endpoint needs which is not shown by the service document: "
-        "what follows goes by their names, as the sandbox does"
+        f"granted: {granted}. The service document does not show which endpoint needs which; the "
+        "next steps go by their names, as the sandbox does"
     )
 
 
-def _quotes(scopes: frozenset[str]) -> str:
+def _check_quotes(scopes: frozenset[str]) -> str:
     if "quote:read" not in scopes:
-        raise Skipped(f"quote:read was not granted: no {QUOTES}", WIDER)
-    return f"quote:read opens {QUOTES}"
+        raise Skipped(f"quote:read was not granted: no {QUOTES}", hints.MORE_SCOPES)
+    return f"quote:read allows {QUOTES}"
 
 
-def _accounts(scopes: frozenset[str]) -> str:
+def _check_accounts(scopes: frozenset[str]) -> str:
     prefix = "accid:"
     accounts = sorted(scope.removeprefix(prefix) for scope in scopes if scope.startswith(prefix))
     if "trade:read" not in scopes or not accounts:
         missing = "trade:read" if "trade:read" not in scopes else "an account (accid:...)"
-        raise Skipped(f"{missing} was not granted: no {ACCOUNTS}", WIDER)
+        raise Skipped(f"{missing} was not granted: no {ACCOUNTS}", hints.MORE_SCOPES)
     which = "all accounts" if ALL_ACCOUNTS in scopes else f"account {', '.join(accounts)}"
-    return f"trade:read opens {ACCOUNTS} of {which}"
+    return f"trade:read allows {ACCOUNTS} of {which}"
 
 
-def _key(key_id: str, file: Path) -> ApiKey:
+def _api_key(key_id: str, file: Path) -> ApiKey:
     import boardlot
 
     return boardlot.ApiKey(key_id, file)

@@ -1,4 +1,4 @@
-"""Names and connections by the operating system's own means."""
+"""Name lookup and connections through the operating system."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from urllib.parse import SplitResult, unquote
 
 __all__ = [
     "PORTS",
-    "connected",
+    "address_of",
+    "connect",
     "is_address",
     "is_this_machine",
-    "looked_up",
-    "place_of",
+    "look_up",
+    "open_tunnel",
     "port_of",
-    "tunnelled",
 ]
 
 PORTS = {"http": 80, "https": 443}
 
 
-def looked_up(host: str, port: int, timeout: float) -> list[tuple[Any, ...]]:
+def look_up(host: str, port: int, timeout: float) -> list[tuple[Any, ...]]:
     """The addresses of a name, in the order in which they are tried."""
-    answer: list[Any] = []
+    outcome: list[Any] = []
 
-    def ask() -> None:
+    def run() -> None:
         try:
-            answer.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
-            answer.append(error)
+            outcome.append(error)
 
-    # In a thread, for the system's own patience has no bounds that a caller could set.
-    thread = threading.Thread(target=ask, daemon=True)
+    # In a thread, because the system call has no timeout that a caller could set.
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(timeout)
-    if not answer:
+    if not outcome:
         raise TimeoutError
-    if isinstance(answer[0], Exception):
-        raise answer[0]
-    return list(dict.fromkeys(found[4] for found in answer[0]))
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return list(dict.fromkeys(entry[4] for entry in outcome[0]))
 
 
-def connected(addresses: list[tuple[Any, ...]], timeout: float) -> socket.socket:
-    """A connection to the first address that takes one."""
-    failure: OSError = OSError("there is no address")
+def connect(addresses: list[tuple[Any, ...]], timeout: float) -> socket.socket:
+    """A connection to the first address that accepts one."""
+    failure: OSError = OSError("the name has no address")
     for address in addresses:
         try:
             return socket.create_connection(address[:2], timeout)
@@ -54,8 +54,8 @@ def connected(addresses: list[tuple[Any, ...]], timeout: float) -> socket.socket
     raise failure
 
 
-def tunnelled(proxy: SplitResult, host: str, port: int, timeout: float) -> socket.socket:
-    """A connection through a proxy, by the CONNECT of HTTP."""
+def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> socket.socket:
+    """A connection through a proxy, by HTTP CONNECT."""
     import base64
     from http.client import HTTPConnection, HTTPException
 
@@ -68,13 +68,13 @@ def tunnelled(proxy: SplitResult, host: str, port: int, timeout: float) -> socke
     try:
         connection.connect()
     except HTTPException:
-        raise OSError("the proxy answers no HTTP") from None
-    way: socket.socket = connection.sock
-    return way
+        raise OSError("the proxy does not speak HTTP") from None
+    tunnel: socket.socket = connection.sock
+    return tunnel
 
 
-def place_of(proxy: SplitResult) -> str:
-    """Where a proxy is, without the password that its URL may hold."""
+def address_of(proxy: SplitResult) -> str:
+    """Host and port of a proxy, without the password that its URL may contain."""
     return f"{proxy.hostname}, port {port_of(proxy)}"
 
 

@@ -1,4 +1,4 @@
-//! Columns straight from a page's text held against those made of its members.
+//! Columns straight from a page's text compared with those of its members.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use proptest::{prelude::*, sample::select};
 
-use super::answers::{Node, key, records, spaces, value};
+use super::responses::{Node, key, records, spaces, value};
 use crate::{
     api::{Envelope, Field},
     decode::{
@@ -28,8 +28,8 @@ const FIELDS: &[Field] = &[
     Field::number("number", ""),
 ];
 
-/// Mostly values that some field can hold.
-fn fitting() -> BoxedStrategy<Node> {
+/// Mostly values that are valid for some field.
+fn valid_value() -> BoxedStrategy<Node> {
     let plain = select(vec![
         "null",
         "true",
@@ -70,11 +70,11 @@ fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
         ("code".into(), Node::Plain("0".into())),
         ("data".into(), Node::List(rows)),
     ]);
-    let answer = Response::new(Bytes::from(top.written(spaces)));
-    parse_page(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &answer).ok().map(Arc::new)
+    let response = Response::new(Bytes::from(top.to_json(spaces)));
+    parse_page(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &response).ok().map(Arc::new)
 }
 
-fn straight(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
+fn by_text(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {
     let mut columns = Columns::new(FIELDS.iter(), key.map(|_| "symbol"), options);
     columns.push_slice(&PageSlice {
         page: page.clone(),
@@ -93,12 +93,12 @@ fn by_members(page: &Page, key: Option<&str>, options: ColumnOptions) -> Result<
 }
 
 #[test]
-fn an_error_says_of_what_its_record_number_counts() {
+fn an_error_says_which_records_its_number_counts() {
     let row = |price: &str| Node::Object(vec![("price".into(), Node::text(price))]);
     let options = ColumnOptions::default();
     let rows = || vec![row("1"), row("2"), row("much"), row("3")];
     let whole = page(rows(), &[""]).expect("a page");
-    let error = straight(&whole, None, options).expect_err("refused").to_string();
+    let error = by_text(&whole, None, options).expect_err("invalid").to_string();
     assert!(error.contains("price of record 2 is"), "{error}");
 
     let mut windowed = Arc::into_inner(page(rows(), &[""]).expect("a page")).expect("the only one");
@@ -106,13 +106,13 @@ fn an_error_says_of_what_its_record_number_counts() {
     let windowed = Arc::new(windowed);
     let slice = PageSlice { page: windowed.clone(), range: 0..2, key: None };
     let mut parts = BatchBuilder::new(|| Columns::new(FIELDS.iter(), None, options));
-    let error = parts.push_slice(&slice).expect_err("refused").to_string();
+    let error = parts.push_slice(&slice).expect_err("invalid").to_string();
     assert!(error.contains("price of record 1 of its window is"), "{error}");
-    // Once they are one sequence, it is the number there.
+    // In a sequence, records are counted from its beginning.
     let fields: Vec<&'static Field> = FIELDS.iter().collect();
     let before = PageSlice { page: whole, range: 0..2, key: None };
     let records = Rows::new(vec![before, slice], fields.into());
-    let error = records.columns(options, || true).expect_err("refused").to_string();
+    let error = records.columns(options, || true).expect_err("invalid").to_string();
     assert!(error.contains("price of record 3 is"), "{error}");
 }
 
@@ -121,11 +121,11 @@ proptest! {
 
     #[test]
     fn any_records_give_the_same_columns_or_the_same_error(
-        rows in records(fitting()), spaces in spaces(), options in options(), keyed in any::<bool>(),
+        rows in records(valid_value()), spaces in spaces(), options in options(), keyed in any::<bool>(),
     ) {
         let Some(page) = page(rows, &spaces) else { return Ok(()) };
         let key = keyed.then_some("HK.00700");
-        match (straight(&page, key, options), by_members(&page, key, options)) {
+        match (by_text(&page, key, options), by_members(&page, key, options)) {
             (Ok(ours), Ok(theirs)) => prop_assert_eq!(ours, theirs),
             (Err(ours), Err(theirs)) => prop_assert_eq!(ours.to_string(), theirs.to_string()),
             (ours, theirs) => prop_assert!(false, "{:?}, not {:?}", ours, theirs),
@@ -134,7 +134,7 @@ proptest! {
 
     #[test]
     fn parts_have_one_schema_and_together_all_rows(
-        rows in records(fitting()), more in records(value()), name in key(), text in fitting(),
+        rows in records(valid_value()), more in records(value()), name in key(), text in valid_value(),
     ) {
         let options = ColumnOptions { invalid: InvalidValues::Null, ..ColumnOptions::default() };
         let odd = vec![Node::Object(vec![(name, text)])];

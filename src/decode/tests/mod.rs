@@ -1,5 +1,5 @@
-//! The fast ways held against the simple ones, over answers of any kind.
+//! The fast implementations compared with the simple ones, on generated responses.
 
-mod answers;
 mod columns;
 mod pages;
+mod responses;

@@ -1,16 +1,15 @@
-//! The scan held against the general path: the same rows and meta, or both an error.
+//! The fast path compared with the slow one: the same rows and metadata, or both an error.
 
 use ::http::Response;
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::answers::{Node, answer, damage, key, records, spaces, value};
+use super::responses::{Node, corruption, key, records, response, spaces, value};
 use crate::{
     api::Envelope,
     decode::{
-        Page, RowsAt, Value,
-        envelope::{parse_slow_path, scanned},
-        parse_page,
+        Page, RowsAt, Value, parse_page,
+        parse_page::{parse_fast_path, parse_slow_path},
     },
     error::ErrorKind,
 };
@@ -19,23 +18,23 @@ fn fills() -> RowsAt {
     RowsAt::Path(vec!["d".into(), "order_fills".into()])
 }
 
-/// Checks an answer on both paths; whether the scan took it.
-fn agree(at: &RowsAt, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
-    let answer = Response::new(Bytes::from(body.into()));
-    let scanned = scanned(Envelope::Status, at, &answer);
-    let general = parse_slow_path(Envelope::Status, at, &answer);
-    let taken = scanned.is_some();
-    match (scanned, &general) {
+/// Parses a response on both paths; whether the fast path accepted it.
+fn compare(at: &RowsAt, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
+    let response = Response::new(Bytes::from(body.into()));
+    let fast = parse_fast_path(Envelope::Status, at, &response);
+    let slow = parse_slow_path(Envelope::Status, at, &response);
+    let accepted = fast.is_some();
+    match (fast, &slow) {
         (Some(ours), Ok(theirs)) => equal(&ours, theirs)?,
-        (Some(_), Err(error)) => prop_assert!(false, "the scan takes what is an error: {}", error),
+        (Some(_), Err(error)) => prop_assert!(false, "accepted in spite of: {}", error),
         (None, _) => {}
     }
-    match (parse_page(Envelope::Status, at, &answer), &general) {
+    match (parse_page(Envelope::Status, at, &response), &slow) {
         (Ok(ours), Ok(theirs)) => equal(&ours, theirs)?,
         (Err(ours), Err(theirs)) => prop_assert_eq!(ours.to_string(), theirs.to_string()),
         (ours, theirs) => prop_assert!(false, "{:?}, not {:?}", ours, theirs),
     }
-    Ok(taken)
+    Ok(accepted)
 }
 
 fn equal(ours: &Page, theirs: &Page) -> Result<(), TestCaseError> {
@@ -46,9 +45,9 @@ fn equal(ours: &Page, theirs: &Page) -> Result<(), TestCaseError> {
             members.into_iter().map(|(key, raw)| (key.into(), raw.get().into())).collect()
         };
         prop_assert_eq!(parts(ours), parts(theirs));
-        prop_assert_eq!(walked(ours, index).expect("a valid row"), parts(theirs));
-        if let Some(cut) = cut(ours, index) {
-            prop_assert_eq!(cut, parts(theirs));
+        prop_assert_eq!(by_reader(ours, index).expect("a valid row"), parts(theirs));
+        if let Some(members) = by_grid(ours, index) {
+            prop_assert_eq!(members, parts(theirs));
         }
     }
     let meta = |page: &Page| -> Vec<(String, String)> {
@@ -58,37 +57,37 @@ fn equal(ours: &Page, theirs: &Page) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A record's members as the page's grid has them, if it has one.
-fn cut(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
+/// A record's members from the page's grid, if it has one.
+fn by_grid(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
     let name = |token: &str| token.strip_prefix('"')?.strip_suffix("\":").map(str::to_owned);
-    let names = page.keys()?.map(|token| name(token).expect("a key with its colon"));
-    let cells = page.cells(index).expect("each record has its cells");
-    let values = (0..).map_while(|place| {
-        let value = cells.get(place)?;
+    let names = page.uniform_keys()?.map(|token| name(token).expect("a key with its colon"));
+    let values = page.row_values(index).expect("each record has its values");
+    let json = (0..).map_while(|key| {
+        let value = values.get(key)?;
         assert_eq!(
-            value.plain().is_none(),
+            value.plain_text().is_none(),
             !value.json.starts_with('"') || value.json.contains('\\')
         );
         Some(value.json.to_owned())
     });
-    Some(names.zip(values).collect())
+    Some(names.zip(json).collect())
 }
 
-/// A record's members as a cursor finds them.
-fn walked(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
-    let mut reader = page.reader(index);
+/// A record's members as the reader finds them.
+fn by_reader(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
+    let mut reader = page.row_reader(index);
     let mut members = Vec::new();
-    let mut more = reader.begin_container(b'{', b'}')?;
-    while more {
-        let name = reader.key()?.name.string()?.into_owned();
-        let value = reader.value(1)?.of(reader.text())?;
+    let mut has_next = reader.begin_container(b'{', b'}')?;
+    while has_next {
+        let name = reader.read_key()?.name.text()?.into_owned();
+        let value = reader.read_value(1)?.of(reader.text())?;
         let text = match Value::parse(value.json).expect("valid") {
             Value::Text(text) => Some(text.into_owned()),
             _ => None,
         };
-        assert_eq!(value.string().map(String::from), text);
+        assert_eq!(value.text().map(String::from), text);
         members.push((name, value.json.to_owned()));
-        more = reader.more(b'}')?;
+        has_next = reader.has_next(b'}')?;
     }
     Some(members)
 }
@@ -97,36 +96,36 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_answer_gives_the_same_page_or_the_same_error(
-        answer in answer(records(value())), spaces in spaces(), damage in damage(),
+    fn any_response_gives_the_same_page_or_the_same_error(
+        response in response(records(value())), spaces in spaces(), corruption in corruption(),
     ) {
-        agree(&fills(), damage.done_to(answer.written(&spaces)))?;
+        compare(&fills(), corruption.apply(response.to_json(&spaces)))?;
     }
 
     #[test]
-    fn a_list_whose_place_is_not_shown_is_found_alike(
-        answer in answer(records(value())), spaces in spaces(), damage in damage(),
+    fn an_undocumented_location_gives_the_same_list(
+        response in response(records(value())), spaces in spaces(), corruption in corruption(),
     ) {
-        let body = damage.done_to(answer.written(&spaces));
-        agree(&RowsAt::OnlyListOf("d".into()), body.clone())?;
-        agree(&RowsAt::Path(vec!["d".into()]), body.clone())?;
-        agree(&RowsAt::OnlyListOf("list".into()), body)?;
+        let body = corruption.apply(response.to_json(&spaces));
+        compare(&RowsAt::OnlyListOf("d".into()), body.clone())?;
+        compare(&RowsAt::Path(vec!["d".into()]), body.clone())?;
+        compare(&RowsAt::OnlyListOf("list".into()), body)?;
     }
 
     #[test]
     fn any_json_and_any_bytes_give_the_same_page_or_the_same_error(
         node in value(), bytes in proptest::collection::vec(any::<u8>(), 0..40), key in key(),
     ) {
-        agree(&fills(), node.written(&[""]))?;
-        agree(&fills(), bytes)?;
+        compare(&fills(), node.to_json(&[""]))?;
+        compare(&fills(), bytes)?;
         let listed = Node::Object(vec![("s".into(), Node::text("ok")), (key, node)]);
         for at in ["list", "d", "a"] {
-            agree(&RowsAt::OnlyListOf(at.into()), listed.written(&[" "]))?;
+            compare(&RowsAt::OnlyListOf(at.into()), listed.to_json(&[" "]))?;
         }
     }
 
     #[test]
-    fn an_ordinary_answer_is_never_left_to_the_general_path(
+    fn an_ordinary_response_takes_the_fast_path(
         rows in proptest::collection::vec("[ -!#-\\[\\]-~\u{4e2d}]{0,30}", 0..20),
         spaces in spaces(),
         pagination in any::<bool>(),
@@ -142,17 +141,17 @@ proptest! {
         if pagination {
             top.push(("pagination".into(), Node::Object(vec![("total".into(), Node::text("1"))])));
         }
-        let body = Node::Object(top).written(&spaces);
-        prop_assert!(agree(&fills(), body.clone())?, "not taken: {}", body);
-        prop_assert!(agree(&RowsAt::OnlyListOf("d".into()), body)?);
+        let body = Node::Object(top).to_json(&spaces);
+        prop_assert!(compare(&fills(), body.clone())?, "not accepted: {}", body);
+        prop_assert!(compare(&RowsAt::OnlyListOf("d".into()), body)?);
     }
 }
 
 #[test]
-fn a_page_has_a_grid_where_its_records_are_written_alike() {
+fn a_page_has_a_grid_if_its_records_have_a_uniform_layout() {
     let page = |rows: &str| {
         let body = format!(r#"{{"s":"ok","d":{{"order_fills":{rows}}}}}"#);
-        assert!(agree(&fills(), body.as_bytes()).expect(rows), "{rows}");
+        assert!(compare(&fills(), body.as_bytes()).expect(rows), "{rows}");
         parse_page(Envelope::Status, &fills(), &Response::new(body.into())).expect(rows)
     };
     for rows in [
@@ -160,7 +159,7 @@ fn a_page_has_a_grid_where_its_records_are_written_alike() {
         r#"[{"a":1,"b":"x"},{"a":"\u4e2d","b":{"c": [1, 2]}}]"#,
         r#"[{"a":1} , {"a":[]}]"#,
     ] {
-        assert!(page(rows).keys().is_some(), "{rows}");
+        assert!(page(rows).uniform_keys().is_some(), "{rows}");
     }
     for rows in [
         "[]",
@@ -176,18 +175,18 @@ fn a_page_has_a_grid_where_its_records_are_written_alike() {
         r#"[{"a":1,"b":2},{"a":1, "b":2}]"#,
         r#"[{"\u0061":1}]"#,
     ] {
-        assert!(page(rows).keys().is_none(), "{rows}");
+        assert!(page(rows).uniform_keys().is_none(), "{rows}");
     }
     let mut page = page(r#"[{"a":1,"b":"p"},{"a":2,"b":"q"},{"a":3,"b":"r"}]"#);
     page.retain(&[true, false, true]);
-    let cells = page.cells(1).expect("the second that was kept");
-    assert_eq!(cells.get(0).map(|raw| raw.json), Some("3"));
-    assert_eq!(cells.get(1).map(|raw| raw.json), Some(r#""r""#));
-    assert!(page.cells(2).is_none());
+    let values = page.row_values(1).expect("the second record that was kept");
+    assert_eq!(values.get(0).map(|raw| raw.json), Some("3"));
+    assert_eq!(values.get(1).map(|raw| raw.json), Some(r#""r""#));
+    assert!(page.row_values(2).is_none());
 }
 
 #[test]
-fn what_is_doubled_broken_or_misplaced_is_the_general_paths() {
+fn duplicate_invalid_or_misplaced_values_take_the_slow_path() {
     let deep = format!(r#"{{"s":"ok","d":{{"order_fills":[{{"a":{}}}]}}}}"#, "[".repeat(80));
     for body in [
         r#"{"s":"ok","d":{"order_fills":[{"a":1}]},"d":{"order_fills":[]}}"#,
@@ -203,8 +202,8 @@ fn what_is_doubled_broken_or_misplaced_is_the_general_paths() {
         "",
         &deep,
     ] {
-        let taken = agree(&fills(), body.as_bytes()).expect(body);
-        assert!(!taken, "{body}");
+        let accepted = compare(&fills(), body.as_bytes()).expect(body);
+        assert!(!accepted, "{body}");
     }
     let error =
         parse_page(Envelope::Status, &fills(), &Response::new(deep.into())).expect_err("deep");

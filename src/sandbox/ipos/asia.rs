@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
-use super::{
-    super::{prices::number, seeded_rng::SeededRng},
-    Common, Days, Ipo, Row,
+use super::schedule::{
+    Common, Ipo, Row, Schedule,
     Stage::{Announced, PendingListing, Subscribable},
-    grouped,
+};
+use crate::sandbox::{
+    prices::{grouped, number},
+    seeded_rng::SeededRng,
 };
 
 const UTC_OFFSET_HOURS: i64 = 8;
@@ -72,7 +74,7 @@ pub struct MyIpo {
     support_leverage: bool,
 }
 
-pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
+pub fn singapore(seed: u64, schedule: &Schedule<'_>) -> Vec<Ipo<SgIpo>> {
     let mut rng = SeededRng::new(seed, "ipos sg");
     let mut list = Vec::new();
     for (place, row) in SG_ROWS.iter().enumerate() {
@@ -84,7 +86,7 @@ pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
         let raised = shares / 10_000 * max;
         let listing = if stage == PendingListing { Some(2) } else { Some(plan.ballot + 1) };
         let item = SgIpo {
-            common: days.common("SG", row, listing, UTC_OFFSET_HOURS),
+            common: schedule.common("SG", row, listing, UTC_OFFSET_HOURS),
             ipo_price_min: number(min),
             ipo_price_max: number(max),
             offer_price_display: format!("SGD {:.2} - {:.2}", number(min), number(max)),
@@ -97,8 +99,8 @@ pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
             apply_limit: number(max * 1_000),
             ipo_book_link: format!("https://prospectus.example/sg/{code}.pdf"),
             security_type: if code == SG_ETF { "SG_ETF" } else { "NORMAL" },
-            apply_start_timestamp: days.millis(plan.start, 21, UTC_OFFSET_HOURS),
-            apply_end_timestamp: days.millis(plan.end, 12, UTC_OFFSET_HOURS),
+            apply_start_timestamp: schedule.millis(plan.start, 21, UTC_OFFSET_HOURS),
+            apply_end_timestamp: schedule.millis(plan.end, 12, UTC_OFFSET_HOURS),
             is_subscribe_status: stage == Subscribable,
             is_user_applied: stage != Announced && rng.chance(0.4),
         };
@@ -107,13 +109,13 @@ pub fn singapore(seed: u64, days: &Days<'_>) -> Vec<Ipo<SgIpo>> {
     list
 }
 
-pub fn malaysia(seed: u64, days: &Days<'_>) -> Vec<Ipo<MyIpo>> {
+pub fn malaysia(seed: u64, schedule: &Schedule<'_>) -> Vec<Ipo<MyIpo>> {
     let mut rng = SeededRng::new(seed, "ipos my");
     let mut list = Vec::new();
     for (place, row) in MY_ROWS.iter().enumerate() {
         let (code, _, _, _, stage) = *row;
         let plan = stage.days(place as i64);
-        let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
+        let millis = |ahead: i64, hour: i64| schedule.millis(ahead, hour, UTC_OFFSET_HOURS);
         // Steps of half a sen, below one ringgit.
         let price = rng.between(40, 190) * 50;
         let issued = rng.between(60, 400) * 1_000_000;
@@ -124,7 +126,7 @@ pub fn malaysia(seed: u64, days: &Days<'_>) -> Vec<Ipo<MyIpo>> {
         ]);
         let listing = if stage == PendingListing { Some(2) } else { Some(plan.ballot + 2) };
         let item = MyIpo {
-            common: days.common("MY", row, listing, UTC_OFFSET_HOURS),
+            common: schedule.common("MY", row, listing, UTC_OFFSET_HOURS),
             ipo_price: number(price),
             issue_size: issued,
             fund_amount: number(price * issued),

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
-use super::{
-    super::{prices::number, seeded_rng::SeededRng},
-    Common, Days, Ipo, Row,
+use super::schedule::{
+    Common, Ipo, Row, Schedule,
     Stage::{self, Announced, PendingListing, Subscribable},
-    grouped,
+};
+use crate::sandbox::{
+    prices::{grouped, number},
+    seeded_rng::SeededRng,
 };
 
 const UTC_OFFSET_HOURS: i64 = 8;
@@ -71,21 +73,24 @@ pub struct HkIpo {
     etf_apply_status: &'static str,
 }
 
-pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<HkIpo>> {
+pub fn list(seed: u64, schedule: &Schedule<'_>) -> Vec<Ipo<HkIpo>> {
     let mut rng = SeededRng::new(seed, "ipos hk");
     ROWS.iter()
         .enumerate()
-        .map(|(number, row)| Ipo { stage: row.4, item: item(number as i64, row, days, &mut rng) })
+        .map(|(number, row)| Ipo {
+            stage: row.4,
+            item: item(number as i64, row, schedule, &mut rng),
+        })
         .collect()
 }
 
-fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
+fn item(place: i64, row: &Row, schedule: &Schedule<'_>, rng: &mut SeededRng) -> HkIpo {
     let (code, _, _, _, stage) = *row;
     let (etf, spac) = (code == ETF, code == SPAC);
     let plan = stage.days(place);
     let pending = stage == PendingListing;
     let open = stage == Subscribable;
-    let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
+    let millis = |ahead: i64, hour: i64| schedule.millis(ahead, hour, UTC_OFFSET_HOURS);
     // On Hong Kong's ladder between 10 and 20 HKD.
     let min = rng.between(500, 800) * 200;
     let max = min + rng.between(20, 90) * 200;
@@ -101,16 +106,16 @@ fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
     let lever = rng.pick(&[0.0, 10.0, 20.0]);
     let limit = 500_000;
     HkIpo {
-        common: days.common("HK", row, listing, UTC_OFFSET_HOURS),
+        common: schedule.common("HK", row, listing, UTC_OFFSET_HOURS),
         ipo_price_min: number(min),
         ipo_price_max: number(max),
         list_price: if pending { number(price) } else { 0.0 },
         lot_size,
         entrance_price: entrance,
         apply_start_timestamp: millis(plan.start, 9),
-        apply_end_time: days.date(plan.end).to_string(),
+        apply_end_time: schedule.date(plan.end).to_string(),
         apply_end_timestamp: apply_end,
-        apply_countdown_secs: days.countdown(apply_end),
+        apply_countdown_secs: schedule.countdown(apply_end),
         is_apply_started: stage != Announced,
         is_support_apply: !spac,
         is_subscribe_status: open,
@@ -121,7 +126,7 @@ fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
         },
         lucky_ratio: if pending { format!("{}%", rng.between(2, 80)) } else { String::new() },
         win_ratio_msg: if pending { "Allotment results are out" } else { "" },
-        lucky_time: days.date(plan.ballot).to_string(),
+        lucky_time: schedule.date(plan.ballot).to_string(),
         lucky_timestamp: millis(plan.ballot, 9),
         margin_fee_ratio: if lever > 0.0 { 2.8 } else { 0.0 },
         margin_fee_ratio_min: if lever > 0.0 { 1.98 } else { 0.0 },
@@ -133,7 +138,7 @@ fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
         } else {
             0.0
         },
-        dark_trade_date: if dark { days.date(dark_day).to_string() } else { String::new() },
+        dark_trade_date: if dark { schedule.date(dark_day).to_string() } else { String::new() },
         dark_trade_timestamp: if dark { millis(dark_day, 0) } else { 0 },
         dark_trade_period: if dark { "16:15-18:30" } else { "" },
         dark_trade_start_timestamp: if dark { millis(dark_day, 16) + 900_000 } else { 0 },
@@ -145,7 +150,7 @@ fn item(place: i64, row: &Row, days: &Days<'_>, rng: &mut SeededRng) -> HkIpo {
         intl_placing_apply_end_timestamp: if placing { millis(plan.end, 10) } else { 0 },
         intl_placing_apply_limit: if placing { limit as f64 } else { 0.0 },
         intl_placing_apply_limit_str: if placing { grouped(limit) } else { String::new() },
-        placing_countdown_secs: if placing { days.countdown(millis(plan.end, 10)) } else { 0 },
+        placing_countdown_secs: if placing { schedule.countdown(millis(plan.end, 10)) } else { 0 },
         offer_type: match (spac, placing) {
             (true, _) => "UNSUPPORTED",
             (_, true) => "PUBLIC_AND_INTER_PLACING",

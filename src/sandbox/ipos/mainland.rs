@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    super::{prices::number, seeded_rng::SeededRng},
-    Common, Days, Ipo, Row,
+use super::schedule::{
+    Common, Ipo, Row, Schedule,
     Stage::{Announced, BallotAnnounced, PendingListing, Subscribable},
 };
+use crate::sandbox::{prices::number, seeded_rng::SeededRng};
 
 const UTC_OFFSET_HOURS: i64 = 8;
 const ROWS: &[Row] = &[
@@ -35,7 +35,7 @@ pub struct CnIpo {
     is_has_won: bool,
 }
 
-pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<CnIpo>> {
+pub fn list(seed: u64, schedule: &Schedule<'_>) -> Vec<Ipo<CnIpo>> {
     let mut rng = SeededRng::new(seed, "ipos cn");
     let mut list = Vec::new();
     for (place, row) in ROWS.iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<CnIpo>> {
         let listing = (stage == PendingListing).then_some(2);
         let (exchange, digits) = row.0.split_once('.').unwrap_or_default();
         let item = CnIpo {
-            common: days.common("CN", row, listing, UTC_OFFSET_HOURS),
+            common: schedule.common("CN", row, listing, UTC_OFFSET_HOURS),
             // Shanghai gives subscriptions a code of their own.
             apply_code: match (exchange, digits.strip_prefix("603"), digits.strip_prefix("688")) {
                 ("SH", Some(rest), _) => format!("732{rest}"),
@@ -57,9 +57,9 @@ pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<CnIpo>> {
             ipo_price: if priced { number(rng.between(600, 6_000) * 100) } else { 0.0 },
             winning_ratio: if drawn { number(rng.between(120, 900)) } else { 0.0 },
             issue_pe_rate: if priced { number(rng.between(1_200, 4_500) * 100) } else { 0.0 },
-            apply_timestamp: days.millis(plan.start, 9, UTC_OFFSET_HOURS),
-            winning_time: days.date(plan.ballot).to_string(),
-            winning_timestamp: days.millis(plan.ballot, 0, UTC_OFFSET_HOURS),
+            apply_timestamp: schedule.millis(plan.start, 9, UTC_OFFSET_HOURS),
+            winning_time: schedule.date(plan.ballot).to_string(),
+            winning_timestamp: schedule.millis(plan.ballot, 0, UTC_OFFSET_HOURS),
             is_has_won: drawn,
         };
         list.push(Ipo { stage, item });

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::{
-    super::{prices::number, seeded_rng::SeededRng},
-    Common, Days, Ipo, Row,
+use super::schedule::{
+    Common, Ipo, Row, Schedule,
     Stage::{Announced, PendingListing, Subscribable},
 };
+use crate::sandbox::{prices::number, seeded_rng::SeededRng};
 
 const UTC_OFFSET_HOURS: i64 = -5;
 const ROWS: &[Row] = &[
@@ -33,17 +33,17 @@ pub struct UsIpo {
     offer_type: &'static str,
 }
 
-pub fn list(seed: u64, days: &Days<'_>) -> Vec<Ipo<UsIpo>> {
+pub fn list(seed: u64, schedule: &Schedule<'_>) -> Vec<Ipo<UsIpo>> {
     let mut rng = SeededRng::new(seed, "ipos us");
     let mut list = Vec::new();
     for (place, row) in ROWS.iter().enumerate() {
         let stage = row.4;
         let plan = stage.days(place as i64);
-        let millis = |ahead: i64, hour: i64| days.millis(ahead, hour, UTC_OFFSET_HOURS);
+        let millis = |ahead: i64, hour: i64| schedule.millis(ahead, hour, UTC_OFFSET_HOURS);
         let min = rng.between(10, 40);
         let listing = if stage == PendingListing { Some(2) } else { Some(plan.ballot + 1) };
         let item = UsIpo {
-            common: days.common("US", row, listing, UTC_OFFSET_HOURS),
+            common: schedule.common("US", row, listing, UTC_OFFSET_HOURS),
             ipo_price_min: number(min * 10_000),
             ipo_price_max: number((min + rng.between(1, 4)) * 10_000),
             issue_size: rng.between(20, 400) * 100_000,

@@ -1,83 +1,57 @@
-//! The authorization page (4.1): who asks, what a person decides, and the way back.
+//! The authorization page (section 4.1): what is requested, what the user decides, and the redirect
+//! back to the client.
 
 use axum::http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{COOKIE, LOCATION, SET_COOKIE},
 };
-use url::form_urlencoded;
 
 use super::{
-    Asked, OAuth, Refused,
+    authorization::{AuthorizationRequest, STATE},
+    error::OAuthError,
     fields::Fields,
+    forms::FORM_LIFETIME_MS,
     page::{self, Place, Problem},
+    service::{OAuth, OAuthRequest},
 };
 use crate::{
     api::AUTHORIZE,
-    error::Result,
+    error::{Error, ErrorKind, Result},
     sandbox::{
-        hashed_store::{Hash, Hashed, equal, hash, secret},
-        lock,
-        outcome::Outcome,
+        hashed_store::{Hash, secret},
+        http_response::HttpResponse,
         scopes::Scopes,
-        tokens::{Consent, Tokens, challenge},
+        sync::lock,
+        tokens::{Tokens, challenge},
         verify::random_id,
     },
 };
 
-pub const STATE: &str = "state";
-/// The one account of the page, which tells it to everyone.
-pub const USER: &str = "demo";
-pub const PASSWORD: &str = "demo";
-/// A page may be left open for this long.
-const FORM_LIFETIME_MS: i64 = 600_000;
-const FORMS_MAX: usize = 1_000;
 const COOKIE_PREFIX: &str = "boardlot-consent-";
 
-/// What a client asks for, its client and redirect URI known to be good.
-#[derive(Debug, Clone)]
-pub struct Request {
-    client_id: String,
-    pub client_name: String,
-    pub redirect_uri: String,
-    challenge: Hash,
-    state: String,
-}
-
-/// Why a request is not shown to the person.
+/// Why a request is not shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rejected {
-    /// Nobody is known to whom it could be told: never a redirect.
+enum InvalidRequest {
+    /// The client or its redirect URI is unknown: a page says so, never a redirect.
     Page(&'static str),
-    /// The client is told, at this address.
-    Back(String),
+    /// The client learns it from this callback URL.
+    Callback(String),
 }
 
-/// The pages that were shown, by their ids. Each can be sent in once.
-#[derive(Debug)]
-pub struct Forms(Hashed<Form>);
-
-#[derive(Debug)]
-struct Form {
-    request: Request,
-    /// What the hidden field and the cookie both have to hold.
-    token: Hash,
-    until_ms: i64,
-}
-
-/// Holds the query against its row and the registered client.
-pub fn read(oauth: &OAuth, query: &str) -> Result<Request, Rejected> {
+/// Checks the query by its row and the registered client.
+fn read(oauth: &OAuth, query: &str) -> Result<AuthorizationRequest, InvalidRequest> {
     let fields = Fields::read(&AUTHORIZE, query.as_bytes());
     let client = fields.required("client_id").ok().and_then(|id| oauth.clients.get(id));
     let Some(client) = client else {
-        return Err(Rejected::Page("The application that sent you here is not known."));
+        return Err(InvalidRequest::Page("The application that sent you here is not registered."));
     };
     let redirect_uri = fields.required("redirect_uri").unwrap_or_default();
     if !client.redirect_uris.iter().any(|registered| registered == redirect_uri) {
-        return Err(Rejected::Page(
+        return Err(InvalidRequest::Page(
             "The address to which you would return is not one that the application registered.",
         ));
     }
-    let mut request = Request {
+    let mut authorization = AuthorizationRequest {
         client_id: client.id.clone(),
         client_name: client.name.clone(),
         redirect_uri: redirect_uri.to_owned(),
@@ -91,154 +65,143 @@ pub fn read(oauth: &OAuth, query: &str) -> Result<Request, Rejected> {
         .try_for_each(|parameter| fields.required(parameter.name).map(|_| ()))
         .and_then(|()| {
             let text = fields.required("code_challenge")?;
-            challenge(text).ok_or_else(|| "code_challenge is no SHA-256 in BASE64URL".to_owned())
+            challenge(text).ok_or_else(|| {
+                "code_challenge is not valid; expected a SHA-256 hash in BASE64URL".to_owned()
+            })
         });
     match checked {
         Ok(challenge) => {
-            request.challenge = challenge;
-            Ok(request)
+            authorization.challenge = challenge;
+            Ok(authorization)
         }
-        Err(faulty) => Err(Rejected::Back(request.refused("invalid_request", &faulty))),
+        Err(invalid) => {
+            Err(InvalidRequest::Callback(authorization.denied("invalid_request", &invalid)))
+        }
     }
 }
 
 /// GET: the page, or why there is none.
-pub fn show(oauth: &OAuth, _: &Tokens, asked: &Asked<'_>) -> Result<Outcome, Refused> {
-    match read(oauth, asked.query) {
-        Ok(request) => ask(oauth, request, StatusCode::OK, asked.now_ms, &page::Filled::default()),
-        Err(Rejected::Page(why)) => Ok(page::failure(StatusCode::BAD_REQUEST, why)),
-        Err(Rejected::Back(url)) => Ok(back(&url)),
+pub fn show(
+    oauth: &OAuth,
+    _: &Tokens,
+    request: &OAuthRequest<'_>,
+) -> Result<HttpResponse, OAuthError> {
+    match read(oauth, request.query) {
+        Ok(authorization) => {
+            let form = page::Filled::default();
+            show_form(oauth, authorization, StatusCode::OK, request.now_ms, &form)
+        }
+        Err(InvalidRequest::Page(reason)) => Ok(page::failure(StatusCode::BAD_REQUEST, reason)),
+        Err(InvalidRequest::Callback(url)) => Ok(redirect(&url)),
     }
 }
 
-/// POST: what the person has decided.
-pub fn decide(oauth: &OAuth, tokens: &Tokens, asked: &Asked<'_>) -> Result<Outcome, Refused> {
-    let fields = Fields::read(&AUTHORIZE, asked.body);
+/// POST: what the user has decided.
+pub fn decide(
+    oauth: &OAuth,
+    tokens: &Tokens,
+    request: &OAuthRequest<'_>,
+) -> Result<HttpResponse, OAuthError> {
+    let now_ms = request.now_ms;
+    let fields = Fields::read(&AUTHORIZE, request.body);
     let one = |name: &str| fields.optional(name).ok().flatten().unwrap_or_default();
     let id = one(page::FORM);
-    let cookie = cookie(asked.headers, &format!("{COOKIE_PREFIX}{id}"));
-    let taken = lock(&oauth.forms).take(id, one(page::TOKEN), cookie, asked.now_ms);
-    let Some(request) = taken else {
+    let cookie = cookie(request.headers, &format!("{COOKIE_PREFIX}{id}"));
+    let taken = lock(&oauth.forms).take(id, one(page::TOKEN), cookie, now_ms);
+    let Some(authorization) = taken else {
         return Ok(page::failure(
             StatusCode::FORBIDDEN,
-            "This page was sent in before, was open for too long, or cookies are turned off.",
+            "This page was submitted before, was open for too long, or cookies are turned off.",
         ));
     };
-    let forget = expired(id);
-    let answer = match one(page::DECISION) {
+    let response = match one(page::DECISION) {
         page::ALLOW => {
             let ticked: Vec<String> = fields.all(page::SCOPE).map(str::to_owned).collect();
             let mut problems = Vec::new();
-            if (one(page::USER), one(page::PASSWORD)) != (USER, PASSWORD) {
+            if (one(page::USER), one(page::PASSWORD)) != (page::DEMO_USER, page::DEMO_PASSWORD) {
                 let message = "The user name or the password is wrong.".to_owned();
                 problems.push(Problem { place: Place::SignIn, message });
             }
             match Scopes::chosen(&ticked) {
                 Ok(scopes) if problems.is_empty() => {
-                    back(&request.allowed(tokens, scopes, asked.now_ms)?)
+                    redirect(&authorization.allowed(tokens, scopes, now_ms)?)
                 }
                 chosen => {
                     if let Err(message) = chosen {
                         problems.push(Problem { place: Place::Scopes, message });
                     }
                     let user = one(page::USER).to_owned();
-                    let filled = page::Filled { user, ticked: Some(ticked), problems };
-                    return ask(oauth, request, StatusCode::BAD_REQUEST, asked.now_ms, &filled);
+                    let form = page::Filled { user, ticked: Some(ticked), problems };
+                    let status = StatusCode::BAD_REQUEST;
+                    return show_form(oauth, authorization, status, now_ms, &form);
                 }
             }
         }
-        page::DENY => back(&request.refused("access_denied", "the user denied the request")),
-        _ => page::failure(StatusCode::BAD_REQUEST, "The form holds no decision."),
+        page::DENY => {
+            redirect(&authorization.denied("access_denied", "the user denied the request"))
+        }
+        _ => page::failure(StatusCode::BAD_REQUEST, "The form has no decision."),
     };
-    Ok(match forget {
-        Some(forget) => answer.with(SET_COOKIE, forget),
-        None => answer,
+    Ok(match expired_cookie(id) {
+        Some(cookie) => response.with(SET_COOKIE, cookie),
+        None => response,
     })
 }
 
-/// The page with a form of its own: every one is sent in at most once.
-fn ask(
+/// What a user would do on the page: sign in, tick these scopes, allow.
+pub fn allow_as_demo_user(
     oauth: &OAuth,
-    request: Request,
+    tokens: &Tokens,
+    url: &str,
+    scopes: Option<&[String]>,
+    now_ms: i64,
+) -> Result<String> {
+    let page = format!("{}{}", oauth.base_url, AUTHORIZE.path);
+    let query = url.strip_prefix(&page).map(|rest| rest.strip_prefix('?').unwrap_or(rest));
+    let Some(query) = query else {
+        return Err(Error::config(format!("the URL does not lead to {page}")));
+    };
+    let authorization = match read(oauth, query) {
+        Ok(authorization) => authorization,
+        Err(InvalidRequest::Page(reason)) => {
+            let error = "invalid_request".to_owned();
+            return Err(ErrorKind::OAuth { error, description: reason.to_owned() }.into());
+        }
+        // A browser would go there, and the client would learn it.
+        Err(InvalidRequest::Callback(url)) => return Ok(url),
+    };
+    let scopes = match scopes {
+        None => Scopes::all(),
+        Some(scopes) => Scopes::chosen(scopes).map_err(Error::config)?,
+    };
+    authorization.allowed(tokens, scopes, now_ms)
+}
+
+/// The page with a new form.
+fn show_form(
+    oauth: &OAuth,
+    authorization: AuthorizationRequest,
     status: StatusCode,
     now_ms: i64,
-    filled: &page::Filled,
-) -> Result<Outcome, Refused> {
+    form: &page::Filled,
+) -> Result<HttpResponse, OAuthError> {
     let (id, token) = (random_id("")?, secret()?);
-    let answer = page::consent(status, &request, (&id, &token), filled);
-    lock(&oauth.forms).add(&id, request, &token, now_ms);
+    let response = page::consent(status, &authorization, (&id, &token), form);
+    lock(&oauth.forms).add(&id, authorization, &token, now_ms);
     let age = FORM_LIFETIME_MS / 1_000;
     Ok(match set_cookie(&id, &token, age) {
-        Some(cookie) => answer.with(SET_COOKIE, cookie),
-        None => answer,
+        Some(cookie) => response.with(SET_COOKIE, cookie),
+        None => response,
     })
-}
-
-impl Request {
-    /// Where the browser goes with a fresh code.
-    pub fn allowed(&self, tokens: &Tokens, scopes: Scopes, now_ms: i64) -> Result<String> {
-        let consent = Consent {
-            client_id: self.client_id.clone(),
-            redirect_uri: self.redirect_uri.clone(),
-            challenge: self.challenge,
-            scopes,
-        };
-        let code = tokens.add_code(consent, now_ms)?;
-        Ok(self.callback(&[("code", &code)]))
-    }
-
-    /// Where the browser goes with bad news.
-    fn refused(&self, error: &str, description: &str) -> String {
-        self.callback(&[("error", error), ("error_description", description)])
-    }
-
-    fn callback(&self, pairs: &[(&str, &str)]) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(pairs);
-        if !self.state.is_empty() {
-            query.append_pair(STATE, &self.state);
-        }
-        let joint = if self.redirect_uri.contains('?') { '&' } else { '?' };
-        format!("{}{joint}{}", self.redirect_uri, query.finish())
-    }
-}
-
-impl Default for Forms {
-    fn default() -> Self {
-        Forms(Hashed::new(FORMS_MAX))
-    }
-}
-
-impl Forms {
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn add(&mut self, id: &str, request: Request, token: &str, now_ms: i64) {
-        let until_ms = now_ms.saturating_add(FORM_LIFETIME_MS);
-        self.0.insert(id, Form { request, token: hash(token), until_ms });
-    }
-
-    /// The request of a page, where both copies of its token are right. Another page could put a
-    /// field into a form, but not the cookie beside it.
-    fn take(&mut self, id: &str, field: &str, cookie: &str, now_ms: i64) -> Option<Request> {
-        let form = self.0.get(id)?;
-        let is_ours = equal(&form.token, &hash(field)) & equal(&form.token, &hash(cookie));
-        if !is_ours || now_ms >= form.until_ms {
-            return None;
-        }
-        self.0.remove(id).map(|form| form.request)
-    }
 }
 
 /// 303, so that the browser goes there with a GET.
-fn back(url: &str) -> Outcome {
+fn redirect(url: &str) -> HttpResponse {
     match HeaderValue::from_str(url) {
-        Ok(location) => {
-            page::guarded(Outcome::html(StatusCode::SEE_OTHER, ""), None).with(LOCATION, location)
-        }
-        // No registered redirect URI leads here: all their characters fit a header.
-        Err(_) => page::failure(StatusCode::BAD_REQUEST, "The way back cannot be written."),
+        Ok(location) => page::guarded(HttpResponse::html(StatusCode::SEE_OTHER, ""), None)
+            .with(LOCATION, location),
+        // Unreachable with a registered redirect URI: all their characters fit a header.
+        Err(_) => page::failure(StatusCode::BAD_REQUEST, "The redirect URI is not valid."),
     }
 }
 
@@ -259,62 +222,13 @@ fn set_cookie(id: &str, value: &str, age_seconds: i64) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("{COOKIE_PREFIX}{id}={value}; {attributes}")).ok()
 }
 
-fn expired(id: &str) -> Option<HeaderValue> {
+fn expired_cookie(id: &str) -> Option<HeaderValue> {
     set_cookie(id, "", 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NOW: i64 = 1_790_000_000_000;
-
-    fn request() -> Request {
-        Request {
-            client_id: "c1".to_owned(),
-            client_name: "one".to_owned(),
-            redirect_uri: "https://app.example/cb?x=1".to_owned(),
-            challenge: [7; 32],
-            state: "a b&c=d%".to_owned(),
-        }
-    }
-
-    #[test]
-    fn security_35_a_form_needs_both_copies_of_its_token_and_works_once() {
-        let mut forms = Forms::default();
-        forms.add("f", request(), "token", NOW);
-        for (id, field, cookie, after) in [
-            ("g", "token", "token", 0),
-            ("f", "", "", 0),
-            ("f", "token", "", 0),
-            ("f", "", "token", 0),
-            ("f", "token", "Token", 0),
-            ("f", "token", "token", FORM_LIFETIME_MS),
-        ] {
-            assert!(forms.take(id, field, cookie, NOW + after).is_none(), "{id} {field} {cookie}");
-        }
-        assert!(forms.take("f", "token", "token", NOW + FORM_LIFETIME_MS - 1).is_some());
-        assert!(forms.take("f", "token", "token", NOW).is_none());
-    }
-
-    #[test]
-    fn forms_are_bounded() {
-        let mut forms = Forms::default();
-        for number in 0..FORMS_MAX + 5 {
-            forms.add(&format!("f{number}"), request(), "t", NOW);
-        }
-        assert!(forms.take("f4", "t", "t", NOW).is_none());
-        assert!(forms.take("f5", "t", "t", NOW).is_some());
-    }
-
-    #[test]
-    fn the_way_back_keeps_the_query_that_is_there_and_the_state() {
-        assert_eq!(
-            request().refused("access_denied", "the user"),
-            "https://app.example/cb?x=1&error=access_denied&error_description=the+user\
-             &state=a+b%26c%3Dd%25"
-        );
-    }
 
     #[test]
     fn a_cookie_is_found_among_others() {

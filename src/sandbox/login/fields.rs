@@ -11,7 +11,7 @@ pub struct Fields {
 }
 
 /// What is wrong with a field; its value may be a secret and is not repeated.
-pub type Faulty = String;
+pub type InvalidField = String;
 
 impl Fields {
     pub fn read(endpoint: &'static Endpoint, raw: &[u8]) -> Self {
@@ -19,12 +19,12 @@ impl Fields {
     }
 
     /// A field that has to be there.
-    pub fn required(&self, name: &str) -> Result<&str, Faulty> {
+    pub fn required(&self, name: &str) -> Result<&str, InvalidField> {
         self.optional(name)?.ok_or_else(|| format!("{name} is missing"))
     }
 
     /// A field without a value is the same as none (RFC 6749, section 3.1).
-    pub fn optional(&self, name: &str) -> Result<Option<&str>, Faulty> {
+    pub fn optional(&self, name: &str) -> Result<Option<&str>, InvalidField> {
         let mut values = self.all(name);
         let first = values.next();
         if values.next().is_some() {

@@ -10,16 +10,19 @@ use axum::http::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use url::{Host, Url};
 
-use super::authorize::{self, Request};
+use super::authorization::AuthorizationRequest;
 use crate::{
     api::{AUTHORIZE, SCOPES},
     sandbox::{
         hashed_store::hash,
-        outcome::Outcome,
+        http_response::HttpResponse,
         scopes::{account_scopes, is_account},
     },
 };
 
+/// The only account, which the page shows to everyone.
+pub const DEMO_USER: &str = "demo";
+pub const DEMO_PASSWORD: &str = "demo";
 const STYLE: &str = include_str!("page.css");
 // Names of the form's fields and of its decisions.
 pub const FORM: &str = "form";
@@ -55,16 +58,16 @@ pub enum Place {
 /// The page on which a person signs in, chooses and decides.
 pub fn consent(
     status: StatusCode,
-    request: &Request,
+    request: &AuthorizationRequest,
     (form, token): (&str, &str),
     filled: &Filled,
-) -> Outcome {
+) -> HttpResponse {
     let client = Escaped(&request.client_name);
     let target = Url::parse(&request.redirect_uri).ok();
     let origin = target.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let origin = Escaped(&origin);
     let action = AUTHORIZE.path;
-    let (demo_user, demo_password) = (authorize::USER, authorize::PASSWORD);
+    let (demo_user, demo_password) = (DEMO_USER, DEMO_PASSWORD);
     let user = Escaped(&filled.user);
     let summary = summary(&filled.problems);
     let wrong_login = invalid(filled, Place::SignIn);
@@ -119,22 +122,22 @@ pub fn consent(
 </form>"#
     );
     let title = format!("{error}Allow {client}?");
-    guarded(Outcome::html(status, document(&title, &body)), target.as_ref())
+    guarded(HttpResponse::html(status, document(&title, &body)), target.as_ref())
 }
 
 /// A page that says why it ends here. It leads nowhere.
-pub fn failure(status: StatusCode, why: &str) -> Outcome {
+pub fn failure(status: StatusCode, why: &str) -> HttpResponse {
     let why = Escaped(why);
     let body = format!(
         r#"<h1>This login cannot go on</h1>
 <p class="problem">{why}</p>
 <p>Close this page, go back to the application and start the login again.</p>"#
     );
-    guarded(Outcome::html(status, document("This login cannot go on", &body)), None)
+    guarded(HttpResponse::html(status, document("This login cannot go on", &body)), None)
 }
 
 /// The headers that keep a page to itself; `target` is where its form may lead besides.
-pub fn guarded(outcome: Outcome, target: Option<&Url>) -> Outcome {
+pub fn guarded(outcome: HttpResponse, target: Option<&Url>) -> HttpResponse {
     let style = STANDARD.encode(hash(STYLE));
     // A browser holds the way back, to which the form is redirected, against form-action too.
     let form_action =

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
-use super::{Asked, OAuth, Refused, clients::Client, fields::Fields};
+use super::{
+    clients::Client,
+    error::OAuthError,
+    fields::Fields,
+    service::{OAuth, OAuthRequest},
+};
 use crate::{
     api::TOKEN,
     sandbox::{
-        outcome::Outcome,
-        reply::json,
+        envelope::json,
+        http_response::HttpResponse,
         tokens::{Exchange, Issued, Tokens},
     },
 };
@@ -27,20 +32,24 @@ struct TokenAnswer<'a> {
     scope: String,
 }
 
-pub fn grant(oauth: &OAuth, tokens: &Tokens, asked: &Asked<'_>) -> Result<Outcome, Refused> {
-    if !is_form(asked) {
-        return Err(Refused::invalid_request(format!("the content type is not {FORM}")));
+pub fn grant(
+    oauth: &OAuth,
+    tokens: &Tokens,
+    request: &OAuthRequest<'_>,
+) -> Result<HttpResponse, OAuthError> {
+    if !is_form(request) {
+        return Err(OAuthError::invalid_request(format!("the content type is not {FORM}")));
     }
-    let fields = Fields::read(&TOKEN, asked.body);
+    let fields = Fields::read(&TOKEN, request.body);
     if let Some(name) = fields.doubled() {
         let shown: String = name.chars().take(64).collect();
         let message = format!("{} is given twice", shown.escape_debug());
-        return Err(Refused::invalid_request(message));
+        return Err(OAuthError::invalid_request(message));
     }
     let grant_type = match fields.required("grant_type") {
         Ok(grant_type) => grant_type,
         Err(_) if fields.all("grant_type").any(|text| !text.is_empty()) => {
-            return Err(Refused::new("unsupported_grant_type", "no such grant"));
+            return Err(OAuthError::new("unsupported_grant_type", "no such grant"));
         }
         Err(missing) => return Err(missing.into()),
     };
@@ -50,7 +59,7 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, asked: &Asked<'_>) -> Result<Outcom
         let refresh_token = fields.required("refresh_token")?;
         if !client.refreshes {
             let message = "the client did not register for refresh_token";
-            return Err(Refused::new("unauthorized_client", message));
+            return Err(OAuthError::new("unauthorized_client", message));
         }
         tokens.refresh(refresh_token, &client.id, oauth.token_lifetime)?
     } else {
@@ -61,21 +70,25 @@ pub fn grant(oauth: &OAuth, tokens: &Tokens, asked: &Asked<'_>) -> Result<Outcom
             verifier: fields.required("code_verifier")?,
             refreshes: client.refreshes,
         };
-        tokens.exchange(exchange, oauth.token_lifetime, asked.now_ms)?
+        tokens.exchange(exchange, oauth.token_lifetime, request.now_ms)?
     };
     match issued {
         Ok(issued) => Ok(answer(oauth, &issued)),
-        Err(invalid) => Err(Refused::new("invalid_grant", invalid)),
+        Err(invalid) => Err(OAuthError::new("invalid_grant", invalid)),
     }
 }
 
 /// The client, which a confidential one proves to be where the document wants it to.
-fn authenticated(oauth: &OAuth, fields: &Fields, refreshing: bool) -> Result<Arc<Client>, Refused> {
+fn authenticated(
+    oauth: &OAuth,
+    fields: &Fields,
+    refreshing: bool,
+) -> Result<Arc<Client>, OAuthError> {
     let id = fields.required("client_id")?;
     let presented = fields.optional("client_secret")?;
     let invalid_client = |description: &str| {
-        let refused = Refused::new("invalid_client", description);
-        Err(Refused { status: StatusCode::UNAUTHORIZED, ..refused })
+        let refused = OAuthError::new("invalid_client", description);
+        Err(OAuthError { status: StatusCode::UNAUTHORIZED, ..refused })
     };
     let Some(client) = oauth.clients.get(id) else {
         return invalid_client("the client is not known");
@@ -91,7 +104,7 @@ fn authenticated(oauth: &OAuth, fields: &Fields, refreshing: bool) -> Result<Arc
     }
 }
 
-fn answer(oauth: &OAuth, issued: &Issued) -> Outcome {
+fn answer(oauth: &OAuth, issued: &Issued) -> HttpResponse {
     let body = TokenAnswer {
         access_token: &issued.access_token,
         token_type: "Bearer",
@@ -100,12 +113,12 @@ fn answer(oauth: &OAuth, issued: &Issued) -> Outcome {
         refresh_token: issued.refresh_token.as_deref(),
         scope: issued.scopes.to_text(),
     };
-    Outcome::json(StatusCode::OK, json(&body))
+    HttpResponse::json(StatusCode::OK, json(&body))
 }
 
 /// Whether the body is a form; parameters of the content type, such as a charset, are let pass.
-fn is_form(asked: &Asked<'_>) -> bool {
-    let content_type = asked.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+fn is_form(request: &OAuthRequest<'_>) -> bool {
+    let content_type = request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type
         .and_then(|text| text.split(';').next())
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(FORM))

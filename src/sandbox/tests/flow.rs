@@ -139,7 +139,7 @@ pub fn ask_token(rig: &Rig, pairs: &[(&str, &str)]) -> Got {
     rig.send("POST", TOKEN, FORM, form(pairs).as_bytes()).expect("an answer")
 }
 
-/// Whether a refusal has the form of RFC 6749.
+/// Whether a rejection has the form of RFC 6749.
 pub fn assert_refused(got: &Got, status: u16, error: &str) {
     let answer = got.json();
     assert_eq!((got.status, &answer["error"]), (status, &error.into()), "{answer}");

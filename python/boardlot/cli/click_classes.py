@@ -1,0 +1,73 @@
+"""Click commands and arguments whose help has examples and a text for each argument."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from boardlot.cli.options import global_options
+
+__all__ = ["Argument", "Command", "DataCommand", "write_examples"]
+
+
+class Argument(click.Argument):
+    """An argument with a help text, which click itself supports only since 8.4."""
+
+    def __init__(self, name: str, text: str, **more: Any) -> None:
+        super().__init__([name], **more)
+        self.text = text
+
+
+class Command(click.Command):
+    """A command whose help has examples, and a text for each argument."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = super().get_params(ctx)
+        arguments = [
+            (parameter.metavar or parameter.human_readable_name, parameter.text)
+            for parameter in own
+            if isinstance(parameter, Argument)
+        ]
+        _section(formatter, "Arguments", arguments)
+        _section(formatter, "Options", _records(ctx, own))
+        write_examples(formatter, self.examples)
+
+
+class DataCommand(Command):
+    """A command that sends requests: its help shows the global options too."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.shared = global_options()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *self.shared]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        _section(formatter, "Global options", _records(ctx, self.shared))
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    """Command lines, never wrapped."""
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def _section(formatter: click.HelpFormatter, title: str, lines: Sequence[tuple[str, str]]) -> None:
+    if lines:
+        with formatter.section(title):
+            formatter.write_dl(lines)
+
+
+def _records(ctx: click.Context, parameters: Sequence[click.Parameter]) -> list[tuple[str, str]]:
+    options = [x for x in parameters if isinstance(x, click.Option)]
+    return [record for x in options if (record := x.get_help_record(ctx)) is not None]

@@ -1,0 +1,155 @@
+//! The row of an endpoint: request, response, paging, and how it is used.
+
+use super::{
+    parameter::{Parameter, ParameterKind},
+    response::{Contract, Envelope, Failure, ResponseShape},
+};
+
+/// One endpoint of the service.
+#[derive(Debug)]
+pub struct Endpoint {
+    /// Its name here and in Python.
+    pub name: &'static str,
+    /// The HTTP method.
+    pub method: Method,
+    /// The path below the base URL; `{name}` stands for a path parameter.
+    pub path: &'static str,
+    /// The section of the service document that describes it.
+    pub section: &'static str,
+    /// One sentence for docstring, docs and command.
+    pub summary: &'static str,
+    /// A further paragraph of the same; may be empty.
+    pub notes: &'static str,
+    /// The parameters in the order of the Python method; those of the path first.
+    pub parameters: &'static [Parameter],
+    /// How a response marks a success.
+    pub envelope: Envelope,
+    /// What a success holds.
+    pub answer: ResponseShape,
+    /// How a list continues on the next page.
+    pub paging: Option<Paging>,
+    /// The documented failures.
+    pub failures: &'static [Failure],
+    /// Whether sending it twice does the same as sending it once.
+    pub idempotent: bool,
+    /// The call in the docstring; `None` for what is not a method of the client.
+    pub example: Option<Example>,
+    /// The command; `None` for what is not a method of the client.
+    pub command: Option<Command>,
+}
+
+impl Endpoint {
+    /// The parameter with this name.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// How its responses are read.
+    pub const fn contract(&self) -> Contract {
+        Contract { envelope: self.envelope, failures: self.failures }
+    }
+
+    /// The parameter that carries the cursor of a paged list.
+    pub fn cursor(&self) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
+    }
+
+    /// Whether its list covers a range of time.
+    pub fn has_span(&self) -> bool {
+        matches!(self.paging, Some(Paging::PageFlag { span: TimeSpan::StartEnd { .. }, .. }))
+    }
+
+    /// The parameters that a caller passes.
+    pub fn arguments(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+        self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
+    }
+}
+
+/// The HTTP method of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `GET`
+    Get,
+    /// `POST`
+    Post,
+}
+
+impl Method {
+    /// The method as it is sent and signed.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+        }
+    }
+}
+
+/// How a list continues (section 2.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paging {
+    /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.
+    NextKey,
+    /// `page_flag` is sent; `page_flag` and `completed` come back, beside the rows.
+    PageFlag {
+        /// The cursor of the first request.
+        first: FirstPage,
+        /// The range of time of the list.
+        span: TimeSpan,
+    },
+}
+
+/// What the first request carries as its cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstPage {
+    /// An empty string.
+    Empty,
+    /// No such parameter.
+    Omitted,
+}
+
+/// Whether a list covers a range of time, which has to be fixed before the first page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeSpan {
+    /// It does not.
+    None,
+    /// The parameters `start` and `end` in microseconds.
+    StartEnd {
+        /// The length of the range if only one of them is given.
+        default_days: i64,
+        /// The field of the records that the range is about.
+        time_field: &'static str,
+    },
+}
+
+/// A call that docstrings show and tests run, against a sandbox with seed 7.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// The required arguments, in their order.
+    pub arguments: &'static [ExampleArgument],
+    /// A Python expression; `{}` stands for the call.
+    pub expression: &'static str,
+    /// The same for an asynchronous pager, which is not awaited itself.
+    pub async_expression: Option<&'static str>,
+    /// What the expression evaluates to.
+    pub result: &'static str,
+}
+
+/// One argument of an [`Example`].
+#[derive(Debug, Clone, Copy)]
+pub enum ExampleArgument {
+    /// A text.
+    Text(&'static str),
+    /// The first account of this kind in the sandbox.
+    Account(&'static str),
+}
+
+/// The command that calls an endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// Its name: `trading-days`.
+    pub name: &'static str,
+    /// Command lines for its help.
+    pub examples: &'static [&'static str],
+    /// The columns for a terminal that is too narrow for all, the most important first.
+    pub key_columns: &'static [&'static str],
+}

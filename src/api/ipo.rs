@@ -1,0 +1,256 @@
+//! The IPO lists of the five markets: sections 2.10 and 4.2.
+
+use super::{
+    endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
+    parameter::{Parameter, ParameterKind},
+    record::{Field, Record, Schema},
+    response::{Envelope, Failure, ResponseShape, RowsPlace},
+    values::{
+        CN_IPO_REQUEST, IPO_APPLY_STATUS, IPO_OFFER_TYPE, IPO_REQUEST, IPO_SECURITY_TYPE,
+        US_IPO_STATUS,
+    },
+};
+
+pub const IPO_LIST: Endpoint = Endpoint {
+    name: "ipo_list",
+    method: Method::Get,
+    path: "/api/v1.0/quote/ipo-list/{market}",
+    section: "4.2",
+    summary: "Subscribable and upcoming IPOs of a market, without historical ones.",
+    notes: "The data depends on the user's primary broker: without one for the market the list \
+            may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
+    parameters: &[
+        Parameter::path(
+            "market",
+            ParameterKind::OneOf(&["hk", "us", "cn", "sg", "my"]),
+            "`hk`, `us`, `cn` (A-shares), `sg` or `my`.",
+        ),
+        Parameter::query(
+            "request_type",
+            ParameterKind::ValuesBy {
+                parameter: "market",
+                sets: &[
+                    ("hk", &IPO_REQUEST),
+                    ("us", &IPO_REQUEST),
+                    ("cn", &CN_IPO_REQUEST),
+                    ("sg", &IPO_REQUEST),
+                    ("my", &IPO_REQUEST),
+                ],
+            },
+            "`IpoRequest` (hk, us, sg, my; the service's default is 11) or `CnIpoRequest` (cn; \
+             the default is 4).",
+        ),
+    ],
+    envelope: Envelope::RetCode,
+    answer: ResponseShape::Rows(
+        RowsPlace::At(&["data", "list"]),
+        Schema::By(
+            "market",
+            &[("hk", &HK_IPO), ("us", &US_IPO), ("cn", &CN_IPO), ("sg", &SG_IPO), ("my", &MY_IPO)],
+        ),
+    ),
+    paging: None,
+    failures: &[
+        Failure::new(
+            -3,
+            "invalid_parameter",
+            "request_type invalid or not an integer",
+            "Use the allowed values for the market",
+        ),
+        Failure::new(-5, "internal_error", "Backend call failed or timed out", "Retry later"),
+    ],
+    idempotent: true,
+    example: Some(Example {
+        arguments: &[ExampleArgument::Text("us")],
+        expression: "{}[0][\"stock_status\"] in list(bl.UsIpoStatus)",
+        async_expression: None,
+        result: "True",
+    }),
+    command: Some(Command {
+        name: "ipos",
+        examples: &[
+            "boardlot --profile live ipos hk",
+            "boardlot --profile live ipos cn --request-type ballot-announced",
+            "boardlot --profile live ipos us --format json --columns code,name,list_time",
+        ],
+        key_columns: &[
+            "code",
+            "name",
+            "list_time",
+            "ipo_price",
+            "offer_price_display",
+            "ipo_price_min",
+            "ipo_price_max",
+            "currency",
+            "winning_ratio",
+            "stock_status",
+            "apply_timestamp",
+            "apply_end_timestamp",
+        ],
+    }),
+};
+
+const IPO_COMMON: &[Field] = &[
+    Field::text("code", "Code with market prefix"),
+    Field::text("name", "Name"),
+    Field::text("sc_name", "Simplified Chinese name"),
+    Field::text("tc_name", "Traditional Chinese name"),
+    Field::date("list_time", "Listing date; `--` when unavailable or not listed"),
+    Field::millis("list_timestamp", "Listing date; 0 if absent"),
+];
+
+const HK_IPO: Record = Record {
+    name: "HkIpo",
+    section: "2.10",
+    doc: "An IPO in Hong Kong.",
+    groups: &[
+        IPO_COMMON,
+        &[
+            Field::number("ipo_price_min", "Lower bound of the IPO price").unit("HKD"),
+            Field::number("ipo_price_max", "Upper bound of the IPO price").unit("HKD"),
+            Field::number("list_price", "Actual IPO price").unit("HKD"),
+            Field::integer("lot_size", "Shares per lot").unit("shares"),
+            Field::number("entrance_price", "Entrance fee").unit("HKD"),
+            Field::millis("apply_start_timestamp", "Subscription start"),
+            Field::date("apply_end_time", "Subscription deadline"),
+            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::integer("apply_countdown_secs", "Countdown to the deadline").unit("s"),
+            Field::flag("is_apply_started", "Subscription started"),
+            Field::flag("is_support_apply", "Subscription supported"),
+            Field::flag("is_subscribe_status", "Currently subscribable"),
+            Field::text("apply_multiple", "Subscription multiple"),
+            Field::text("lucky_ratio", "One-lot winning ratio"),
+            Field::text("win_ratio_msg", "Winning probability text"),
+            Field::date("lucky_time", "Ballot announcement date"),
+            Field::millis("lucky_timestamp", "Ballot announcement"),
+            Field::number("margin_fee_ratio", "Margin subscription interest rate").unit("%"),
+            Field::number("margin_fee_ratio_min", "Min margin interest rate; default 0").unit("%"),
+            Field::number("margin_fee_ratio_max", "Max margin interest rate; default 0").unit("%"),
+            Field::number("margin_lever_ratio", "Margin leverage multiple").unit("x"),
+            Field::number("real_margin_lever_ratio", "Actual available leverage; default 0")
+                .unit("x"),
+            Field::number("margin_rate", "Margin ratio, 4 decimal places"),
+            Field::date("dark_trade_date", "Grey market trading date; default empty"),
+            Field::millis("dark_trade_timestamp", "Grey market date; default 0"),
+            Field::text("dark_trade_period", "Grey market period text"),
+            Field::millis("dark_trade_start_timestamp", "Grey market start; default 0"),
+            Field::millis("dark_trade_end_timestamp", "Grey market end; default 0"),
+            Field::flag("is_support_dark_trade", "Grey market trading supported"),
+            Field::flag("is_support_intl_placing", "International placing supported"),
+            Field::flag("show_intl_placing_info", "Placing data is shown to the current user"),
+            Field::millis("intl_placing_apply_start_timestamp", "Placing start; default 0"),
+            Field::millis("intl_placing_apply_end_timestamp", "Placing deadline; default 0"),
+            Field::number("intl_placing_apply_limit", "Placing minimum subscription amount")
+                .unit("HKD"),
+            Field::text("intl_placing_apply_limit_str", "Same amount with thousands separators"),
+            Field::integer("placing_countdown_secs", "Placing deadline countdown; default 0")
+                .unit("s"),
+            Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
+            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
+            Field::text("etf_distributors", "ETF distributor (ETF IPOs only)"),
+            Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)"),
+            Field::text("apply_status", "The user's subscription").one_of(&IPO_APPLY_STATUS),
+            Field::text("placing_apply_status", "The user's placing subscription")
+                .one_of(&IPO_APPLY_STATUS),
+            Field::text("etf_apply_status", "The user's ETF subscription (ETF IPOs only)")
+                .one_of(&IPO_APPLY_STATUS),
+        ],
+    ],
+};
+
+const US_IPO: Record = Record {
+    name: "UsIpo",
+    section: "2.10",
+    doc: "An IPO in the US.",
+    groups: &[
+        IPO_COMMON,
+        &[
+            Field::number("ipo_price_min", "Lower bound of the IPO price").unit("USD"),
+            Field::number("ipo_price_max", "Upper bound of the IPO price").unit("USD"),
+            Field::integer("issue_size", "Shares issued").unit("shares"),
+            Field::number("apply_limit", "Minimum subscription amount").unit("USD"),
+            Field::millis("apply_start_timestamp", "Subscription start"),
+            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::millis("lucky_timestamp", "Expected ballot announcement"),
+            Field::text("stock_status", "Where the IPO stands").one_of(&US_IPO_STATUS),
+            Field::flag("is_user_applied", "The user has subscribed"),
+            Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
+        ],
+    ],
+};
+
+const CN_IPO: Record = Record {
+    name: "CnIpo",
+    section: "2.10",
+    doc: "An IPO of A-shares.",
+    groups: &[
+        IPO_COMMON,
+        &[
+            Field::text("apply_code", "Subscription code"),
+            Field::integer("apply_upper_limit", "Subscription upper limit").unit("shares"),
+            Field::number("ipo_price", "IPO price").unit("CNY"),
+            Field::number("winning_ratio", "Winning ratio").unit("%"),
+            Field::number("issue_pe_rate", "Price-earnings ratio at issue"),
+            Field::millis("apply_timestamp", "Subscription date"),
+            Field::date("winning_time", "Ballot announcement date"),
+            Field::millis("winning_timestamp", "Ballot announcement"),
+            Field::flag("is_has_won", "Ballot drawn"),
+        ],
+    ],
+};
+
+const SG_IPO: Record = Record {
+    name: "SgIpo",
+    section: "2.10",
+    doc: "An IPO in Singapore.",
+    groups: &[
+        IPO_COMMON,
+        &[
+            Field::number("ipo_price_min", "Lower bound of the IPO price").unit("SGD"),
+            Field::number("ipo_price_max", "Upper bound of the IPO price").unit("SGD"),
+            Field::text("offer_price_display", "Offer price text"),
+            Field::text("issue_size_display", "Issue size text"),
+            Field::text("apply_limit_display", "Minimum subscription text"),
+            Field::text("market_cap_display", "Market capitalisation text"),
+            Field::text("fund_amount_display", "Funds raised text"),
+            Field::text("industry_display", "Industry text"),
+            Field::text("managers_display", "Issue managers text"),
+            Field::number("apply_limit", "Minimum subscription amount").unit("SGD"),
+            Field::text("ipo_book_link", "Prospectus link"),
+            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
+            Field::millis("apply_start_timestamp", "Subscription start"),
+            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::flag("is_subscribe_status", "Currently subscribable"),
+            Field::flag("is_user_applied", "The user has subscribed"),
+        ],
+    ],
+};
+
+const MY_IPO: Record = Record {
+    name: "MyIpo",
+    section: "2.10",
+    doc: "An IPO in Malaysia.",
+    groups: &[
+        IPO_COMMON,
+        &[
+            Field::number("ipo_price", "IPO price").unit("MYR"),
+            Field::integer("issue_size", "Shares issued").unit("shares"),
+            Field::number("fund_amount", "Funds raised").unit("MYR"),
+            Field::integer("market_cap", "Market capitalisation").unit("MYR"),
+            Field::text("currency", "Currency code"),
+            Field::text("manager", "Issue manager"),
+            Field::text("industry_plate", "Industry"),
+            Field::text("business", "Business"),
+            Field::text("ipo_book_link", "Prospectus link"),
+            Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
+            Field::millis("apply_start_timestamp", "Subscription start"),
+            Field::millis("apply_end_timestamp", "Subscription deadline"),
+            Field::millis("draw_timestamp", "Retail ballot time"),
+            Field::millis("lucky_timestamp", "Ballot announcement"),
+            Field::number("apply_limit", "Minimum subscription amount").unit("MYR"),
+            Field::flag("is_subscribe_status", "Currently subscribable"),
+            Field::flag("is_user_applied", "The user has subscribed"),
+            Field::flag("support_leverage", "Leverage supported"),
+        ],
+    ],
+};

@@ -1,0 +1,89 @@
+//! How an endpoint's responses are read: the envelope with its success mark, the place of the rows,
+//! and the documented failures (section 7).
+
+use super::record::{Record, Schema};
+
+/// How a response marks a success (section 7). Nothing else makes it one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Envelope {
+    /// `{ret_code: 0, ret_msg, data}`; simulated trading omits `ret_msg`.
+    RetCode,
+    /// `{code: 0, msg, data}`; paginated endpoints omit `msg`.
+    Code,
+    /// `{s: "ok", d}`.
+    Status,
+    /// No envelope: a success is an object with this field.
+    Field(&'static str),
+    /// Undocumented: whichever of the first three marks the response carries decides.
+    Undocumented,
+}
+
+/// What a successful response holds.
+#[derive(Debug, Clone, Copy)]
+pub enum ResponseShape {
+    /// One instant: this field, a string of milliseconds.
+    ServerTime(&'static str),
+    /// A list of records at this place.
+    Rows(RowsPlace, Schema),
+    /// One object of this record, without an envelope.
+    Object(&'static Record),
+    /// A page for a browser.
+    Page,
+}
+
+/// Where a response holds its list of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsPlace {
+    /// The list at this path of members.
+    At(&'static [&'static str]),
+    /// The shape below this member is undocumented: the only list in it, or the member itself.
+    OnlyListOf(&'static str),
+}
+
+/// One documented failure of an endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure {
+    /// The number in the envelope.
+    pub code: i64,
+    /// The word in `error.code`.
+    pub error_code: &'static str,
+    /// What causes it.
+    pub condition: &'static str,
+    /// What the service document tells the caller to do.
+    pub handling: &'static str,
+}
+
+impl Failure {
+    /// One row of an endpoint's table of failures.
+    pub const fn new(
+        code: i64,
+        error_code: &'static str,
+        condition: &'static str,
+        handling: &'static str,
+    ) -> Self {
+        Failure { code, error_code, condition, handling }
+    }
+}
+
+/// How the responses of an endpoint are read: its success mark, and what its codes mean.
+#[derive(Debug, Clone, Copy)]
+pub struct Contract {
+    /// The envelope of every response.
+    pub envelope: Envelope,
+    /// The documented failures. A code that is not among them has no known meaning.
+    pub failures: &'static [Failure],
+}
+
+impl Contract {
+    /// The endpoint's own word for a code.
+    pub fn error_code(&self, code: i64) -> Option<&'static str> {
+        self.failures.iter().find(|failure| failure.code == code).map(|failure| failure.error_code)
+    }
+}
+
+/// The contract of an endpoint without a table of failures.
+impl From<Envelope> for Contract {
+    fn from(envelope: Envelope) -> Self {
+        Contract { envelope, failures: &[] }
+    }
+}

@@ -1,0 +1,166 @@
+//! One endpoint for many keys, some at a time.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::task::JoinSet;
+
+use super::Client;
+use crate::{
+    api::{Argument, EncodedValue, Endpoint, Field, ResponseShape},
+    decode::{PageSlice, Rows},
+    error::{Error, Result},
+    http::RequestPlan,
+};
+
+/// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
+/// failures.
+#[derive(Debug, Default)]
+pub struct BatchOutcome {
+    /// The records, each with its key.
+    pub rows: Rows,
+    /// The keys that failed.
+    pub errors: Vec<(String, Error)>,
+}
+
+impl Client {
+    /// Calls an endpoint for many keys, `concurrency` at a time. With `collect`, failures are
+    /// collected in `errors`; otherwise the first one ends the call. `done` counts finished keys.
+    pub async fn fetch_many(
+        &self,
+        endpoint: &'static Endpoint,
+        keys: Vec<Argument>,
+        concurrency: usize,
+        collect: bool,
+        done: Arc<AtomicU64>,
+    ) -> Result<BatchOutcome> {
+        let key_name = key_parameter(endpoint)?;
+        if !collect {
+            // An invalid key is refused before anything is sent.
+            for key in &keys {
+                RequestPlan::new(endpoint, &[(key_name, key.clone())])?;
+            }
+        }
+        let mut waiting = keys.into_iter().enumerate();
+        let mut running = JoinSet::new();
+        let mut outcomes = BTreeMap::new();
+        loop {
+            while running.len() < concurrency.max(1)
+                && let Some((index, key)) = waiting.next()
+            {
+                let client = self.clone();
+                running.spawn(async move {
+                    let outcome = client.all_records(endpoint, key_name, &key).await;
+                    (index, EncodedValue::from(key).into_text(), outcome)
+                });
+            }
+            let Some(finished) = running.join_next().await else { break };
+            let (index, key, outcome) = finished.map_err(|error| Error::aborted(&error))?;
+            done.fetch_add(1, Ordering::Relaxed);
+            match outcome {
+                Err(error) if !collect => return Err(error.for_key(&key)),
+                outcome => outcomes.insert(index, (key, outcome)),
+            };
+        }
+        let mut errors = Vec::new();
+        let mut slices = Vec::new();
+        let mut fields = Fields::default();
+        for (key, outcome) in outcomes.into_values() {
+            match outcome {
+                Err(error) => {
+                    let error = error.for_key(&key);
+                    errors.push((key, error));
+                }
+                Ok(rows) => {
+                    let key: Arc<str> = key.into();
+                    fields.add(rows.fields());
+                    slices.extend(
+                        rows.slices()
+                            .iter()
+                            .map(|slice| PageSlice { key: Some(key.clone()), ..slice.clone() }),
+                    );
+                }
+            }
+        }
+        if fields.fields.is_empty() {
+            // Without a response, the records can have any of the endpoint's fields.
+            fields.add(&declared_fields(endpoint));
+        }
+        let rows = Rows::new(slices, fields.fields.into()).with_key(key_name);
+        Ok(BatchOutcome { rows, errors })
+    }
+
+    async fn all_records(
+        &self,
+        endpoint: &'static Endpoint,
+        key_name: &str,
+        key: &Argument,
+    ) -> Result<Rows> {
+        let arguments = [(key_name, key.clone())];
+        if endpoint.paging.is_none() {
+            return self.call(endpoint, &arguments).await;
+        }
+        let mut pages = self.pages(endpoint, &arguments, None, None)?;
+        let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
+        Ok(Rows::new(slices.concat(), pages.listing().plan.fields.clone()))
+    }
+}
+
+/// The one required argument of an endpoint that can be called for many keys.
+fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
+    let mut required = endpoint.arguments().filter(|parameter| parameter.required);
+    match (endpoint.answer, required.next(), required.next()) {
+        (ResponseShape::Rows(..), Some(parameter), None) => Ok(parameter.name),
+        _ => Err(Error::argument(
+            "method",
+            &format!("'{}'", endpoint.name),
+            "a method with exactly one required argument, such as 'dividends'",
+        )),
+    }
+}
+
+/// The fields that records of the endpoint can have, whatever its arguments are.
+fn declared_fields(endpoint: &'static Endpoint) -> Vec<&'static Field> {
+    match endpoint.answer {
+        ResponseShape::Rows(_, schema) => {
+            schema.records().into_iter().flat_map(|record| record.fields()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The fields of several records, each name once.
+#[derive(Default)]
+struct Fields {
+    fields: Vec<&'static Field>,
+    names: HashSet<&'static str>,
+}
+
+impl Fields {
+    fn add(&mut self, fields: &[&'static Field]) {
+        self.fields.extend(fields.iter().filter(|field| self.names.insert(field.name)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::ENDPOINTS;
+
+    #[test]
+    fn fields_of_the_same_name_have_the_same_kind_in_all_records_of_an_endpoint() {
+        for endpoint in ENDPOINTS {
+            let mut kinds = std::collections::HashMap::new();
+            for field in declared_fields(endpoint) {
+                let kind = format!("{:?}", field.kind);
+                let known = kinds.entry(field.name).or_insert_with(|| kind.clone());
+                assert_eq!(*known, kind, "{} of {}", field.name, endpoint.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a request would be, before it is sent.
+
+use super::Client;
+use crate::{
+    auth::{X_TIMESTAMP, body_hash, payload},
+    error::Result,
+    http::RequestPlan,
+};
+
+/// A request as it would be sent, without secrets.
+#[derive(Debug)]
+pub struct Explanation {
+    /// The HTTP method.
+    pub method: String,
+    /// The final URL.
+    pub url: String,
+    /// The canonical request: the five lines that are signed, the last of which is the hash of the
+    /// body. None without an API key.
+    pub payload: Option<String>,
+    /// The lowercase hex SHA-256 of the body.
+    pub body_hash: String,
+    /// The headers that describe the request, and the caller's own.
+    pub headers: Vec<(String, String)>,
+    /// The headers that authorize it, with tokens masked.
+    pub authorization: Vec<(String, String)>,
+}
+
+impl Client {
+    /// What a request would be, signed as of now.
+    pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
+        let request = self.sender().request(plan, None, None)?;
+        let authorization = self.sender().authorization_headers(&request)?;
+        let timestamp = authorization
+            .iter()
+            .find(|(name, _)| *name == X_TIMESTAMP)
+            .and_then(|(_, value)| value.parse().ok());
+        let (url, body) = (&request.url, &request.body);
+        let canonical = |timestamp| {
+            let query = url.query().unwrap_or_default();
+            let bytes = payload(timestamp, request.method.as_str(), url.path(), query, body);
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let headers = request.headers.iter().map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        let authorization = authorization.into_iter().map(|(name, value)| {
+            // A bearer token is a secret; a signature is not.
+            let secret = value.starts_with("Bearer ");
+            (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
+        });
+        Ok(Explanation {
+            method: request.method.to_string(),
+            url: url.to_string(),
+            payload: timestamp.map(canonical),
+            body_hash: body_hash(body),
+            headers: headers.collect(),
+            authorization: authorization.collect(),
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! The client: calls, listings, requests of the caller's own, and one endpoint for many keys.
+
+mod batch;
+mod explain;
+
+use std::sync::Arc;
+
+pub use batch::BatchOutcome;
+pub use explain::Explanation;
+
+use crate::{
+    api::{Argument, Endpoint, SERVER_TIME},
+    auth::Credentials,
+    decode::{PageSlice, Rows, refused_credentials, server_time},
+    error::Result,
+    http::{BaseUrl, HttpResponse, RequestPlan, Sender, SenderOptions},
+    pages::{Listing, Pages},
+    plan::Plan,
+};
+
+/// Arguments of a call by name, unchecked.
+pub type Arguments<'a> = [(&'a str, Argument)];
+
+/// A client of the service: cheap to clone, safe to share.
+#[derive(Debug, Clone)]
+pub struct Client {
+    sender: Arc<Sender>,
+}
+
+impl Client {
+    /// Checks the options, and binds the credentials to this service. Sends nothing.
+    pub fn new(
+        base: BaseUrl,
+        credentials: Option<Credentials>,
+        options: SenderOptions,
+    ) -> Result<Self> {
+        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options)?) })
+    }
+
+    /// What sends its requests.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// The service's time in milliseconds.
+    pub async fn server_time(&self) -> Result<i64> {
+        self.send(&RequestPlan::new(&SERVER_TIME, &[])?, server_time).await
+    }
+
+    /// The records of an endpoint that returns all of them at once.
+    pub async fn call(
+        &self,
+        endpoint: &'static Endpoint,
+        arguments: &Arguments<'_>,
+    ) -> Result<Rows> {
+        let plan = Plan::new(endpoint, arguments)?;
+        let page = self.send(&plan.request, |response| plan.parse(response)).await?;
+        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
+        Ok(Rows::new(slices, plan.fields))
+    }
+
+    /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
+    /// many parts that are fetched concurrently.
+    pub fn pages(
+        &self,
+        endpoint: &'static Endpoint,
+        arguments: &Arguments<'_>,
+        windows: Option<i64>,
+        resume: Option<&str>,
+    ) -> Result<Pages> {
+        self.list(Listing::new(endpoint, arguments, windows)?, resume)
+    }
+
+    /// The pages of any listing, from the beginning or from a checkpoint.
+    pub fn list(&self, listing: Listing, resume: Option<&str>) -> Result<Pages> {
+        Pages::new(self.sender.clone(), listing, resume)
+    }
+
+    /// A request of the caller's own; the envelope of the response is left to the caller.
+    pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
+        self.send(plan, |response| refused_credentials(response).map(|()| response.clone())).await
+    }
+
+    async fn send<T>(
+        &self,
+        plan: &RequestPlan,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
+        let request = self.sender.request(plan, None, None)?;
+        self.sender.call(&request, parse).await
+    }
+}

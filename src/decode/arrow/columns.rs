@@ -1,0 +1,312 @@
+//! Builds the typed Arrow columns of records, by the schema of the records.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Schema};
+
+use super::{
+    errors::{page_too_large, too_sparse, type_mismatch},
+    field_columns::{Column, FieldColumns, finish_all},
+    field_matcher::MAX_UNDECLARED,
+    options::{ColumnOptions, InvalidValues},
+    scalar_builder::Capacity,
+    undeclared_columns::add_undeclared_columns,
+};
+use crate::{
+    api::{Field, Kind},
+    decode::{
+        json::{Members, Raw},
+        records::{Page, PageSlice, RecordNumber},
+        scalars::PushError,
+    },
+    error::{Error, Result},
+};
+
+/// Builds one batch of columns, record by record.
+#[derive(Debug)]
+pub struct Columns {
+    options: ColumnOptions,
+    /// The keys of `fetch_many`, the first column.
+    key: Option<Column>,
+    fields: FieldColumns,
+    /// The length of all records.
+    bytes: usize,
+    /// The number of rows in the parts before this one.
+    rows_before: usize,
+    /// Whether these are all records, not only those of a window.
+    is_whole: bool,
+}
+
+/// The longest text that an array with 32-bit offsets can hold.
+const MAX_PAGE_BYTES: usize = i32::MAX as usize;
+
+impl Columns {
+    /// Columns for these fields. All of them will be present, even without any record.
+    pub fn new<'a>(
+        fields: impl Iterator<Item = &'a Field> + Clone,
+        key_name: Option<&str>,
+        options: ColumnOptions,
+    ) -> Self {
+        let key =
+            |name: &str| Column::new(name.to_owned(), Kind::Text, options, Capacity::default());
+        Columns {
+            options,
+            key: key_name.map(key),
+            fields: FieldColumns::new(fields, key_name, options),
+            bytes: 0,
+            rows_before: 0,
+            is_whole: false,
+        }
+    }
+
+    /// Columns of all records: errors count records from the first, even if pages are windows.
+    #[must_use]
+    pub(crate) fn of_whole(self) -> Self {
+        Columns { is_whole: true, ..self }
+    }
+
+    /// Continues from an earlier part of the same result.
+    #[must_use]
+    pub(super) fn following(mut self, previous: &Columns) -> Self {
+        self.rows_before = previous.rows_before + previous.rows();
+        let columns = self.fields.table.columns.iter_mut();
+        for (column, previous) in columns.zip(&previous.fields.table.columns) {
+            column.reserve_like(previous);
+        }
+        self
+    }
+
+    /// The number of records.
+    pub fn rows(&self) -> usize {
+        self.fields.table.rows
+    }
+
+    /// The length of the text of all records.
+    pub(super) fn byte_length(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends records straight from their page's text.
+    pub fn push_slice(&mut self, slice: &PageSlice) -> Result<()> {
+        let bytes = slice.page.byte_length(&slice.range);
+        if bytes > MAX_PAGE_BYTES {
+            return Err(page_too_large(bytes, MAX_PAGE_BYTES));
+        }
+        self.bytes += bytes;
+        let in_window = slice.page.is_window() && !self.is_whole;
+        let layout = slice.page.uniform_keys().and_then(|keys| self.fields.layout(keys));
+        for index in slice.range.clone() {
+            let number = self.rows_before + self.rows();
+            let number = match in_window {
+                true => RecordNumber::InWindow(number),
+                false => RecordNumber::Whole(number),
+            };
+            let mut outcome = Ok(());
+            let push = checked_push(number, self.options.invalid, &mut outcome);
+            match (&layout, slice.page.row_values(index)) {
+                (Some(layout), Some(values)) => self.fields.push_uniform(&values, layout, push),
+                _ => self
+                    .fields
+                    .push_object(&mut slice.page.row_reader(index), push)
+                    .map_err(|_| self.unreadable_record(&slice.page, index))?,
+            }
+            outcome?;
+            self.push_key(slice.key.as_deref());
+        }
+        Ok(())
+    }
+
+    /// Appends a record by its members: the simple implementation, to compare `push_slice` with.
+    pub fn push(&mut self, key: Option<&str>, record: &Members<'_>) -> Result<()> {
+        let number = RecordNumber::Whole(self.rows_before + self.rows());
+        let mut outcome = Ok(());
+        let push = checked_push(number, self.options.invalid, &mut outcome);
+        self.fields.push_members(record, push).map_err(|_| self.too_many_fields())?;
+        self.push_key(key);
+        outcome
+    }
+
+    fn push_key(&mut self, key: Option<&str>) {
+        if let Some(column) = &mut self.key {
+            column.push_text(key.unwrap_or_default());
+        }
+    }
+
+    fn unreadable_record(&self, page: &Page, index: usize) -> Error {
+        page.row(index).err().unwrap_or_else(|| self.too_many_fields())
+    }
+
+    fn too_many_fields(&self) -> Error {
+        too_sparse(self.fields.undeclared_names().len(), self.rows() + 1)
+    }
+
+    /// The columns as one record batch.
+    pub fn finish(self) -> Result<RecordBatch> {
+        let (schema, mut batches) = Self::finish_parts(vec![self])?;
+        Ok(batches.pop().unwrap_or_else(|| RecordBatch::new_empty(schema)))
+    }
+
+    /// The parts of one result, made with the same fields: a batch each, all with one schema.
+    pub fn finish_parts(mut parts: Vec<Columns>) -> Result<(Arc<Schema>, Vec<RecordBatch>)> {
+        if let Some(first) = parts.first() {
+            let options = first.options;
+            let key_name = first.key.as_ref().map(|column| column.name.clone());
+            let bytes = parts.iter().map(|part| part.bytes).sum();
+            let mut fields: Vec<&mut FieldColumns> =
+                parts.iter_mut().map(|part| &mut part.fields).collect();
+            add_undeclared_columns(&mut fields, bytes, key_name.as_deref(), options)?;
+        }
+        let mut batches: Vec<RecordBatch> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let schema = batches.first().map(RecordBatch::schema);
+            batches.push(part.into_batch(schema).map_err(|error| {
+                Error::protocol(format!("the records cannot become columns: {error}"), b"")
+            })?);
+        }
+        let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
+        Ok((schema, batches))
+    }
+
+    /// A batch that shares the schema of the earlier parts.
+    fn into_batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
+        let rows = self.rows();
+        let (fields, arrays) = finish_all(self.key.into_iter().chain(self.fields.table.columns))?;
+        let schema = schema.unwrap_or_else(|| Arc::new(Schema::new(fields)));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema, arrays, &options)
+    }
+}
+
+/// Appends the values of a record to its columns, and sets `outcome` to the first error.
+#[inline(always)]
+fn checked_push<'t>(
+    number: RecordNumber,
+    invalid: InvalidValues,
+    outcome: &mut Result<()>,
+) -> impl FnMut(&mut Column, Option<Raw<'t>>) {
+    move |column, value| match column.push(value) {
+        Ok(()) | Err(PushError::Missing) => {}
+        Err(PushError::TooManyFields) => *outcome = Err(too_sparse(MAX_UNDECLARED, 1)),
+        Err(PushError::Invalid | PushError::InvalidMember) => {
+            if invalid == InvalidValues::Raise && outcome.is_ok() {
+                let json = value.map_or("", |value| value.json);
+                *outcome = Err(type_mismatch(&column.name, number, json));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, cast::AsArray, types::Decimal128Type};
+    use arrow_schema::DataType;
+
+    use super::*;
+    use crate::decode::{
+        arrow::options::{Decimals, InvalidValues},
+        json::parse_members,
+    };
+
+    const FIELDS: &[Field] = &[
+        Field::text("code", ""),
+        Field::decimal("price", ""),
+        Field::millis("listed", ""),
+        Field::date("day", ""),
+        Field::object("pair", &[Field::text("base", "")], ""),
+    ];
+
+    fn batch(options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
+        let mut columns = Columns::new(FIELDS.iter(), None, options);
+        for record in records {
+            columns.push(None, &parse_members(record).expect("json"))?;
+        }
+        columns.finish()
+    }
+
+    #[test]
+    fn an_empty_result_has_every_declared_column() {
+        let batch = batch(ColumnOptions::default(), &[]).expect("batch");
+        assert_eq!((batch.num_rows(), batch.num_columns()), (0, 5));
+        assert_eq!(batch.column(1).data_type(), &DataType::Float64);
+    }
+
+    #[test]
+    fn null_has_a_form_of_its_own_for_each_kind() {
+        let batch = batch(
+            ColumnOptions::default(),
+            &[
+                r#"{"code":"","price":"","listed":0,"day":"--"}"#,
+                r#"{"price":"0.10","listed":1,"day":"1970/01/02","pair":{"base":"BTC"}}"#,
+                r#"{"price":null,"listed":"","day":""}"#,
+            ],
+        )
+        .expect("batch");
+        assert_eq!(batch.column(0).null_count(), 2, "an empty text is not null");
+        for column in 1..5 {
+            assert_eq!(batch.column(column).null_count(), 2, "column {column}");
+            assert!(batch.column(column).is_valid(1), "column {column}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_exact_when_asked_for() {
+        let options = ColumnOptions { decimals: Decimals::Decimal, ..Default::default() };
+        let record = r#"{"price":"-12345678901234567890.123456789012345678"}"#;
+        let batch = batch(options, &[record]).expect("batch");
+        let cells = batch.column(1).as_primitive::<Decimal128Type>();
+        assert_eq!(cells.value(0), -12_345_678_901_234_567_890_123_456_789_012_345_678);
+    }
+
+    #[test]
+    fn an_invalid_value_is_an_error_or_null() {
+        let record = r#"{"code":"a","day":"soon"}"#;
+        let error = batch(ColumnOptions::default(), &[record]).expect_err("invalid").to_string();
+        assert!(error.contains("day of record 0 is \"soon\""), "{error}");
+        let options = ColumnOptions { invalid: InvalidValues::Null, ..Default::default() };
+        assert_eq!(batch(options, &[record]).expect("batch").column(3).null_count(), 1);
+    }
+
+    #[test]
+    fn an_invalid_value_within_an_object_is_an_error_or_null() {
+        const NESTED: &[Field] = &[Field::object("pair", &[Field::date("since", "")], "")];
+        let columns = |invalid| {
+            let options = ColumnOptions { invalid, ..Default::default() };
+            let mut columns = Columns::new(NESTED.iter(), None, options);
+            columns.push(None, &parse_members(r#"{"pair":{"since":"soon"}}"#).expect("json"))?;
+            columns.finish()
+        };
+        let error = columns(InvalidValues::Raise).expect_err("invalid").to_string();
+        assert!(error.contains("pair of record 0"), "{error}");
+        let batch = columns(InvalidValues::Null).expect("batch");
+        assert!(batch.column(0).is_valid(0));
+        assert!(batch.column(0).as_struct().column(0).is_null(0));
+    }
+
+    #[test]
+    fn undeclared_fields_become_columns_after_the_declared_ones() {
+        let batch = batch(
+            ColumnOptions::default(),
+            &[r#"{"n":1,"m":1}"#, r#"{"n":2,"m":1.5,"o":{"a":[1]}}"#, r#"{"t":"x","f":true}"#],
+        )
+        .expect("batch");
+        let schema = batch.schema();
+        let extra: Vec<(&str, &DataType)> = schema
+            .fields()
+            .iter()
+            .skip(5)
+            .map(|field| (field.name().as_str(), field.data_type()))
+            .collect();
+        assert_eq!(
+            extra,
+            [
+                ("n", &DataType::Int64),
+                ("m", &DataType::Float64),
+                ("o", &DataType::Utf8),
+                ("t", &DataType::Utf8),
+                ("f", &DataType::Boolean)
+            ]
+        );
+        assert_eq!(batch.column(7).as_string::<i32>().value(1), r#"{"a":[1]}"#);
+    }
+}

@@ -1,0 +1,304 @@
+//! The columns of a record's fields, or of the members of an object within a record.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::{ArrowError, Field as ArrowField, Fields};
+
+use super::{
+    field_matcher::FieldMatcher,
+    options::ColumnOptions,
+    scalar_builder::{Capacity, ScalarBuilder},
+    undeclared::UndeclaredValues,
+};
+use crate::{
+    api::{Field, Kind},
+    decode::{
+        json::{JsonReader, Members, Raw},
+        records::{RowValues, field_name},
+        scalars::{PushError, non_null},
+    },
+};
+
+/// Assigns the values of records to the columns of their fields.
+#[derive(Debug)]
+pub(super) struct FieldColumns {
+    matcher: FieldMatcher,
+    pub table: Table,
+}
+
+/// The columns of the declared fields, and the values of all others.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub columns: Vec<Column>,
+    pub undeclared: UndeclaredValues,
+    pub rows: usize,
+}
+
+/// The column of one field.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub name: String,
+    builder: ColumnBuilder,
+}
+
+#[derive(Debug)]
+enum ColumnBuilder {
+    Scalar(ScalarBuilder),
+    Object(Box<ObjectBuilder>),
+}
+
+/// The columns of an object's members, and which rows are not null.
+#[derive(Debug)]
+struct ObjectBuilder {
+    fields: FieldColumns,
+    valid: Vec<bool>,
+}
+
+/// Which value belongs to which field, for records with a uniform layout.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The index of each declared field's value in the record.
+    declared: Vec<Option<usize>>,
+    /// The fields of the other values, and their indices in the record.
+    undeclared: Vec<(usize, usize)>,
+}
+
+impl FieldColumns {
+    /// Columns for these fields, next to a key column with this name.
+    pub fn new<'a>(
+        fields: impl Iterator<Item = &'a Field> + Clone,
+        key_name: Option<&str>,
+        options: ColumnOptions,
+    ) -> Self {
+        let column = |field: &Field| {
+            let name = field_name(key_name, field.name).into_owned();
+            Column::new(name, field.kind, options, Capacity::default())
+        };
+        FieldColumns {
+            matcher: FieldMatcher::new(fields.clone().map(|field| field.name)),
+            table: Table {
+                columns: fields.map(column).collect(),
+                undeclared: UndeclaredValues::default(),
+                rows: 0,
+            },
+        }
+    }
+
+    /// The names of the undeclared fields so far.
+    pub fn undeclared_names(&self) -> &[Arc<str>] {
+        self.matcher.undeclared_names()
+    }
+
+    /// The layout of records with these keys; `None` if there are too many fields.
+    pub fn layout<'k>(&mut self, keys: impl Iterator<Item = &'k str>) -> Option<Layout> {
+        let declared = self.table.columns.len();
+        let mut layout = Layout { declared: vec![None; declared], undeclared: Vec::new() };
+        for (index, field) in self.matcher.fields_of(keys)?.into_iter().enumerate() {
+            match layout.declared.get_mut(field) {
+                Some(value) => *value = Some(index),
+                None => layout.undeclared.push((field - declared, index)),
+            }
+        }
+        Some(layout)
+    }
+
+    /// Appends a record with this layout.
+    #[inline(always)]
+    pub fn push_uniform<'t>(
+        &mut self,
+        values: &RowValues<'t>,
+        layout: &Layout,
+        push: impl FnMut(&mut Column, Option<Raw<'t>>),
+    ) {
+        let declared = layout.declared.iter().map(|index| values.get((*index)?));
+        let undeclared =
+            layout.undeclared.iter().map(|(field, index)| (*field, values.get(*index)));
+        self.table.push_row(declared, undeclared, push);
+    }
+
+    /// Appends the record that the reader is at.
+    #[inline(always)]
+    pub fn push_object<'t>(
+        &mut self,
+        reader: &mut JsonReader<'t>,
+        push: impl FnMut(&mut Column, Option<Raw<'t>>),
+    ) -> Result<(), PushError> {
+        if self.matcher.read_object(reader).is_none() {
+            let is_full = self.matcher.is_full();
+            return Err(if is_full { PushError::TooManyFields } else { PushError::Invalid });
+        }
+        let text = reader.text();
+        let declared = self.matcher.declared_values().iter().map(|range| (*range)?.of(text));
+        let undeclared = self.matcher.undeclared_values().iter();
+        let undeclared = undeclared.map(|(field, range)| (*field, range.of(text)));
+        self.table.push_row(declared, undeclared, push);
+        Ok(())
+    }
+
+    /// Appends a record by its members: the simple implementation to compare the others with.
+    pub fn push_members<'t>(
+        &mut self,
+        members: &'t Members<'t>,
+        push: impl FnMut(&mut Column, Option<Raw<'t>>),
+    ) -> Result<(), PushError> {
+        let mut declared = vec![None; self.table.columns.len()];
+        let mut undeclared = Vec::new();
+        for (name, json) in members {
+            let field = self.matcher.field(name.as_ref().into()).ok_or(PushError::TooManyFields)?;
+            let value = Some(Raw::new(json.get()));
+            match declared.get_mut(field) {
+                Some(declared) => *declared = value,
+                None => undeclared.push((field - declared.len(), value)),
+            }
+        }
+        self.table.push_row(declared.into_iter(), undeclared.into_iter(), push);
+        Ok(())
+    }
+
+    /// Appends records without any values.
+    fn push_nulls(&mut self, count: usize) {
+        self.table.columns.iter_mut().for_each(|column| column.push_nulls(count));
+        self.table.rows += count;
+    }
+}
+
+impl Table {
+    /// Appends a record: `push` appends a value, or null for none, to each declared column.
+    #[inline(always)]
+    fn push_row<'t>(
+        &mut self,
+        declared: impl Iterator<Item = Option<Raw<'t>>>,
+        undeclared: impl Iterator<Item = (usize, Option<Raw<'t>>)>,
+        mut push: impl FnMut(&mut Column, Option<Raw<'t>>),
+    ) {
+        for (column, value) in self.columns.iter_mut().zip(declared) {
+            push(column, value);
+        }
+        for (field, value) in undeclared {
+            if let Some(value) = value {
+                self.undeclared.push(field, value.json, self.rows);
+            }
+        }
+        self.rows += 1;
+    }
+}
+
+impl Column {
+    pub fn new(name: String, kind: Kind, options: ColumnOptions, capacity: Capacity) -> Self {
+        let builder = match kind {
+            Kind::Object(fields) => ColumnBuilder::Object(Box::new(ObjectBuilder {
+                fields: FieldColumns::new(fields.iter(), None, options),
+                valid: Vec::new(),
+            })),
+            _ => ColumnBuilder::Scalar(ScalarBuilder::new(kind, options, capacity)),
+        };
+        Column { name, builder }
+    }
+
+    /// The columns of an object's members.
+    pub fn members_mut(&mut self) -> Option<&mut FieldColumns> {
+        match &mut self.builder {
+            ColumnBuilder::Object(object) => Some(&mut object.fields),
+            ColumnBuilder::Scalar(_) => None,
+        }
+    }
+
+    /// Reserves as much memory in an empty column as another one of the same kind uses.
+    pub fn reserve_like(&mut self, other: &Column) {
+        if let (ColumnBuilder::Scalar(builder), ColumnBuilder::Scalar(other)) =
+            (&mut self.builder, &other.builder)
+        {
+            builder.reserve_like(other);
+        }
+    }
+
+    /// Appends a value, or null if there is none or it cannot be appended.
+    #[inline(always)]
+    pub fn push(&mut self, value: Option<Raw<'_>>) -> Result<(), PushError> {
+        let outcome = match value.map_or(Err(PushError::Missing), non_null) {
+            Ok(raw) => match &mut self.builder {
+                ColumnBuilder::Scalar(builder) => builder.push(raw),
+                ColumnBuilder::Object(object) => object.push(raw),
+            },
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(()) | Err(PushError::InvalidMember) => outcome,
+            Err(PushError::Missing) => {
+                self.push_nulls(1);
+                Ok(())
+            }
+            Err(PushError::Invalid | PushError::TooManyFields) => {
+                self.push_nulls(1);
+                outcome
+            }
+        }
+    }
+
+    pub fn push_text(&mut self, text: &str) {
+        match &mut self.builder {
+            ColumnBuilder::Scalar(builder) => builder.push_text(text),
+            ColumnBuilder::Object(object) => object.push_nulls(1),
+        }
+    }
+
+    pub fn push_nulls(&mut self, count: usize) {
+        match &mut self.builder {
+            ColumnBuilder::Scalar(builder) => builder.push_nulls(count),
+            ColumnBuilder::Object(object) => object.push_nulls(count),
+        }
+    }
+
+    fn finish(self) -> Result<(ArrowField, ArrayRef), ArrowError> {
+        let array = match self.builder {
+            ColumnBuilder::Scalar(builder) => builder.finish(),
+            ColumnBuilder::Object(object) => object.finish()?,
+        };
+        // The C data interface ends names at their first NUL.
+        if self.name.contains('\0') {
+            let text = format!("the field '{}' has a NUL in its name", self.name.escape_debug());
+            return Err(ArrowError::SchemaError(text));
+        }
+        Ok((ArrowField::new(self.name, array.data_type().clone(), true), array))
+    }
+}
+
+impl ObjectBuilder {
+    /// Appends an object. Every member gets a cell, so that all columns have the same length.
+    fn push(&mut self, raw: Raw<'_>) -> Result<(), PushError> {
+        if !raw.starts_with(b'{') {
+            return Err(PushError::Invalid);
+        }
+        let mut outcome = Ok(());
+        self.fields.push_object(&mut JsonReader::new(raw.json, 0), |column, value| match column
+            .push(value)
+        {
+            Err(PushError::TooManyFields) => outcome = Err(PushError::TooManyFields),
+            Err(_) if outcome.is_ok() => outcome = Err(PushError::InvalidMember),
+            _ => {}
+        })?;
+        self.valid.push(true);
+        outcome
+    }
+
+    fn push_nulls(&mut self, count: usize) {
+        self.fields.push_nulls(count);
+        self.valid.resize(self.valid.len() + count, false);
+    }
+
+    fn finish(self) -> Result<ArrayRef, ArrowError> {
+        let rows = self.valid.len();
+        let (fields, arrays) = finish_all(self.fields.table.columns)?;
+        let nulls = Some(self.valid.into());
+        Ok(Arc::new(StructArray::try_new_with_length(Fields::from(fields), arrays, nulls, rows)?))
+    }
+}
+
+/// The Arrow fields and arrays of these columns.
+pub(super) fn finish_all(
+    columns: impl IntoIterator<Item = Column>,
+) -> Result<(Vec<ArrowField>, Vec<ArrayRef>), ArrowError> {
+    let finished: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_, _>>()?;
+    Ok(finished.into_iter().unzip())
+}

@@ -1,0 +1,17 @@
+//! Typed Arrow columns of records.
+
+mod batch_builder;
+mod columns;
+mod errors;
+mod field_columns;
+mod field_matcher;
+mod options;
+mod scalar_builder;
+mod undeclared;
+mod undeclared_columns;
+
+pub use batch_builder::BatchBuilder;
+pub use columns::Columns;
+#[cfg(feature = "python")]
+pub(crate) use errors::type_mismatch;
+pub use options::{ColumnOptions, Decimals, InvalidValues, Strings};

@@ -1,0 +1,46 @@
+//! How typed columns represent values.
+
+/// How typed columns represent values.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ColumnOptions {
+    /// The type of decimal columns.
+    pub decimals: Decimals,
+    /// What to do with values that are not of their field's kind.
+    pub invalid: InvalidValues,
+    /// The layout of text columns.
+    pub strings: Strings,
+}
+
+/// The type of decimal columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Decimals {
+    /// 64-bit floats.
+    #[default]
+    Float64,
+    /// Exact: 38 digits, 18 of them decimal places.
+    Decimal,
+    /// The service's own text.
+    Text,
+}
+
+/// What to do with values that are not of their field's kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InvalidValues {
+    /// Return an error.
+    #[default]
+    Raise,
+    /// Make them null.
+    Null,
+}
+
+/// Arrow's string layouts: each library has one that it can use without copying.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strings {
+    /// 32-bit offsets.
+    #[default]
+    Utf8,
+    /// 64-bit offsets.
+    Large,
+    /// Views.
+    View,
+}

@@ -1,0 +1,88 @@
+//! The values of fields that no schema declares, kept until their kind is known.
+
+use crate::{
+    api::Kind,
+    decode::scalars::{parse_float, parse_integer},
+};
+
+/// The values of undeclared fields, by the index of the field.
+#[derive(Debug, Default)]
+pub(super) struct UndeclaredValues(Vec<FieldValues>);
+
+/// The values of one field. Records without the field take no memory.
+#[derive(Debug, Default)]
+pub(super) struct FieldValues {
+    /// The values as JSON text, one after another; empty for null.
+    json: String,
+    /// The row of each value, and where its JSON ends.
+    cells: Vec<(usize, usize)>,
+}
+
+impl UndeclaredValues {
+    pub fn push(&mut self, field: usize, json: &str, row: usize) {
+        if field >= self.0.len() {
+            self.0.resize_with(field + 1, FieldValues::default);
+        }
+        let Some(values) = self.0.get_mut(field) else { return };
+        if values.cells.last().is_some_and(|(last, _)| *last == row) {
+            // Of duplicate names in a record, the last value counts.
+            values.cells.pop();
+            values.json.truncate(values.cells.last().map_or(0, |(_, end)| *end));
+        }
+        if json != "null" {
+            values.json.push_str(json);
+        }
+        values.cells.push((row, values.json.len()));
+    }
+
+    /// The values of a field, if it has any.
+    pub fn get(&self, field: usize) -> Option<&FieldValues> {
+        self.0.get(field).filter(|values| !values.cells.is_empty())
+    }
+
+    /// Removes the values of a field.
+    pub fn take(&mut self, field: usize) -> FieldValues {
+        self.0.get_mut(field).map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl FieldValues {
+    /// The rows with a value as JSON text, or `None` for null.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Option<&str>)> {
+        let mut start = 0;
+        self.cells.iter().map(move |(row, end)| {
+            let json = self.json.get(start..*end).filter(|json| !json.is_empty());
+            start = *end;
+            (*row, json)
+        })
+    }
+
+    /// The length of all values.
+    pub fn byte_length(&self) -> usize {
+        self.json.len()
+    }
+}
+
+/// A kind that can hold all of these JSON values, or text.
+pub(super) fn infer_kind<'a, V: Iterator<Item = &'a str>>(values: impl Fn() -> V) -> Kind {
+    if values().next().is_none() {
+        Kind::Text
+    } else if values().all(|json| json == "true" || json == "false") {
+        Kind::Flag
+    } else if values().all(|json| parse_integer(json).is_some()) {
+        Kind::Integer
+    } else if values().any(is_wide_integer) {
+        // A float would lose its last digits.
+        Kind::Text
+    } else if values().all(|json| parse_float(json).is_some()) {
+        Kind::Number
+    } else {
+        Kind::Text
+    }
+}
+
+/// Whether this is an integer of more than 64 bits.
+fn is_wide_integer(json: &str) -> bool {
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && parse_integer(json).is_none()
+}

@@ -1,0 +1,100 @@
+//! Makes columns of the values of undeclared fields.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    errors::too_sparse,
+    field_columns::{Column, FieldColumns},
+    options::ColumnOptions,
+    scalar_builder::Capacity,
+    undeclared::{FieldValues, infer_kind},
+};
+use crate::{
+    api::Kind,
+    decode::{json::Raw, records::field_name},
+    error::Result,
+};
+
+/// How many more cells than bytes of records the undeclared fields may have: creating a table of
+/// nearly always empty cells would take far longer than reading the records.
+const SPARE_CELLS: usize = 1 << 20;
+
+/// Gives each part a column for every undeclared field of any part, of the same kind in all parts, in
+/// the order of first appearance. `bytes` is the length of all records.
+pub(super) fn add_undeclared_columns(
+    parts: &mut [&mut FieldColumns],
+    bytes: usize,
+    key_name: Option<&str>,
+    options: ColumnOptions,
+) -> Result<()> {
+    let declared = parts.first().map_or(0, |part| part.table.columns.len());
+    for index in 0..declared {
+        let columns = parts.iter_mut().filter_map(|part| part.table.columns.get_mut(index));
+        let mut objects: Vec<&mut FieldColumns> = columns.filter_map(Column::members_mut).collect();
+        if !objects.is_empty() {
+            add_undeclared_columns(&mut objects, bytes, None, options)?;
+        }
+    }
+    let fields = all_undeclared_fields(parts);
+    let rows: usize = parts.iter().map(|part| part.table.rows).sum();
+    if fields.len().saturating_mul(rows) > bytes.saturating_add(SPARE_CELLS) {
+        return Err(too_sparse(fields.len(), rows));
+    }
+    for (name, indices) in fields {
+        let values = || {
+            let parts = parts.iter().zip(&indices);
+            let values = parts.filter_map(|(part, index)| part.table.undeclared.get((*index)?));
+            values.flat_map(FieldValues::iter).filter_map(|(_, json)| json)
+        };
+        let kind = infer_kind(values);
+        let name = field_name(key_name, &name);
+        for (part, index) in parts.iter_mut().zip(&indices) {
+            let table = &mut part.table;
+            // Frees the values of each field once it has its column.
+            let values = index.map(|index| table.undeclared.take(index)).unwrap_or_default();
+            let column = column_of(&values, name.as_ref(), kind, table.rows, options);
+            table.columns.push(column);
+        }
+    }
+    Ok(())
+}
+
+/// Every undeclared field that has values, with its index in each part.
+fn all_undeclared_fields(parts: &[&mut FieldColumns]) -> Vec<(Arc<str>, Vec<Option<usize>>)> {
+    let mut fields: Vec<(Arc<str>, Vec<Option<usize>>)> = Vec::new();
+    let mut known: HashMap<Arc<str>, usize> = HashMap::new();
+    for (number, part) in parts.iter().enumerate() {
+        for (index, name) in part.undeclared_names().iter().enumerate() {
+            if part.table.undeclared.get(index).is_none() {
+                continue;
+            }
+            let field = *known.entry(name.clone()).or_insert_with(|| {
+                fields.push((name.clone(), vec![None; parts.len()]));
+                fields.len() - 1
+            });
+            let slot = fields.get_mut(field).and_then(|(_, indices)| indices.get_mut(number));
+            slot.into_iter().for_each(|slot| *slot = Some(index));
+        }
+    }
+    fields
+}
+
+fn column_of(
+    values: &FieldValues,
+    name: &str,
+    kind: Kind,
+    rows: usize,
+    options: ColumnOptions,
+) -> Column {
+    let capacity = Capacity { rows, bytes: values.byte_length() };
+    let mut column = Column::new(name.to_owned(), kind, options, capacity);
+    let mut filled = 0;
+    for (row, json) in values.iter() {
+        column.push_nulls(row - filled);
+        // The kind was inferred from these values, so none of them is invalid.
+        let _ = column.push(json.map(Raw::new));
+        filled = row + 1;
+    }
+    column.push_nulls(rows - filled);
+    column
+}

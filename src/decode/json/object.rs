@@ -1,0 +1,105 @@
+//! JSON objects split into their members by serde, each value left as JSON text.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::reader::MAX_NESTING;
+
+/// The members of a JSON object in their order, each value as its own JSON text.
+pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
+
+/// Splits a JSON object into its members.
+pub(crate) fn parse_members(json: &str) -> serde_json::Result<Members<'_>> {
+    serde_json::from_str(json).map(|Object(members)| members)
+}
+
+/// The member with this name; of duplicate names the last.
+pub(crate) fn find_member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
+    members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
+}
+
+/// Whether brackets are nested deeper than in any response; checked before anything recurses.
+pub(in crate::decode) fn is_too_deep(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_NESTING {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Text that borrows if it has no escapes; serde's own `Cow` always copies.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a string")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct Object<'a>(Members<'a>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor;
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = Object<'de>;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                    members.push((key, value));
+                }
+                Ok(Object(members))
+            }
+        }
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_brackets_outside_strings_count() {
+        assert!(!is_too_deep(&format!("[\"{}\"]", "[".repeat(1000))));
+        assert!(!is_too_deep(&format!("{}{}", "[".repeat(64), "]".repeat(64))));
+        assert!(is_too_deep(&"[".repeat(65)));
+        assert!(!is_too_deep(
+            r#"["\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["]"#
+        ));
+    }
+}

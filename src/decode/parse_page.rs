@@ -1,0 +1,47 @@
+//! The page of records in a response.
+
+use ::http::Response;
+use bytes::Bytes;
+
+use super::{
+    envelope::{is_success, success_members},
+    records::{Page, RowsAt, find_page, scan},
+};
+use crate::{
+    api::{Contract, Envelope},
+    error::Result,
+};
+
+/// The records of a successful response, or the error that it reports.
+pub fn parse_page(
+    contract: impl Into<Contract>,
+    at: &RowsAt,
+    response: &Response<Bytes>,
+) -> Result<Page> {
+    let contract = contract.into();
+    match parse_fast_path(contract.envelope, at, response) {
+        Some(page) => Ok(page),
+        None => parse_slow_path(contract, at, response),
+    }
+}
+
+/// The records, if the scan accepts the response.
+pub(crate) fn parse_fast_path(
+    envelope: Envelope,
+    at: &RowsAt,
+    response: &Response<Bytes>,
+) -> Option<Page> {
+    if !response.status().is_success() {
+        return None;
+    }
+    scan(response.body(), at, |value| is_success(envelope, value))
+}
+
+/// The same through serde: for whatever the scan does not accept, and to compare it with.
+pub(crate) fn parse_slow_path(
+    contract: impl Into<Contract>,
+    at: &RowsAt,
+    response: &Response<Bytes>,
+) -> Result<Page> {
+    find_page(response.body(), &success_members(contract, response)?, at)
+}

@@ -1,0 +1,17 @@
+//! Where the records of a response are, and their values.
+
+mod grid;
+mod key_column;
+mod page;
+mod page_slice;
+mod scan;
+mod slow_path;
+mod utf8;
+
+pub use grid::RowValues;
+pub(crate) use key_column::field_name;
+pub use page::{Page, RowsAt};
+pub use page_slice::{PageSlice, RecordNumber, RowAt};
+pub(super) use scan::scan;
+pub(super) use slow_path::find_page;
+pub(super) use utf8::check_utf8;

@@ -1,0 +1,238 @@
+//! The fast path: finds the records of a response in one pass over its text.
+//!
+//! Every byte is checked once, and the positions of records and values are stored. The scan accepts
+//! nothing that the slow path would reject, and finds the same records. Whatever is out of the
+//! ordinary (duplicate names on the way to the list, lone surrogates, invalid JSON) it leaves to the
+//! slow path, which also produces the error messages.
+
+use std::{borrow::Cow, ops::Range};
+
+use bytes::Bytes;
+
+use super::{
+    grid::{Grid, GridBuilder},
+    page::{MemberRanges, Page, PageMetadata, RowsAt},
+    utf8::Utf8Bytes,
+};
+use crate::decode::json::JsonReader;
+
+/// More members next to a list are left to the slow path: each is compared with all others.
+const MAX_MEMBERS: usize = 64;
+/// Memory for more records than this is not reserved in advance.
+const MAX_RESERVED: usize = 1024;
+
+/// The page in a response whose top-level members pass `is_success`.
+pub(in crate::decode) fn scan(
+    body: &Bytes,
+    at: &RowsAt,
+    is_success: impl for<'t> Fn(&dyn Fn(&str) -> Option<&'t str>) -> bool,
+) -> Option<Page> {
+    let body = Utf8Bytes::new(body).ok()?;
+    let text = body.as_str();
+    let mut scanner = Scanner { reader: JsonReader::new(text, 0), pagination: None };
+    let target = match at {
+        RowsAt::Path(path) => Target::Path(path),
+        RowsAt::OnlyListOf(name) => Target::OnlyListOf(name),
+    };
+    let mut top = scanner.object(target, 0)?;
+    if scanner.reader.peek().is_some() {
+        return None;
+    }
+    let list = top.list.take()?;
+    let value = |name: &str| {
+        let (_, range) = top.members.iter().find(|(key, _)| key == name)?;
+        text.get(range.clone())
+    };
+    if !is_success(&value) {
+        return None;
+    }
+    let siblings = match list.siblings {
+        Some(siblings) => siblings,
+        None => top.members.iter().filter(|(_, range)| *range != list.range).cloned().collect(),
+    };
+    let pagination = top
+        .members
+        .into_iter()
+        .find(|(key, _)| key == "pagination")
+        .map(|(_, range)| (range, to_owned(scanner.pagination.unwrap_or_default())));
+    let metadata = PageMetadata { siblings: to_owned(siblings), pagination };
+    Some(Page::new(body.clone(), list.rows, list.grid, metadata))
+}
+
+type Member<'a> = (Cow<'a, str>, Range<usize>);
+
+fn to_owned(members: Vec<Member<'_>>) -> MemberRanges {
+    members.into_iter().map(|(name, range)| (name.into_owned(), range)).collect()
+}
+
+struct Scanner<'a> {
+    reader: JsonReader<'a>,
+    /// The members of the top-level `pagination` object.
+    pagination: Option<Vec<Member<'a>>>,
+}
+
+/// What to look for in an object.
+#[derive(Clone, Copy)]
+enum Target<'p> {
+    Path(&'p [String]),
+    OnlyListOf(&'p str),
+    /// The only list among the members.
+    OnlyList,
+    Nothing,
+}
+
+/// The members of an object, and the list of records if it was found in there.
+struct Object<'a> {
+    members: Vec<Member<'a>>,
+    list: Option<List<'a>>,
+}
+
+struct List<'a> {
+    rows: Vec<Range<usize>>,
+    grid: Option<Grid>,
+    range: Range<usize>,
+    /// The other members of the object that has the list; not set until that object is complete.
+    siblings: Option<Vec<Member<'a>>>,
+}
+
+/// A key of the previous record.
+#[derive(Clone, Default)]
+struct PreviousKey<'a> {
+    range: Range<usize>,
+    /// Through its colon.
+    token: &'a str,
+    /// With the comma before it; empty if anything is between them.
+    with_comma: &'a str,
+}
+
+impl<'a> Scanner<'a> {
+    /// An object that is nested `depth` levels deep.
+    fn object(&mut self, target: Target<'_>, depth: usize) -> Option<Object<'a>> {
+        let mut object = Object { members: Vec::with_capacity(8), list: None };
+        let mut has_next = self.reader.begin_container(b'{', b'}')?;
+        while has_next {
+            let name = self.reader.read_key()?.name.text()?;
+            let first = self.reader.peek()?;
+            let start = self.reader.position();
+            let list = self.member(target, &name, first, depth + 1)?;
+            let range = start..self.reader.position();
+            if let Some(list) = list
+                && object.list.replace(list).is_some()
+            {
+                // There must be only one.
+                return None;
+            }
+            let is_duplicate = object.members.iter().any(|(other, _)| *other == name);
+            if is_duplicate || object.members.len() == MAX_MEMBERS {
+                return None;
+            }
+            object.members.push((name, range));
+            has_next = self.reader.has_next(b'}')?;
+        }
+        Some(object)
+    }
+
+    /// The value of a member; the list of records if the target leads there.
+    fn member(
+        &mut self,
+        target: Target<'_>,
+        name: &str,
+        first: u8,
+        depth: usize,
+    ) -> Option<Option<List<'a>>> {
+        match (target, first) {
+            (Target::Path([last]), b'[') if last == name => self.list(depth).map(Some),
+            (Target::Path([next, path @ ..]), b'{') if next == name && !path.is_empty() => {
+                self.nested_list(Target::Path(path), depth).map(Some)
+            }
+            (Target::Path([next, ..]), _) if next == name => None,
+            (Target::OnlyListOf(wanted), b'{') if wanted == name => {
+                self.nested_list(Target::OnlyList, depth).map(Some)
+            }
+            (Target::OnlyListOf(wanted), b'[') if wanted == name => {
+                let list = self.list(depth)?;
+                Some(Some(List { siblings: Some(Vec::new()), ..list }))
+            }
+            (Target::OnlyList, b'[') => self.list(depth).map(Some),
+            (Target::Path(_) | Target::OnlyListOf(_), b'{')
+                if depth == 1 && name == "pagination" =>
+            {
+                self.pagination = Some(self.object(Target::Nothing, depth)?.members);
+                Some(None)
+            }
+            _ => self.reader.read_value(depth).map(|_| None),
+        }
+    }
+
+    /// The list of records in a member that is an object.
+    fn nested_list(&mut self, target: Target<'_>, depth: usize) -> Option<List<'a>> {
+        let object = self.object(target, depth)?;
+        let list = object.list?;
+        let siblings = list.siblings.unwrap_or_else(|| {
+            object.members.into_iter().filter(|(_, range)| *range != list.range).collect()
+        });
+        Some(List { siblings: Some(siblings), ..list })
+    }
+
+    /// A list of objects.
+    fn list(&mut self, depth: usize) -> Option<List<'a>> {
+        let list_start = self.reader.position();
+        let mut rows = Vec::new();
+        let mut keys = Vec::with_capacity(16);
+        let mut grid = GridBuilder::new(self.reader.text().len());
+        let mut has_next = self.reader.begin_container(b'[', b']')?;
+        while has_next {
+            let start = self.reader.position();
+            let members = self.record(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
+            let row = start..self.reader.position();
+            grid.end_record(&row, members);
+            if rows.is_empty() {
+                // As many records like the first as fit into the text.
+                let estimate = (self.reader.text().len() - start) / row.len().max(1);
+                rows.reserve(estimate.min(MAX_RESERVED));
+                grid.reserve(estimate.min(MAX_RESERVED));
+            }
+            rows.push(row);
+            has_next = self.reader.has_next(b']')?;
+        }
+        let grid = grid.finish(self.reader.text(), keys.into_iter().map(|key| key.range));
+        Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
+    }
+
+    /// A record; returns the number of its members. The keys are nearly always those of the previous
+    /// record, so each is first compared with the key there, together with the comma before it.
+    #[inline(always)]
+    fn record(
+        &mut self,
+        keys: &mut Vec<PreviousKey<'a>>,
+        grid: &mut GridBuilder,
+        is_first_record: bool,
+        depth: usize,
+    ) -> Option<usize> {
+        let mut has_next = self.reader.begin_container(b'{', b'}')?;
+        let mut index = 0;
+        let mut has_read_key = false;
+        while has_next {
+            let expected = keys.get(index).map_or("", |key| key.token);
+            if !has_read_key && !self.reader.read_if(expected.as_bytes()) {
+                let start = self.reader.position();
+                let key = self.reader.read_key()?;
+                grid.add_key(&key, is_first_record);
+                let end = self.reader.position();
+                let before = self.reader.text().get(start.saturating_sub(1)..end);
+                let with_comma = before.filter(|text| text.starts_with(',')).unwrap_or_default();
+                let key = PreviousKey { range: start..end, token: key.token, with_comma };
+                match keys.get_mut(index) {
+                    Some(previous) => *previous = key,
+                    None => keys.push(key),
+                }
+            }
+            index += 1;
+            grid.add_value(self.reader.read_value(depth + 1)?);
+            let expected = keys.get(index).map_or("", |key| key.with_comma);
+            has_read_key = self.reader.read_if(expected.as_bytes());
+            has_next = has_read_key || self.reader.has_next(b'}')?;
+        }
+        Some(index)
+    }
+}

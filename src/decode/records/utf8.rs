@@ -1,0 +1,31 @@
+//! Response bodies that were checked to be UTF-8 once.
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+
+/// The bytes of a response body, known to be UTF-8.
+#[derive(Debug, Clone)]
+pub(super) struct Utf8Bytes(Bytes);
+
+impl Utf8Bytes {
+    pub fn new(bytes: &Bytes) -> Result<Self> {
+        check_utf8(bytes).map(|_| Utf8Bytes(bytes.clone()))
+    }
+
+    #[expect(unsafe_code, reason = "values are cut from the text on every access to a record")]
+    pub fn as_str(&self) -> &str {
+        // SAFETY: `new` is the only constructor and has checked these bytes, and the bytes behind a
+        // `Bytes` never change.
+        unsafe { std::str::from_utf8_unchecked(&self.0) }
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+/// The body as text.
+pub(in crate::decode) fn check_utf8(body: &Bytes) -> Result<&str> {
+    simdutf8::basic::from_utf8(body).map_err(|_| Error::protocol("the response is not UTF-8", body))
+}

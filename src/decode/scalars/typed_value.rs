@@ -1,0 +1,254 @@
+//! Which values each declared kind accepts: the one rule, for typed dicts and typed columns alike.
+//!
+//! A number may be sent as a JSON number or as text. A text field accepts any JSON value and keeps it
+//! as its JSON text. `null` is null for every kind, `""` for every kind but text.
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+
+use super::{
+    dates::parse_date,
+    numbers::{parse_float, parse_integer},
+};
+use crate::{
+    api::{Kind, TimeUnit},
+    decode::json::Raw,
+};
+
+/// A value by its declared kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypedValue<'a> {
+    /// A text, unescaped.
+    Text(Cow<'a, str>),
+    /// A 64-bit integer.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// A boolean.
+    Flag(bool),
+    /// A decimal number as its own text.
+    Decimal(Cow<'a, str>),
+    /// The time since 1970 in the field's unit.
+    Timestamp(i64),
+    /// A calendar date.
+    Date(Date),
+    /// A JSON object; its members have kinds of their own.
+    Object,
+}
+
+/// Why a value was not converted or appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushError {
+    /// The value is absent, null, or what the service sends for null.
+    Missing,
+    /// The value is not of the declared kind.
+    Invalid,
+    /// The value was appended with null for a member that is not of its kind.
+    InvalidMember,
+    /// There are more fields than a table can have.
+    TooManyFields,
+}
+
+/// The most digits in the exponent of a decimal; no reader of decimals accepts more.
+const EXPONENT_DIGITS: usize = 4;
+/// The seconds from 1970 to the first moment of years 1 and 10000: neither Python's `datetime` nor
+/// the display of a frame supports times outside this range.
+const YEAR_1: i64 = -62_135_596_800;
+const YEAR_10000: i64 = 253_402_300_800;
+
+/// Converts a value to its kind.
+pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushError> {
+    let raw = non_null(raw)?;
+    Ok(match kind {
+        Kind::Text => TypedValue::Text(text(raw)?),
+        Kind::Integer => TypedValue::Integer(integer(raw)?),
+        Kind::Number => TypedValue::Number(number(raw)?),
+        Kind::Flag => TypedValue::Flag(flag(raw)?),
+        Kind::Decimal => TypedValue::Decimal(decimal_text(raw)?),
+        Kind::Timestamp(unit, _) => TypedValue::Timestamp(timestamp(raw, unit)?),
+        Kind::Date => TypedValue::Date(date(raw)?),
+        Kind::Object(_) if raw.starts_with(b'{') => TypedValue::Object,
+        Kind::Object(_) => return Err(PushError::Invalid),
+    })
+}
+
+/// The value, unless it is `null`.
+#[inline(always)]
+pub(in crate::decode) fn non_null(raw: Raw<'_>) -> Result<Raw<'_>, PushError> {
+    if raw.starts_with(b'n') { Err(PushError::Missing) } else { Ok(raw) }
+}
+
+/// The text of a JSON string; of any other value, its JSON.
+#[inline(always)]
+pub(in crate::decode) fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+    match raw.plain_text() {
+        Some(text) => Ok(Cow::Borrowed(text)),
+        None if raw.starts_with(b'"') => raw.text().ok_or(PushError::Invalid),
+        None => Ok(Cow::Borrowed(raw.json)),
+    }
+}
+
+/// The same for kinds whose null may be sent as `""`.
+#[inline(always)]
+fn non_empty_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+    text(raw).and_then(|text| if text.is_empty() { Err(PushError::Missing) } else { Ok(text) })
+}
+
+#[inline(always)]
+pub(in crate::decode) fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
+    parse_integer(&non_empty_text(raw)?).ok_or(PushError::Invalid)
+}
+
+#[inline(always)]
+pub(in crate::decode) fn number(raw: Raw<'_>) -> Result<f64, PushError> {
+    parse_float(&non_empty_text(raw)?).ok_or(PushError::Invalid)
+}
+
+#[inline(always)]
+pub(in crate::decode) fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
+    match raw.json {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        "\"\"" => Err(PushError::Missing),
+        _ => Err(PushError::Invalid),
+    }
+}
+
+/// The text of a decimal number, which may have more digits than a float.
+#[inline(always)]
+pub(in crate::decode) fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+    let text = non_empty_text(raw)?;
+    if parse_float(&text).is_some() && has_short_exponent(&text) {
+        Ok(text)
+    } else {
+        Err(PushError::Invalid)
+    }
+}
+
+/// The same, rounded to a float.
+#[inline(always)]
+pub(in crate::decode) fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
+    let text = non_empty_text(raw)?;
+    parse_float(&text).filter(|_| has_short_exponent(&text)).ok_or(PushError::Invalid)
+}
+
+#[inline(always)]
+fn has_short_exponent(text: &str) -> bool {
+    // Nearly all texts are too short for a long exponent.
+    text.len() <= EXPONENT_DIGITS
+        || text.bytes().rev().take_while(u8::is_ascii_digit).count() <= EXPONENT_DIGITS
+        || !text.contains(['e', 'E'])
+}
+
+/// The time since 1970 in the unit, within the supported years; 0 is null.
+#[inline(always)]
+pub(in crate::decode) fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
+    let per_second = unit.per_second();
+    match integer(raw)? {
+        0 => Err(PushError::Missing),
+        time if (YEAR_1 * per_second..YEAR_10000 * per_second).contains(&time) => Ok(time),
+        _ => Err(PushError::Invalid),
+    }
+}
+
+/// A calendar date; `--` is null.
+#[inline(always)]
+pub(in crate::decode) fn date(raw: Raw<'_>) -> Result<Date, PushError> {
+    if !raw.starts_with(b'"') {
+        return Err(PushError::Invalid);
+    }
+    match non_empty_text(raw)?.as_ref() {
+        "--" => Err(PushError::Missing),
+        text => parse_date(text).ok_or(PushError::Invalid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Wire;
+
+    fn read(kind: Kind, json: &str) -> Result<TypedValue<'_>, PushError> {
+        parse_typed(kind, Raw::new(json))
+    }
+
+    #[test]
+    fn numbers_may_be_sent_as_text() {
+        assert_eq!(read(Kind::Integer, "\"-42\""), Ok(TypedValue::Integer(-42)));
+        assert_eq!(read(Kind::Number, "\"12.5\""), Ok(TypedValue::Number(12.5)));
+        assert_eq!(read(Kind::Decimal, "6.5e4"), Ok(TypedValue::Decimal("6.5e4".into())));
+        assert_eq!(read(Kind::Text, "5"), Ok(TypedValue::Text("5".into())));
+    }
+
+    #[test]
+    fn lenient_number_formats_are_rejected() {
+        let numbers = [Kind::Integer, Kind::Number, Kind::Decimal];
+        for json in [
+            "\"NaN\"",
+            "\"Infinity\"",
+            "\"inf\"",
+            "\"1_0\"",
+            "\" 1 \"",
+            "\"\u{661}\"",
+            "\"0x1\"",
+            "\"1e\"",
+            "true",
+            "[]",
+            "{}",
+            "1e400",
+            "\"1e400\"",
+            "\"-\"",
+            "\".\"",
+        ] {
+            for kind in numbers {
+                assert_eq!(read(kind, json), Err(PushError::Invalid), "{json} as {}", kind.name());
+            }
+        }
+        for json in ["1.0", "1e3", "9223372036854775808", "\"1.0\""] {
+            assert_eq!(read(Kind::Integer, json), Err(PushError::Invalid), "{json}");
+        }
+        assert_eq!(read(Kind::Decimal, "1e-12345"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Flag, "1"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Date, "20240517"), Err(PushError::Invalid));
+        assert_eq!(read(Kind::Object(&[]), "[]"), Err(PushError::Invalid));
+    }
+
+    #[test]
+    fn times_are_within_the_years_1_to_9999() {
+        for unit in [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros] {
+            let kind = Kind::Timestamp(unit, Wire::Integer);
+            let (first, end) = (YEAR_1 * unit.per_second(), YEAR_10000 * unit.per_second());
+            for good in [first, end - 1, -1, 1] {
+                assert_eq!(read(kind, &good.to_string()), Ok(TypedValue::Timestamp(good)));
+            }
+            for far in [first - 1, end, i64::MAX, i64::MIN] {
+                assert_eq!(read(kind, &far.to_string()), Err(PushError::Invalid));
+                assert_eq!(read(kind, &format!("\"{far}\"")), Err(PushError::Invalid));
+            }
+        }
+    }
+
+    #[test]
+    fn null_is_missing_and_so_is_empty_text_unless_the_kind_is_text() {
+        let kinds = [
+            Kind::Text,
+            Kind::Integer,
+            Kind::Number,
+            Kind::Flag,
+            Kind::Decimal,
+            Kind::Timestamp(TimeUnit::Millis, Wire::Text),
+            Kind::Date,
+            Kind::Object(&[]),
+        ];
+        for kind in kinds {
+            assert_eq!(read(kind, "null"), Err(PushError::Missing), "{}", kind.name());
+            let empty = match kind {
+                Kind::Text => Ok(TypedValue::Text("".into())),
+                Kind::Object(_) => Err(PushError::Invalid),
+                _ => Err(PushError::Missing),
+            };
+            assert_eq!(read(kind, "\"\""), empty, "{}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Records as text for files, with every number as the service sent it: no conversion to a float may
+//! change a digit.
+
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
+
+use super::{
+    json::{Value, write_object, write_value},
+    records::RowAt,
+    rows::Rows,
+};
+use crate::error::Result;
+
+impl Rows {
+    /// Each record as compact JSON: all its fields, or those with these names, null for a missing one.
+    pub fn to_json(&self, names: Option<&[String]>) -> Result<Vec<String>> {
+        let to_json = |row| {
+            let record = Record::read(self, row)?;
+            let mut out = String::new();
+            match names {
+                Some(names) => {
+                    write_object(
+                        names.iter().map(|name| (name.as_str(), record.get(name))),
+                        &mut out,
+                    );
+                }
+                None => {
+                    let fields = record.fields.iter();
+                    write_object(fields.map(|(name, value)| (name.as_ref(), value)), &mut out);
+                }
+            }
+            Ok(out)
+        };
+        self.iter().map(to_json).collect()
+    }
+
+    /// The fields with these names in each record, as text without quotes; `None` for null and missing
+    /// ones. Lists and objects are compact JSON.
+    pub fn to_texts(&self, names: &[String]) -> Result<Vec<Vec<Option<String>>>> {
+        let to_texts = |row| {
+            let record = Record::read(self, row)?;
+            Ok(names.iter().map(|name| to_text(record.get(name))).collect())
+        };
+        self.iter().map(to_texts).collect()
+    }
+
+    /// The names of the declared fields, then of all others in the order of their first appearance.
+    pub fn field_names(&self) -> Result<Vec<String>> {
+        let declared = self.fields().iter().map(|field| Cow::Borrowed(field.name));
+        let mut names: Vec<String> = Vec::new();
+        let mut known = HashSet::new();
+        let mut add = |name: Cow<'_, str>| {
+            if !known.contains(name.as_ref()) {
+                known.insert(name.to_string());
+                names.push(name.into_owned());
+            }
+        };
+        self.key_name().into_iter().map(Cow::Borrowed).chain(declared).for_each(&mut add);
+        for row in self.iter() {
+            row.members()?.into_iter().for_each(|(name, _)| add(name));
+        }
+        Ok(names)
+    }
+}
+
+/// The fields of a record in their order; of duplicate names, the last value.
+struct Record<'a> {
+    fields: Vec<(Cow<'a, str>, Value<'a>)>,
+    indices: HashMap<Cow<'a, str>, usize>,
+}
+
+impl<'a> Record<'a> {
+    fn read(rows: &Rows, row: RowAt<'a>) -> Result<Self> {
+        let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
+        if let (Some(name), Some(key)) = (rows.key_name(), row.key) {
+            record.set(name.into(), Value::Text(key.into()));
+        }
+        for (name, raw) in row.members()? {
+            let value = Value::parse(raw.get()).map_err(|error| row.invalid(&error))?;
+            record.set(name, value);
+        }
+        Ok(record)
+    }
+
+    fn set(&mut self, name: Cow<'a, str>, value: Value<'a>) {
+        let index = *self.indices.entry(name.clone()).or_insert(self.fields.len());
+        match self.fields.get_mut(index) {
+            Some(field) => field.1 = value,
+            None => self.fields.push((name, value)),
+        }
+    }
+
+    fn get(&self, name: &str) -> &Value<'a> {
+        let index = self.indices.get(name);
+        index.and_then(|index| self.fields.get(*index)).map_or(&Value::Null, |(_, value)| value)
+    }
+}
+
+fn to_text(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Text(text) => Some(text.to_string()),
+        value => {
+            let mut out = String::new();
+            write_value(value, &mut out);
+            Some(out)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Authorizing requests with a client's credentials: tokens, signatures, and what to do if the
+//! service rejects them.
+
+use std::sync::Arc;
+
+use super::{Request, call::Authorization, clock::Clock, clock_sync, transport::Transport};
+use crate::{
+    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenEndpoint, TokenSet},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result},
+};
+
+/// The authorization of one call.
+pub struct CallAuthorization<'a> {
+    transport: &'a Arc<Transport>,
+    credentials: Option<&'a Credentials>,
+    /// The token of a login for the current attempt.
+    token: Option<Arc<TokenSet>>,
+    /// The token that the service has rejected: it is replaced once a call.
+    rejected: Option<Arc<TokenSet>>,
+    /// The clock's count of requests before the current attempt.
+    clock_requests: u64,
+    clock_corrected: bool,
+}
+
+impl<'a> CallAuthorization<'a> {
+    /// For a call that starts now.
+    pub fn new(transport: &'a Arc<Transport>, credentials: Option<&'a Credentials>) -> Self {
+        CallAuthorization {
+            transport,
+            credentials,
+            token: None,
+            rejected: None,
+            clock_requests: 0,
+            clock_corrected: false,
+        }
+    }
+}
+
+impl Authorization for CallAuthorization<'_> {
+    async fn prepare(&mut self) -> Result<()> {
+        self.clock_requests = self.transport.clock().requests();
+        if let Some(Credentials::OAuth(oauth)) = self.credentials {
+            let rejected = self.rejected.as_deref();
+            self.token = Some(match oauth.cached_token(rejected)? {
+                Some(token) => token,
+                None => {
+                    let endpoint: Arc<dyn TokenEndpoint> = self.transport.clone();
+                    oauth.token(&endpoint, rejected).await?
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn headers(&self, request: &Request) -> Result<Vec<(&'static str, String)>> {
+        let clock = self.transport.clock();
+        authorization_headers(self.credentials, self.token.as_deref(), clock, request)
+    }
+
+    async fn recover(&mut self, error: &Error) -> Result<bool> {
+        if self.token.is_some() && self.rejected.is_none() && error.rejects_token() {
+            self.rejected = self.token.take();
+            return Ok(true);
+        }
+        if self.clock_corrected || !self.is_clock_skew(error) {
+            return Ok(false);
+        }
+        self.clock_corrected = true;
+        match clock_sync::correct_clock(self.transport, self.clock_requests).await {
+            Ok(()) => Ok(true),
+            // The time that the service returns is not plausible: its clock is the cause, not this
+            // machine's.
+            Err(cause) if matches!(*cause.kind, ErrorKind::Protocol { .. }) => Err(cause),
+            Err(_) => Err(error.clone()),
+        }
+    }
+
+    fn redactor(&self) -> Redactor {
+        let tokens = self.token.iter().chain(&self.rejected).flat_map(|set| set.secrets());
+        Redactor::new(tokens.chain(self.credentials.and_then(Credentials::secret)))
+    }
+}
+
+impl CallAuthorization<'_> {
+    fn is_clock_skew(&self, error: &Error) -> bool {
+        matches!(self.credentials, Some(Credentials::ApiKey { .. }))
+            && error
+                .api_failure()
+                .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
+    }
+}
+
+/// The headers that authorize a request now. `token` is that of a login; without one, it is masked.
+pub fn authorization_headers(
+    credentials: Option<&Credentials>,
+    token: Option<&TokenSet>,
+    clock: &Clock,
+    request: &Request,
+) -> Result<Vec<(&'static str, String)>> {
+    match credentials {
+        None => Ok(Vec::new()),
+        Some(Credentials::OAuth(_)) => {
+            let token = token.map_or("***", |set| set.access_token.as_str());
+            Ok(vec![(AUTHORIZATION, format!("Bearer {token}"))])
+        }
+        Some(Credentials::Bearer { token, .. }) => {
+            Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
+        }
+        Some(Credentials::ApiKey { key_id, key, .. }) => {
+            let query = request.url.query().unwrap_or_default();
+            let line = (request.method.as_str(), request.url.path(), query);
+            let stamp = Stamp::new(clock.now_ms())?;
+            let signed = SignedHeaders::sign(key_id, key, stamp, line, &request.body)?;
+            Ok(signed.pairs().into())
+        }
+    }
+}

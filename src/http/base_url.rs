@@ -1,0 +1,106 @@
+//! The address of the service, and the paths below it.
+
+use url::{Host, Url};
+
+use crate::error::{Error, Result};
+
+/// The origin of the service, with a path prefix if it has one.
+#[derive(Debug, Clone)]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    /// `https`, or `http` to a loopback address, given as an IP address.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |expected: &str| {
+            // One with an @ may carry a password.
+            let shown = format!("'{}'", text.escape_debug());
+            let shown = if text.contains('@') { "not valid" } else { &shown };
+            Err(Error::argument("base_url", shown, expected))
+        };
+        let Ok(url) = Url::parse(text) else {
+            return refuse("an absolute URL such as https://api.example.com");
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return refuse("a URL without a user name and password");
+        }
+        if url.fragment().is_some() || url.query().is_some() {
+            return refuse("a URL without a query or fragment");
+        }
+        match url.scheme() {
+            "https" if url.has_host() => Ok(BaseUrl(url)),
+            "http" if is_loopback(&url) => Ok(BaseUrl(url)),
+            "http" => refuse(
+                "an https:// URL (http:// is only for a loopback address such as http://127.0.0.1:8080)",
+            ),
+            _ => refuse("an https:// URL"),
+        }
+    }
+
+    /// Without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+
+    /// Whether connections to it are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// Whether requests to it need no network, and so no proxy.
+    pub fn stays_on_this_machine(&self) -> bool {
+        is_loopback(&self.0) || self.0.host_str().is_some_and(|host| host == "localhost")
+    }
+
+    /// Whether the whole path of a URL is this path below this base.
+    pub fn is_path(&self, whole: &str, path: &str) -> bool {
+        whole.strip_suffix(path) == Some(self.0.path().trim_end_matches('/'))
+    }
+
+    /// The URL of a path below this base.
+    pub fn join(&self, path: &str) -> Result<Url> {
+        check_path(path)?;
+        let mut url = self.0.clone();
+        match self.0.path().trim_end_matches('/') {
+            "" => url.set_path(path),
+            prefix => url.set_path(&format!("{prefix}{path}")),
+        }
+        Ok(url)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(_)) | None => false,
+    }
+}
+
+/// Accepts a path that every URL parser leaves unchanged: without dot segments, plain or encoded.
+fn check_path(path: &str) -> Result<()> {
+    let hostile = !path.starts_with('/')
+        || path.starts_with("//")
+        || path.chars().any(|c| c.is_control() || matches!(c, '\\' | '?' | '#'))
+        || has_dot_segments(path);
+    if hostile {
+        let shown: String = path.chars().take(64).collect();
+        return Err(Error::argument(
+            "path",
+            &format!("'{}'", shown.escape_debug()),
+            "an absolute path without a query, fragment, backslash, control character or dot \
+             segment",
+        ));
+    }
+    Ok(())
+}
+
+/// Also finds dots and slashes that are percent-encoded or backslashes, as a URL parser may.
+fn has_dot_segments(path: &str) -> bool {
+    let has_dots = |path: &str| path.split('/').any(|segment| matches!(segment, "." | ".."));
+    if !path.contains('%') {
+        return has_dots(path);
+    }
+    let plain =
+        path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    has_dots(&plain)
+}

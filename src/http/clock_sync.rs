@@ -1,0 +1,64 @@
+//! Asking the service for its time: for open time ranges, and after a signature was rejected.
+
+use super::{
+    EventKind, Request, RequestPlan,
+    call::{Anonymous, call},
+    cassette::Cassette,
+    clock::local_ms,
+    transport::Transport,
+};
+use crate::{api::SERVER_TIME, decode::server_time, error::Result};
+
+/// The latest time in milliseconds that the service's clock can show at this moment: whatever
+/// existed at the service when this was called is not later. Without a recent reading the service is
+/// asked, once for all concurrent callers, which share a failure too. `id` identifies the call in a
+/// cassette: a replay uses the recorded time and sends nothing.
+pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> Result<i64> {
+    let cassette = transport.options().cassette.as_deref();
+    let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
+        // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
+        local_ms()
+    } else {
+        let clock = transport.clock();
+        let requests = clock.requests();
+        match clock.latest_known_ms() {
+            Some(now_ms) => now_ms,
+            None => {
+                read_clock(transport, requests).await?;
+                clock.latest_ms()
+            }
+        }
+    };
+    Ok(match cassette {
+        Some(cassette) => cassette.now_ms(transport.base().as_str(), &id(), now_ms),
+        None => now_ms,
+    })
+}
+
+/// Corrects the offset of signatures by the service's clock, once for all calls that were rejected
+/// at the same time. `requests` is what the clock had counted before the rejected attempt.
+pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
+    read_clock(transport, requests).await?;
+    let (clock, url) = (transport.clock(), transport.base().join(SERVER_TIME.path)?);
+    if clock.correct()
+        && let Some(span) = transport.span(SERVER_TIME.method.as_str(), url.path(), 1)
+    {
+        span.emit(EventKind::ClockCorrected { offset_ms: clock.offset_ms() }).await;
+    }
+    Ok(())
+}
+
+/// Reads the service's clock, unless that was done since `requests` was noted.
+async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
+    let max_wait = transport.options().timeout;
+    transport.clock().request_once(requests, max_wait, || request_time(transport)).await
+}
+
+/// Sends the request without credentials, as a signature by a wrong clock would be rejected again.
+/// The transport takes the reading from the response.
+async fn request_time(transport: &Transport) -> Result<()> {
+    let plan = RequestPlan::new(&SERVER_TIME, &[])?;
+    // A replay never sends it, so it must not be among the caller's own requests in a cassette.
+    let request = Request { unrecorded: true, ..transport.request(&plan, None, None)? };
+    call(transport, &mut Anonymous, &request, server_time).await.map(drop)
+}

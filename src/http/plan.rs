@@ -1,0 +1,253 @@
+//! What a call sends: arguments checked and encoded once, from which each of its requests is made.
+
+use std::borrow::Cow;
+
+use ::http::{HeaderMap, Method, header::CONTENT_TYPE};
+use serde_json::value::RawValue;
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::{
+    BaseUrl, Body, Request, TimeRange,
+    body::{Form, json_member},
+    request::method,
+    time_range::check_order,
+};
+use crate::{
+    api::{Argument, EncodedValue, Endpoint, Parameter, ParameterLocation},
+    error::{Error, Result},
+};
+
+/// The checked arguments of a call. Never modified: a page's cursor and time range are passed to
+/// [`RequestPlan::request`].
+#[derive(Debug, Clone)]
+pub struct RequestPlan {
+    label: String,
+    method: Method,
+    path: String,
+    query: Vec<(String, String)>,
+    body: Body,
+    headers: HeaderMap,
+    idempotent: bool,
+    time_range: Option<TimeRange>,
+    /// The endpoint's parameters, in whose order the query is sent; empty for the caller's own.
+    order: &'static [Parameter],
+}
+
+/// The cursor of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor<'a> {
+    /// Whether it is a parameter of the query or a member of the body.
+    pub place: ParameterLocation,
+    /// The name of the parameter.
+    pub name: &'a str,
+    /// As the service returned it; empty for the first page.
+    pub value: &'a str,
+}
+
+impl RequestPlan {
+    /// The plan of an endpoint, its arguments checked.
+    pub fn new(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
+        Self::checked(endpoint, arguments).map_err(|error| error.with_endpoint(endpoint.name))
+    }
+
+    /// The plan of a request of the caller's own.
+    pub fn custom(
+        method: Method,
+        path: &str,
+        query: Vec<(String, String)>,
+        body: Body,
+        headers: HeaderMap,
+    ) -> Self {
+        RequestPlan {
+            label: format!("{method} {path}"),
+            idempotent: method.is_safe(),
+            method,
+            path: path.to_owned(),
+            query,
+            body,
+            headers,
+            time_range: None,
+            order: &[],
+        }
+    }
+
+    /// The same plan for a request that is known to be idempotent.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        RequestPlan { idempotent: true, ..self }
+    }
+
+    fn checked(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
+        if let Some((name, _)) = arguments.iter().find(|(n, _)| endpoint.parameter(n).is_none()) {
+            return Err(Error::config(format!("there is no argument {name}")));
+        }
+        let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, a)| a);
+        let text = |name: &str| match given(name) {
+            Some(Argument::Text(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let mut values = Vec::with_capacity(arguments.len());
+        for parameter in endpoint.arguments() {
+            match given(parameter.name) {
+                Some(argument) => values.push((parameter, parameter.check(argument, text)?)),
+                None if parameter.required => {
+                    return Err(Error::config(format!("{} is missing", parameter.name)));
+                }
+                None => {}
+            }
+        }
+        let bound = |name: &str| values.iter().find(|(p, _)| p.name == name).map(|(_, v)| v);
+        let (start, end) = (bound("start"), bound("end"));
+        check_order(start, end)?;
+        let time_range = TimeRange::new(endpoint, start, end);
+        let mut path = endpoint.path.to_owned();
+        let mut query = Vec::new();
+        let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
+        let mut form = Form::default();
+        for (parameter, value) in values {
+            let name = parameter.name.to_owned();
+            match (parameter.place, value) {
+                (ParameterLocation::Path, value) => {
+                    path = path.replace(&format!("{{{name}}}"), &value.into_text());
+                }
+                (ParameterLocation::Query, value) => query.push((name, value.into_text())),
+                (ParameterLocation::Form, value) => {
+                    form.0.push((name, Zeroizing::new(value.into_text())));
+                }
+                (ParameterLocation::Body, EncodedValue::Text(text)) => {
+                    members.push((name, json_member(&text)?));
+                }
+                (ParameterLocation::Body, EncodedValue::Texts(texts)) => {
+                    members.push((name, json_member(&texts)?));
+                }
+                (ParameterLocation::Body, EncodedValue::Integer(number)) => {
+                    members.push((name, json_member(&number)?));
+                }
+            }
+        }
+        let body = match (members.is_empty(), form.0.is_empty()) {
+            (true, true) => Body::None,
+            (true, false) => Body::Form(form),
+            (false, _) => Body::Json(members),
+        };
+        Ok(RequestPlan {
+            label: endpoint.name.to_owned(),
+            method: method(endpoint.method.as_str())?,
+            path,
+            query,
+            body,
+            headers: HeaderMap::new(),
+            idempotent: endpoint.idempotent,
+            time_range,
+            order: endpoint.parameters,
+        })
+    }
+
+    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The HTTP method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The path below the base URL.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The parameters of the query as the caller gave them.
+    pub fn query(&self) -> &[(String, String)] {
+        &self.query
+    }
+
+    /// The body as the caller gave it.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The time range that the call is about; none if it has none, or if it is beyond 2^63
+    /// microseconds.
+    pub fn time_range(&self) -> Option<TimeRange> {
+        self.time_range
+    }
+
+    /// A parameter of the query or a member of the JSON body, as text.
+    pub fn parameter(&self, place: ParameterLocation, name: &str) -> Option<String> {
+        match (place, &self.body) {
+            (ParameterLocation::Query, _) => {
+                self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+            }
+            (ParameterLocation::Body, Body::Json(members)) => {
+                let (_, raw) = members.iter().find(|(known, _)| known == name)?;
+                let text = serde_json::from_str::<String>(raw.get());
+                Some(text.unwrap_or_else(|_| raw.get().to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// One request: with the cursor of a page and with the bounds of a time range, in place of those
+    /// that the caller gave. `defaults` are the headers of the client.
+    pub fn request(
+        &self,
+        base: &BaseUrl,
+        defaults: &HeaderMap,
+        cursor: Option<Cursor<'_>>,
+        range: Option<(i64, i64)>,
+    ) -> Result<Request> {
+        let in_body = cursor.filter(|cursor| cursor.place == ParameterLocation::Body);
+        let in_query = cursor.filter(|cursor| cursor.place == ParameterLocation::Query);
+        let mut headers = defaults.clone();
+        headers.extend(self.headers.clone());
+        if let Some(content_type) = self.body.content_type(in_body.is_some())
+            && !(matches!(self.body, Body::Bytes(..)) && headers.contains_key(CONTENT_TYPE))
+        {
+            headers.insert(CONTENT_TYPE, content_type);
+        }
+        Ok(Request {
+            label: self.label.clone(),
+            method: self.method.clone(),
+            url: self.url(base, in_query, range)?,
+            headers,
+            body: self.body.encode(in_body.map(|cursor| (cursor.name, cursor.value)))?,
+            idempotent: self.idempotent,
+            unrecorded: matches!(self.body, Body::Form(_)),
+        })
+    }
+
+    fn url(
+        &self,
+        base: &BaseUrl,
+        cursor: Option<Cursor<'_>>,
+        range: Option<(i64, i64)>,
+    ) -> Result<Url> {
+        let mut url = base.join(&self.path)?;
+        let mut pairs: Vec<(&str, Cow<'_, str>)> =
+            self.query.iter().map(|(name, value)| (name.as_str(), value.into())).collect();
+        if let Some((start, end)) = range {
+            set(&mut pairs, "start", start.to_string().into());
+            set(&mut pairs, "end", end.to_string().into());
+        }
+        if let Some(Cursor { name, value, .. }) = cursor {
+            set(&mut pairs, name, value.into());
+        }
+        if !pairs.is_empty() {
+            // Stable: pairs that the endpoint does not declare stay in the order given.
+            pairs.sort_by_key(|(name, _)| self.order.iter().position(|p| p.name == *name));
+            url.query_pairs_mut().extend_pairs(pairs);
+        }
+        Ok(url)
+    }
+}
+
+/// Replaces the first pair of that name, or adds one.
+fn set<'a>(pairs: &mut Vec<(&'a str, Cow<'a, str>)>, name: &'a str, value: Cow<'a, str>) {
+    match pairs.iter_mut().find(|(known, _)| *known == name) {
+        Some(pair) => pair.1 = value,
+        None => pairs.push((name, value)),
+    }
+}

@@ -1,0 +1,221 @@
+//! The connections to one service, the limits on their use, and one exchange over them. Knows no
+//! credentials.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ::http::HeaderValue;
+use arc_swap::ArcSwap;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{Instant, timeout},
+};
+
+use super::{
+    BaseUrl, Cursor, HttpResponse, Request, RequestPlan, SenderOptions,
+    adaptive_throttle::AdaptiveThrottle,
+    blocking_pool::{BlockingPool, PoolSlot, own_client},
+    clock::{Clock, ClockReading, LocalInstant},
+    connection::{build_client, read_response, transport_error},
+    observer::RequestSpan,
+    rate_limit::RateLimit,
+    retry_budget::RetryBudget,
+    wait_times::{WaitReason, WaitTimes},
+};
+use crate::{
+    api::SERVER_TIME,
+    decode::server_time,
+    error::{Error, ErrorKind, Result},
+    process::PerProcess,
+};
+
+/// A way to one service.
+#[derive(Debug)]
+pub struct Transport {
+    base: BaseUrl,
+    options: SenderOptions,
+    clock: Clock,
+    state: PerProcess<ProcessState>,
+    closed: AtomicBool,
+}
+
+/// What cannot be shared with a forked child: connections, and locks that may be held.
+#[derive(Debug)]
+pub struct ProcessState {
+    /// Its connections belong to the shared runtime.
+    client: ArcSwap<reqwest::Client>,
+    blocking_pool: Arc<BlockingPool>,
+    permits: Semaphore,
+    rate_limit: RateLimit,
+    /// The learned rates of the paths.
+    pub throttle: AdaptiveThrottle,
+    /// What retries of all calls share.
+    pub retry_budget: RetryBudget,
+}
+
+impl Transport {
+    /// Checks the options. Connections are opened when they are needed.
+    pub fn new(base: BaseUrl, options: SenderOptions) -> Result<Self> {
+        let transport = Transport {
+            base,
+            options,
+            clock: Clock::default(),
+            state: PerProcess::new(),
+            closed: AtomicBool::default(),
+        };
+        // A proxy or certificate that cannot be used must fail here, not at the first call.
+        transport.state()?;
+        Ok(transport)
+    }
+
+    /// Sends nothing more. Idle connections are closed now, the others when they become idle. Does
+    /// not wait.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.state.forget();
+    }
+
+    /// An error after `close`.
+    pub fn check_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Relaxed) {
+            true => Err(Error::config("this client is closed; create a new one")),
+            false => Ok(()),
+        }
+    }
+
+    /// The address of the service.
+    pub fn base(&self) -> &BaseUrl {
+        &self.base
+    }
+
+    /// The client's options.
+    pub fn options(&self) -> &SenderOptions {
+        &self.options
+    }
+
+    /// The service's clock, as its responses have shown it.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Where a blocking call should wait.
+    pub fn slot(&self) -> Result<PoolSlot> {
+        self.state()?.blocking_pool.borrow(|| build_client(&self.base, &self.options))
+    }
+
+    /// One request of a plan to this service.
+    pub fn request(
+        &self,
+        plan: &RequestPlan,
+        cursor: Option<Cursor<'_>>,
+        range: Option<(i64, i64)>,
+    ) -> Result<Request> {
+        plan.request(&self.base, &self.options.headers, cursor, range)
+    }
+
+    /// The source of an attempt's events; none if nobody listens.
+    pub fn span<'a>(
+        &'a self,
+        method: &'a str,
+        path: &'a str,
+        attempt: u32,
+    ) -> Option<RequestSpan<'a>> {
+        RequestSpan::new(self.options.observer.as_deref(), method, path, attempt)
+    }
+
+    /// The state of this process.
+    pub fn state(&self) -> Result<Arc<ProcessState>> {
+        self.check_open()?;
+        self.state.get_or_make(|| {
+            Ok(ProcessState {
+                client: ArcSwap::from_pointee(build_client(&self.base, &self.options)?),
+                blocking_pool: BlockingPool::new(),
+                permits: Semaphore::new(self.options.max_connections),
+                rate_limit: RateLimit::new(self.options.rate_limit),
+                throttle: AdaptiveThrottle::default(),
+                retry_budget: RetryBudget::new(),
+            })
+        })
+    }
+
+    /// Waits for `max_connections`, then for `rate_limit`.
+    pub async fn acquire<'a>(
+        &self,
+        state: &'a ProcessState,
+        wait_times: &WaitTimes,
+    ) -> Result<SemaphorePermit<'a>> {
+        let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
+        let permit = permit.map_err(|_| Error::config("the client is closed"))?;
+        wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().departure()).await;
+        Ok(permit)
+    }
+
+    /// Sends a request once and reads the whole response. Also returns how long that took.
+    pub async fn exchange(
+        &self,
+        state: &ProcessState,
+        request: &Request,
+        authorization: Vec<(&'static str, String)>,
+    ) -> Result<(Duration, Result<HttpResponse>)> {
+        let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
+        *message.headers_mut() = request.headers.clone();
+        for (name, value) in authorization {
+            let mut value = HeaderValue::try_from(value).map_err(|_| {
+                Error::config("the credentials cannot be sent in a header; check their characters")
+            })?;
+            value.set_sensitive(true);
+            message.headers_mut().insert(name, value);
+        }
+        if !request.body.is_empty() {
+            *message.body_mut() = Some(request.body.clone().into());
+        }
+        let started = Instant::now();
+        let outcome = self.execute(state, message).await;
+        Ok((started.elapsed(), outcome))
+    }
+
+    async fn execute(
+        &self,
+        state: &ProcessState,
+        message: reqwest::Request,
+    ) -> Result<HttpResponse> {
+        let (own, shared) = (own_client(), state.client.load_full());
+        let has_time = self.base.is_path(message.url().path(), SERVER_TIME.path);
+        let sent = LocalInstant::now();
+        let whole = async {
+            let client = own.as_ref().unwrap_or(&shared);
+            let response = client.execute(message).await;
+            let response = response.map_err(|error| transport_error(error, false))?;
+            read_response(response, self.options.max_body_bytes).await
+        };
+        let Ok(outcome) = timeout(self.options.timeout, whole).await else {
+            if own.is_none() {
+                self.reset_pool(state, &shared);
+            }
+            let seconds = self.options.timeout.as_secs_f64();
+            return Err(ErrorKind::Timeout(format!("no complete answer within {seconds} s")).into());
+        };
+        // Every response with the service's time is a reading of its clock, whoever asked for it.
+        if has_time
+            && let Ok(response) = &outcome
+            && let Ok(service_ms) = server_time(response)
+        {
+            self.clock.learn(ClockReading::new(service_ms, sent));
+        }
+        outcome
+    }
+
+    /// Abandons the connections that are idle now: after a sleep, or if the network has dropped them,
+    /// none of them gets an answer, and each retry would wait for another one. A slot of the blocking
+    /// pool has only the one that has just been abandoned.
+    fn reset_pool(&self, state: &ProcessState, used: &Arc<reqwest::Client>) {
+        if let Ok(client) = build_client(&self.base, &self.options) {
+            state.client.compare_and_swap(used, Arc::new(client));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a call waits for besides the service, so that the error of its total deadline names it.
+
+use std::{
+    future::Future,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// What a call may wait for before its requests are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitReason {
+    Hooks,
+    RateLimit,
+    Connection,
+    Throttle,
+    Token,
+}
+
+const ALL: [WaitReason; 5] = [
+    WaitReason::Hooks,
+    WaitReason::RateLimit,
+    WaitReason::Connection,
+    WaitReason::Throttle,
+    WaitReason::Token,
+];
+
+/// How long one call has waited for each.
+#[derive(Debug, Default)]
+pub struct WaitTimes(Mutex<[Duration; ALL.len()]>);
+
+/// Adds its lifetime to a total, even if the measured future is dropped before its end.
+struct Timer<'a> {
+    times: &'a WaitTimes,
+    reason: WaitReason,
+    since: Instant,
+}
+
+impl WaitTimes {
+    /// Waits for a future, and adds the time that this takes.
+    pub async fn measure<T>(&self, reason: WaitReason, future: impl Future<Output = T>) -> T {
+        let _timer = Timer { times: self, reason, since: Instant::now() };
+        future.await
+    }
+
+    /// Why a call did not end within its total deadline.
+    pub fn timeout_message(&self, deadline: Duration) -> String {
+        let total = deadline.as_secs_f64();
+        let spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let longest = ALL.into_iter().zip(*spent).max_by_key(|(_, spent)| *spent);
+        // Less than a quarter is not what took the time.
+        match longest.filter(|(_, spent)| *spent * 4 >= deadline) {
+            Some((reason, spent)) => {
+                let (cause, remedy) = reason.explain();
+                let spent = spent.as_secs_f64();
+                format!(
+                    "the call did not finish within {total:.1} s, of which {spent:.1} s were spent \
+                     {cause}; {remedy}"
+                )
+            }
+            None => format!(
+                "the call did not finish within {total:.1} s: its attempts and the waits between them \
+                 took that long"
+            ),
+        }
+    }
+}
+
+impl WaitReason {
+    const fn explain(self) -> (&'static str, &'static str) {
+        match self {
+            WaitReason::Hooks => {
+                ("in the hooks on_request and on_response", "make them return sooner")
+            }
+            WaitReason::RateLimit => ("waiting for rate_limit", "raise it, or call less often"),
+            WaitReason::Connection => (
+                "waiting for one of max_connections connections",
+                "raise it, or make fewer concurrent calls",
+            ),
+            WaitReason::Throttle => {
+                ("waiting because the service throttles this path", "call it less often")
+            }
+            WaitReason::Token => {
+                ("waiting for an access token", "check the token store and its locks")
+            }
+        }
+    }
+}
+
+impl Drop for Timer<'_> {
+    fn drop(&mut self) {
+        let spent = self.since.elapsed();
+        let mut all = self.times.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (reason, total) in ALL.into_iter().zip(all.iter_mut()) {
+            if reason == self.reason {
+                *total += spent;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_longest_wait_is_named_even_if_its_future_was_dropped() {
+        let times = WaitTimes::default();
+        let pause = |millis| tokio::time::sleep(Duration::from_millis(millis));
+        times.measure(WaitReason::RateLimit, pause(20)).await;
+        let text = times.timeout_message(Duration::from_secs(2));
+        assert!(text.contains("2.0 s") && !text.contains("rate_limit"), "{text}");
+        let hook = times.measure(WaitReason::Hooks, pause(60_000));
+        assert!(tokio::time::timeout(Duration::from_millis(80), hook).await.is_err());
+        let text = times.timeout_message(Duration::from_millis(100));
+        assert!(text.contains("on_request") && !text.contains("rate_limit"), "{text}");
+    }
+}

@@ -1,0 +1,75 @@
+//! A response before it is sent.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::Response,
+};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+/// How long the first half of a truncated body gets to be sent before the connection is closed.
+const TRUNCATION_PAUSE: Duration = Duration::from_millis(20);
+
+/// Status, headers and body.
+#[derive(Debug)]
+pub struct HttpResponse {
+    pub status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl HttpResponse {
+    pub fn json(status: StatusCode, body: Vec<u8>) -> Self {
+        HttpResponse { status, headers: HeaderMap::new(), body }.with(CONTENT_TYPE, JSON)
+    }
+
+    pub fn html(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
+        HttpResponse { status, headers: HeaderMap::new(), body: body.into() }
+            .with(CONTENT_TYPE, HTML)
+    }
+
+    /// A response that does not come from an endpoint.
+    pub fn plain(status: StatusCode, message: &str) -> Self {
+        let body = format!(r#"{{"code":{},"msg":"{message}"}}"#, status.as_u16());
+        HttpResponse::json(status, body.into_bytes())
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The response for the server; a truncated one ends in the middle of the body.
+    pub fn into_response(self, truncated: bool) -> Response {
+        let length = self.body.len();
+        let body = if truncated { first_half(self.body) } else { Body::from(self.body) };
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        if self.status == StatusCode::TOO_MANY_REQUESTS {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+/// The first half of a body followed by an error, which closes the connection.
+fn first_half(mut body: Vec<u8>) -> Body {
+    use futures_util::stream::{self, StreamExt};
+    body.truncate(body.len() / 2);
+    let half = stream::once(async move { Ok(Bytes::from(body)) });
+    let end = stream::once(async {
+        tokio::time::sleep(TRUNCATION_PAUSE).await;
+        Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+    });
+    Body::from_stream(half.chain(end))
+}

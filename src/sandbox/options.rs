@@ -1,0 +1,83 @@
+//! The options of a sandbox.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::faults::Faults;
+use crate::error::{Error, Result};
+
+/// The options of a sandbox.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed of all data.
+    pub seed: u64,
+    /// The address to listen on.
+    pub host: IpAddr,
+    /// The port to listen on; 0 for a free one.
+    pub port: u16,
+    /// Historical fills of the first trading account in Hong Kong.
+    pub fills: usize,
+    /// Open orders of the first crypto account; simulated trading has a third as many.
+    pub orders: usize,
+    /// Constituents of the plate HK.BK1001.
+    pub plate_stocks: usize,
+    /// Seconds for which an access token is valid.
+    pub token_lifetime: f64,
+    /// Seconds by which the service's clock is ahead.
+    pub clock_offset: f64,
+    /// The faults to inject.
+    pub faults: Faults,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            seed: 0,
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 0,
+            fills: 2_000,
+            orders: 120,
+            plate_stocks: 500,
+            token_lifetime: 7_200.0,
+            clock_offset: 0.0,
+            faults: Faults::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Longer lists would overflow a cursor, or memory.
+    const ROWS_MAX: usize = 10_000_000;
+    const PLATE_STOCKS_MAX: usize = 90_000;
+    const OFFSET_MAX_SECONDS: f64 = 1e9;
+
+    /// Checks every option.
+    pub(crate) fn validate(&self) -> Result<()> {
+        for (name, count, max) in [
+            ("fills", self.fills, Self::ROWS_MAX),
+            ("orders", self.orders, Self::ROWS_MAX),
+            ("plate_stocks", self.plate_stocks, Self::PLATE_STOCKS_MAX),
+        ] {
+            if count > max {
+                let expected = format!("an integer from 0 to {max}");
+                return Err(Error::argument(name, &count.to_string(), &expected));
+            }
+        }
+        if !(0.0..=Self::OFFSET_MAX_SECONDS).contains(&self.token_lifetime) {
+            let shown = self.token_lifetime.to_string();
+            return Err(Error::argument(
+                "token_lifetime",
+                &shown,
+                "a number of seconds from 0 to 1e9",
+            ));
+        }
+        if !(-Self::OFFSET_MAX_SECONDS..=Self::OFFSET_MAX_SECONDS).contains(&self.clock_offset) {
+            let shown = self.clock_offset.to_string();
+            return Err(Error::argument(
+                "clock_offset",
+                &shown,
+                "a number of seconds from -1e9 to 1e9",
+            ));
+        }
+        self.faults.validate()
+    }
+}

@@ -1,0 +1,214 @@
+"""The calendar from answers that are odd but possible: values, prices, ids; never a raw error."""
+
+import asyncio
+import math
+import random
+from datetime import date, datetime, timezone
+
+import boardlot as bl
+import pytest
+from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
+
+from ..support.scripted_server import Scripted, answer
+
+icalendar = pytest.importorskip("icalendar")
+
+STAMP = datetime(2026, 1, 1, tzinfo=timezone.utc)
+IPO = {
+    "code": "HK.02590",
+    "name": "Harbour Robotics",
+    "list_time": "2026-09-24",
+    "list_timestamp": 1_790_213_400_000,
+    "ipo_price_min": 10.2,
+    "ipo_price_max": 12.85,
+    "list_price": 0,
+    "apply_start_timestamp": 1_789_434_000_000,
+    "apply_end_time": "2026-09-18",
+    "apply_end_timestamp": 1_789_704_000_000,
+}
+
+
+def listed(*ipos):
+    """An answer with these as the list of every market."""
+    return answer({"ret_code": 0, "ret_msg": "success", "data": {"list": list(ipos)}})
+
+
+def fetched(*ipos, market="hk", **options):
+    with Scripted(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
+        return ipo_calendar(client, market, **options)
+
+
+def events(calendar):
+    return icalendar.Calendar.from_ical(calendar.to_ical(STAMP)).walk("VEVENT")
+
+
+def ids(calendar):
+    return [str(event["uid"]) for event in events(calendar)]
+
+
+@pytest.mark.parametrize(
+    ("price", "shown"),
+    [
+        (123_456_789.5, "123456789.5"),
+        (100_000_000, "100000000"),
+        (999_999_999, "999999999"),
+        (0.12345678, "0.12345678"),
+        (1234.56789012, "1234.56789012"),
+        (1e-8, "0.00000001"),
+        (1e22, "10000000000000000000000"),
+        (65_000.0, "65000"),
+        (12.5, "12.5"),
+    ],
+)
+def test_a_price_has_all_its_digits_in_icalendar(price, shown):
+    (event, *_) = events(fetched({**IPO, "list_price": price}))
+    assert event["description"] == f"Price: HKD {shown}"
+    (event, *_) = events(fetched({**IPO, "ipo_price_min": price, "ipo_price_max": 1e23}))
+    assert event["description"] == f"Price range: HKD {shown} to 100000000000000000000000"
+    assert float(shown) == price
+
+
+ODD = {
+    "code": [5, None, "", [], "HK.\n1", "腾讯", "x" * 300],
+    "name": [5, 5.5, None, True, [], {}, "", "🚀", "a\r\nBEGIN:VEVENT", "\x00"],
+    "ipo_price_min": ["12.5", "", "abc", "NaN", "1e400", True, [], None, -1, "1_0", " 1 ", 10**400],
+    "ipo_price_max": ["12.5", "Infinity", False],
+    "list_price": ["12.50", "--", {}],
+    "list_time": ["--", "", "2026/09/24", "2026-09-24 00:00:00", "24.9.2026", 5, [], "9999-12-31"],
+    "apply_end_timestamp": ["1789704000000", "", 0, -1, 1.5, "soon", 253_402_300_799_999, 10**18],
+    "dark_trade_date": ["2026-09-23 00:00:00", "2026/09/23", "never", True],
+    "currency": [5, [], "HKD"],
+}
+
+
+@pytest.mark.parametrize("market", ["hk", "us", "cn", "sg", "my"])
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in ODD.items() for value in values]
+)
+def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
+    times = {"apply_timestamp": 1_789_434_000_000, "winning_time": "2026-09-20"}
+    try:
+        calendar = fetched({**IPO, **times, field: value}, IPO, market=market)
+    except bl.ProtocolError as error:
+        assert str(error)
+        kept = fetched({**IPO, field: value}, market=market, on_error="collect")
+        assert list(kept.errors) == [market] or kept
+        return
+    assert len(set(ids(calendar))) == len(calendar)
+    assert "HK.02590" in repr(calendar)
+    for row in calendar:
+        assert isinstance(row["name"], str) and isinstance(row["date"], date)
+        for price in (row["price"], row["price_min"], row["price_max"]):
+            assert price is None or (type(price) is float and math.isfinite(price))
+    assert calendar.to_pandas().shape == calendar.to_polars().shape == (len(calendar), 11)
+    assert calendar.to_arrow().num_rows == len(calendar)
+
+
+def test_a_field_that_is_missing_is_no_event_and_no_name():
+    calendar = fetched({"code": "HK.1", "list_time": "2026-09-24"})
+    assert [(row["name"], row["event"]) for row in calendar] == [("", "listing")]
+    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected a text"):
+        fetched({"list_time": "2026-09-24"})
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(face):
+    def script(request):
+        return listed({**IPO, "code": None} if "/us" in request.path else IPO)
+
+    async def asynchronously(server):
+        async with bl.AsyncClient(server.base_url) as client:
+            return await ipo_calendar_async(client, ["hk", "us"], on_error="collect")
+
+    with Scripted(script) as server:
+        if face == "sync":
+            calendar = ipo_calendar(bl.Client(server.base_url), ["hk", "us"], on_error="collect")
+        else:
+            calendar = asyncio.run(asynchronously(server))
+    assert {row["market"] for row in calendar} == {"hk"}
+    assert isinstance(calendar.errors["us"], bl.ProtocolError)
+
+
+def test_entries_of_one_code_have_ids_of_their_own():
+    calendar = fetched(IPO, {**IPO, "name": "Harbour Rights"}, IPO, {**IPO, "code": "HK.02590-2"})
+    assert len(set(ids(calendar))) == len(calendar) == 12
+    assert "HK.02590-listing@ipos.boardlot" in ids(calendar)
+
+
+def test_ids_stay_whatever_moves_or_stands_beside():
+    rights = {**IPO, "name": "Rights"}
+    other = {**IPO, "code": "HK.1"}
+
+    def of(name, *ipos):
+        calendar = fetched(*ipos)
+        return {
+            (row["event"], uid)
+            for row, uid in zip(calendar, ids(calendar), strict=True)
+            if row["name"] == name and row["code"] == IPO["code"]
+        }
+
+    expected = of("Rights", IPO, rights)
+    moved = {"list_time": "2025-01-01", "list_timestamp": 0, "apply_end_time": "2024-01-01"}
+    assert of("Rights", rights, IPO) == expected
+    assert of("Rights", other, {**rights, **moved}, other, IPO) == expected
+    assert of("Rights", {**IPO, **moved}, rights) == expected
+    calendar = fetched(IPO, rights)
+    assert [uid for row in range(len(calendar)) for uid in ids(calendar[row : row + 1])] == ids(
+        calendar
+    )
+
+
+def test_the_same_code_in_lists_of_two_markets_has_two_ids():
+    with Scripted(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
+        calendar = ipo_calendar(bl.Client(server.base_url))
+    assert len(set(ids(calendar))) == len(calendar)
+
+
+def test_an_id_is_plain_ascii_whatever_the_code_is():
+    codes = [
+        "HK.a b",
+        "HK.a\nb",
+        "HK.a\r\nEND:VEVENT",
+        "HK.腾讯",
+        "HK.a,b;c\\d",
+        "HK.\x00",
+        "HK.a%20b",
+    ]
+    calendar = fetched(*({**IPO, "code": code} for code in codes))
+    found = ids(calendar)
+    assert len(set(found)) == len(calendar) == len(codes) * 3
+    assert all(uid.isascii() and uid.isprintable() and " " not in uid for uid in found)
+
+
+def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
+    draw = random.Random(4)
+    alphabet = "AZ az09.,;:\\\"'=\t\r\n\u2028\x07腾讯🚀"
+    ipos = [
+        {**IPO, "code": f"HK.{n:05}", "name": "".join(draw.choices(alphabet, k=draw.randrange(90)))}
+        for n in range(60)
+    ]
+    calendar = fetched(*ipos)
+    text = calendar.to_ical(STAMP)
+    assert all(len(line) <= 75 for line in text.split(b"\r\n"))
+    assert b"\n" not in text.replace(b"\r\n", b"") and b"\r" not in text.replace(b"\r\n", b"")
+    read = icalendar.Calendar.from_ical(text)
+    assert not read.errors and read["version"] == "2.0" and read["prodid"]
+    for event, row in zip(read.walk("VEVENT"), calendar, strict=True):
+        assert not event.errors
+        assert event["dtstart"].dt in (row["date"], row["time"])
+        assert {"UID", "DTSTAMP", "DTSTART"} <= set(event) and event["dtstamp"].dt == STAMP
+        assert str(event["summary"]).startswith(f"{row['code']} ")
+
+
+@pytest.mark.parametrize(
+    ("stamp", "words"),
+    [
+        (date(2026, 1, 1), r"stamp is datetime\.date\(2026, 1, 1\), of the type date; expected an"),
+        ("2026-01-01", "of the type str; expected an aware datetime: write datetime"),
+        (0, "of the type int"),
+        (datetime(2026, 1, 1), "a naive datetime; expected an aware one: write datetime"),
+    ],
+)
+def test_a_stamp_that_is_not_an_aware_datetime_is_refused_with_what_to_write(stamp, words):
+    with pytest.raises(bl.ConfigError, match=words):
+        IpoCalendar([]).to_ical(stamp)

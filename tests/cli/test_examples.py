@@ -1,0 +1,122 @@
+"""The examples of the command line's help and of its page run as they stand, and bash completes."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+click = pytest.importorskip("click")
+pytest.importorskip("fcntl", reason="a shell of POSIX")
+from boardlot.cli import app, endpoints, main  # noqa: E402
+
+from ..support.command_line import Service  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command-line.md"
+# What needs a browser, does not end by itself, or writes into the user's own folders.
+NOT_RUN = re.compile(r" login| logout| status CLIENT_ID|boardlot sandbox|~/|boardlot demo")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: Any) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    service = Service(folder, fills=300)
+    shim = folder / "boardlot.sh"
+    (folder / "bin").mkdir()
+    shim = folder / "bin" / "boardlot"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m boardlot "$@"\n')
+    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+    service.environment["PATH"] = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+    yield service
+    service.close()
+
+
+def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    # The examples name a service of their own.
+    script = script.replace("https://api.example.com", service.sandbox.base_url)
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        env=service.environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def of_help() -> Iterator[str]:
+    context = click.Context(app.app)
+    for name in app.app.list_commands(context):
+        command = app.app.get_command(context, name)
+        assert command is not None
+        yield from command.examples  # type: ignore[attr-defined]
+
+
+def of_the_pages() -> Iterator[Any]:
+    # The README's other blocks of that kind are for make and pip.
+    for page in (PAGE, ROOT / "README.md"):
+        text = page.read_text(encoding="utf-8")
+        for number, block in enumerate(re.findall(r"^```sh\n(boardlot.*?)^```", text, re.S | re.M)):
+            yield pytest.param(block, id=f"{page.name} {number + 1}")
+
+
+@pytest.mark.parametrize("line", [line for line in of_help() if not NOT_RUN.search(line)])
+def test_an_example_of_the_help_runs(line: str, service: Service, tmp_path: Path) -> None:
+    done = bash(service, line.replace("| head", "| sed -n 1,10p"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "--out" in line or ">" in line
+
+
+@pytest.mark.parametrize("block", list(of_the_pages()))
+def test_an_example_of_a_page_runs(block: str, service: Service, tmp_path: Path) -> None:
+    lines = [line for line in block.splitlines() if not NOT_RUN.search(line)]
+    done = bash(service, "\n".join(lines).replace("| head", "| sed -n 1,10p"), tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_names_every_command_and_every_global_option() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name in (*app.COMMANDS, *endpoints.ENDPOINTS):
+        assert re.search(rf"`{name}`|boardlot (--\S+ \S+ )*{name}\b", text), name
+    for option in app.global_options():
+        assert option.opts[0] in text, option.opts[0]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script(shell: str, capsys: Any) -> None:
+    assert main(["completion", shell]) == 0
+    assert "_BOARDLOT_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("boardlot ", {"fills", "dividends", "login", "completion"}),
+        ("boardlot di", {"dividends"}),
+        ("boardlot --fo", {"--format", "--force"}),
+        ("boardlot fills --re", {"--resume"}),
+        ("boardlot dividends --format j", {"json", "jsonl"}),
+        ("boardlot ipos h", {"hk"}),
+    ],
+)
+def test_bash_completes(typed: str, offered: set[str], service: Service, tmp_path: Path) -> None:
+    script = f"""
+        source <(boardlot completion bash)
+        words=({typed} )
+        [[ {typed!r} == *' ' ]] && words+=('')
+        COMP_WORDS=("${{words[@]}}") COMP_CWORD=$(( ${{#words[@]}} - 1 ))
+        _boardlot_completion boardlot
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = bash(service, script, tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = set(done.stdout.split())
+    assert offered <= found
+    last = typed.rpartition(" ")[2]
+    assert all(word.startswith(last) for word in found)

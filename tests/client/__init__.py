@@ -1,0 +1,1 @@
+"""The clients: errors, hooks, cassettes, signatures, progress, the pytest plugin."""

@@ -1,0 +1,318 @@
+"""Traffic on file: recorded without a secret, and played back with no network."""
+
+import asyncio
+import json
+import pickle
+import time
+
+import boardlot as bl
+import pytest
+
+CANARY = "canary-token-5b1f"
+
+
+@pytest.fixture
+def sandbox():
+    with bl.Sandbox(seed=7) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "traffic.jsonl"
+
+
+def everything(client, accounts):
+    """A call of each kind."""
+    return [
+        client.server_time(),
+        list(client.dividends("HK.00700")),
+        list(client.ipo_list("my")),
+        client.plate_stocks("HK.BK1001").all(),
+        client.fills_history(accounts["trade"][0], "HK", windows=2).all(max_items=300),
+        client.request("GET", "/api/v1.0/server-time", query={"a": "b c"}).content,
+        client.request("POST", "/nowhere", body={"text": "價"}).status,
+    ]
+
+
+@pytest.mark.parametrize("auth", ["Ed25519", "oauth"])
+def test_what_was_recorded_is_played_back(sandbox, path, auth):
+    with bl.Recorder(path) as recorder, sandbox.client(auth, tape=recorder) as client:
+        recorded = everything(client, sandbox.accounts)
+    accounts, base_url = sandbox.accounts, sandbox.base_url
+    sandbox.close()
+    with bl.Client(tape=bl.Replay(path)) as client:
+        assert client.base_url == base_url
+        assert everything(client, accounts) == recorded
+
+
+def test_an_asynchronous_client_plays_the_same_file(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = client.dividends("HK.00700")
+    sandbox.close()
+
+    async def play():
+        async with bl.AsyncClient(tape=bl.Replay(path)) as client:
+            return await client.dividends("HK.00700")
+
+    assert asyncio.run(play()) == recorded
+
+
+def test_a_request_that_was_not_recorded_raises(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        client.dividends("HK.00700")
+    received = len(sandbox.requests)
+    with bl.Client(tape=bl.Replay(path)) as client:
+        with pytest.raises(bl.ConfigError, match=r"US\.AAPL.* is not in the cassette"):
+            client.dividends("US.AAPL")
+        with pytest.raises(bl.ConfigError, match=r"POST /api/v1\.0/server-time"):
+            client.request("POST", "/api/v1.0/server-time")
+    assert len(sandbox.requests) == received
+
+
+def test_the_file_is_readable_and_holds_no_secret(path):
+    with bl.Sandbox(seed=7) as sandbox:
+        oauth = sandbox.client("oauth")
+        clients = [
+            sandbox.client(auth, tape=recorder)
+            for recorder in [bl.Recorder(path)]
+            for auth in ("Ed25519", "RSA-SHA256", bl.BearerToken(CANARY))
+        ]
+        del oauth
+        for client in clients:
+            try:
+                # The query is the caller's own: even there the token has no place on a tape.
+                client.request("GET", "/api/v1.0/server-time", query={"echo": CANARY})
+                client.dividends("HK.00700")
+            except bl.AuthenticationError:
+                pass
+    text = path.read_text("utf-8")
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines[0] == {"tape": {"version": 1, "base_url": sandbox.base_url}}
+    assert lines[2]["exchange"]["path"].endswith("/dividends")
+    assert lines[2]["exchange"]["answer"]["came"]["body"]["json"]["ret_code"] == 0
+    assert path.stat().st_mode & 0o077 == 0
+    last = [line for line in text.splitlines() if "server-time" in line][-1]
+    assert CANARY not in last
+    for word in ("Bearer", "X-Signature", "authorization", "x-nonce", "x-api-key"):
+        assert word.lower() not in text.lower()
+
+
+def test_a_refreshed_token_is_not_on_the_tape_nor_the_refusal_before_it(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client("oauth", tape=recorder) as client:
+        client.dividends("HK.00700")
+        sandbox.revoke_tokens()
+        records = client.dividends("US.AAPL")
+    text = path.read_text("utf-8")
+    assert "/oauth2/" not in text and '"status":401' not in text
+    assert bl.Client(tape=bl.Replay(path)).dividends("US.AAPL") == records
+
+
+def test_failures_are_recorded_in_their_order(sandbox, path):
+    with bl.Recorder(path) as recorder:
+        client = sandbox.client(tape=recorder, max_retries=0)
+        sandbox.faults = bl.Faults(error_rate=1.0)
+        with pytest.raises(bl.ServiceError):
+            client.dividends("HK.00700")
+        sandbox.faults = None
+        records = client.dividends("HK.00700")
+        sandbox.close()
+        with pytest.raises(bl.TransportError):
+            client.ipo_list("hk")
+    client = bl.Client(tape=bl.Replay(path), max_retries=0)
+    with pytest.raises(bl.ServiceError):
+        client.dividends("HK.00700")
+    assert client.dividends("HK.00700") == records
+    assert client.dividends("HK.00700") == records, "the last answer comes again"
+    with pytest.raises(bl.TransportError):
+        client.ipo_list("hk")
+    assert bl.Client(tape=bl.Replay(path)).dividends("HK.00700") == records, "with a retry"
+
+
+def test_a_range_that_ends_now_ends_when_it_was_recorded(sandbox, path):
+    account = sandbox.accounts["trade"][0]
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        first = client.fills_history(account, "HK").all()
+        second = client.fills_history(account, "US").all(max_pages=1)
+    client = bl.Client(tape=bl.Replay(path))
+    assert client.fills_history(account, "HK").all() == first
+    assert client.fills_history(account, "US").all(max_pages=1) == second
+
+
+def test_a_recording_that_broke_off_is_played_as_far_as_it_goes(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        records = client.dividends("HK.00700")
+        client.dividends("US.AAPL")
+    path.write_bytes(path.read_bytes()[:-40])
+    client = bl.Client(tape=bl.Replay(path))
+    assert client.dividends("HK.00700") == records
+    with pytest.raises(bl.ConfigError, match="not in the cassette"):
+        client.dividends("US.AAPL")
+
+
+def test_a_recording_is_never_overwritten(path):
+    path.write_text("dear")
+    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+        bl.Recorder(path)
+    assert path.read_text() == "dear"
+
+
+@pytest.mark.parametrize(
+    "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n']
+)
+def test_a_file_that_is_no_tape_is_refused(path, text):
+    path.write_text(text)
+    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+        bl.Replay(path)
+
+
+def test_a_recorder_that_nobody_used_leaves_a_tape_with_nothing_on_it(path):
+    with bl.Recorder(path):
+        pass
+    replay = bl.Replay(path)
+    assert replay.base_url is None
+    for options in ({}, {"base_url": "https://api.example.com"}):
+        with bl.Client(tape=pickle.loads(pickle.dumps(replay)), **options) as client:
+            with pytest.raises(bl.ConfigError, match="server-time is not in the cassette"):
+                client.server_time()
+            with pytest.raises(bl.ConfigError, match="not in the cassette"):
+                client.fills_history("281756", "HK").all()
+
+
+@pytest.mark.parametrize("asked", [None, "50"])
+def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path, asked):
+    with bl.Recorder(path) as recorder:
+        client = sandbox.client(tape=recorder, max_retries=0)
+        sandbox.faults = bl.Faults(throttle_rate=1.0) if asked else bl.Faults(error_rate=1.0)
+        with pytest.raises((bl.RateLimited, bl.ServiceError)):
+            client.dividends("HK.00700")
+        sandbox.faults = None
+        records = client.dividends("HK.00700")
+    head, refused, came = path.read_text("utf-8").splitlines(keepends=True)
+    if asked:
+        exchange = json.loads(refused)
+        exchange["exchange"]["answer"]["came"]["headers"] = [["retry-after", asked]]
+        refused = json.dumps(exchange) + "\n"
+    # Waited for, each is up to eight seconds later than the one before, or just fifty.
+    path.write_text(head + refused * 20 + came, "utf-8")
+    started = time.monotonic()
+    with pytest.raises((bl.RateLimited, bl.ServiceError)):
+        bl.Client(tape=bl.Replay(path), max_retries=19).dividends("HK.00700")
+    assert bl.Client(tape=bl.Replay(path), max_retries=20).dividends("HK.00700") == records
+    assert time.monotonic() - started < 20
+
+
+def test_an_asynchronous_replay_of_pages_with_faults_waits_for_nothing(sandbox, path):
+    account = sandbox.accounts["trade"][0]
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder, max_retries=9) as client:
+        sandbox.faults = bl.Faults(error_rate=0.1, seed=4)
+        recorded = client.fills_history(account, "HK").all(max_pages=12)
+    sandbox.close()
+
+    async def play():
+        async with bl.AsyncClient(tape=bl.Replay(path), max_retries=9) as client:
+            return await client.fills_history(account, "HK").all(max_pages=12)
+
+    assert asyncio.run(play()) == recorded
+
+
+def test_a_missing_file_and_another_thing_than_a_tape_are_refused(path):
+    with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
+        bl.Replay(path)
+    with pytest.raises(bl.ConfigError, match="tape"):
+        bl.Client("https://api.example.com", tape=str(path))
+
+
+def test_a_closed_recorder_refuses_what_it_cannot_keep(sandbox, path):
+    recorder = bl.Recorder(path)
+    client = sandbox.client(tape=recorder)
+    recorder.close()
+    with pytest.raises(bl.ConfigError, match="closed"):
+        client.dividends("HK.00700")
+
+
+def test_a_player_may_travel_and_a_recorder_not(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        records = client.dividends("HK.00700")
+        with pytest.raises(bl.ConfigError, match="pickled"):
+            pickle.dumps(recorder)
+    player = pickle.loads(pickle.dumps(bl.Client(tape=bl.Replay(path))))
+    assert player.dividends("HK.00700") == records
+
+
+def test_what_a_caller_sends_to_log_in_is_not_on_the_tape(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        registration = {
+            "client_name": "x",
+            "redirect_uris": ["http://127.0.0.1:8765/callback"],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "client_secret_post",
+        }
+        made = client.request("POST", "/oauth2/register", body=registration).json()
+        asked = {"refresh_token": CANARY, "client_secret": made["client_secret"]}
+        client.request("POST", "/oauth2/token", body=asked)
+        client.request("POST", "/nowhere", body={"a": {"access_token": CANARY + '\\"' + CANARY}})
+        client.request("GET", "/nowhere", query={"token": CANARY, "code": "HK.00700"})
+    text = path.read_text("utf-8")
+    assert made["client_secret"] not in text and CANARY not in text and "/oauth2/" not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines[1]["exchange"]["body"]["json"] == {"a": {"access_token": "***"}}
+    assert lines[2]["exchange"]["query"] == "token=***&code=HK.00700"
+
+
+def test_walks_may_be_played_in_any_order_and_again(sandbox, path):
+    account = sandbox.accounts["trade"][0]
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = {
+            market: client.fills_history(account, market).all(max_pages=2)
+            for market in ("HK", "US")
+        }
+    client = bl.Client(tape=bl.Replay(path))
+    for market in ("US", "HK", "HK", "US"):
+        assert client.fills_history(account, market).all(max_pages=2) == recorded[market]
+
+
+def test_a_recorder_keeps_to_one_service(sandbox, path):
+    with bl.Sandbox() as other, bl.Recorder(path) as recorder:
+        sandbox.client(tape=recorder).server_time()
+        with pytest.raises(bl.ConfigError, match="create another one"):
+            other.client(tape=recorder).server_time()
+
+
+NAMES = [
+    "app_secret",
+    "api_key",
+    "id_token",
+    "session",
+    "signature",
+    "passwd",
+    "X-Api-Key",
+    "ID-Token",
+]
+NAMES += ["accessToken", "userPassword", "sign", "client_secret"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_field_whose_name_says_that_it_is_a_secret_is_not_on_the_tape(sandbox, path, name):
+    def ask(client, value):
+        return [
+            client.request("GET", "/nowhere", query={name: value, "code": "HK.00700"}).status,
+            client.request("POST", "/nowhere", body={"a": [{name: value}], "b": 1}).status,
+            client.request("POST", "/nowhere", body={name: [value, {"x": value}]}).status,
+            client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
+        ]
+
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        recorded = ask(client, CANARY)
+    text = path.read_text("utf-8")
+    assert CANARY not in text and text.count("***") == 4 and "HK.00700" in text
+    # What was recorded with one secret is played with another.
+    with bl.Client(tape=bl.Replay(path)) as client:
+        assert ask(client, "another-secret") == recorded
+
+
+def test_cursors_and_fields_of_records_stay_on_the_tape(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+        client.request("GET", "/nowhere", query={"page_token": "p-1", "next_key": "n-1"})
+    assert "p-1" in path.read_text("utf-8") and "n-1" in path.read_text("utf-8")

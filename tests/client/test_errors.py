@@ -1,0 +1,179 @@
+"""The exceptions: their tree, their attributes, and that they survive pickle and copy."""
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from boardlot import errors
+from boardlot.hints import HINTS
+from boardlot.results import frames
+
+ROOT = Path(__file__).parents[2]
+TREE = {
+    "BoardlotError": (Exception,),
+    "ConfigError": ("BoardlotError", ValueError),
+    "TransportError": ("BoardlotError", ConnectionError),
+    "RequestTimeout": ("TransportError", TimeoutError),
+    "ProtocolError": ("BoardlotError",),
+    "PaginationError": ("ProtocolError",),
+    "ApiError": ("BoardlotError",),
+    "InvalidParameter": ("ApiError", ValueError),
+    "InvalidSymbol": ("ApiError", LookupError),
+    "ServiceError": ("ApiError",),
+    "AuthenticationError": ("ApiError",),
+    "ClockSkewError": ("AuthenticationError",),
+    "PermissionDenied": ("ApiError",),
+    "RateLimited": ("ApiError",),
+    "OAuthError": ("BoardlotError",),
+    "LoginRequired": ("OAuthError",),
+    "StoreError": ("BoardlotError",),
+}
+
+COMMON = {
+    "endpoint": "fills_history",
+    "retryable": True,
+    "hint": "Call again later.",
+    "checkpoint": '{"page":3}',
+}
+API = {
+    "http_status": 429,
+    "code": -7,
+    "error_code": "invalid_symbol",
+    "message": "no such symbol",
+    "headers": {"retry-after": "2"},
+    "body": '{"ret_code":-7}',
+}
+
+
+def built(name: str) -> tuple[errors.BoardlotError, dict[str, object]]:
+    kind = getattr(errors, name)
+    attributes: dict[str, object] = dict(COMMON)
+    if issubclass(kind, errors.ApiError):
+        attributes |= API
+    if kind is errors.RateLimited:
+        attributes["retry_after"] = 2.0
+    if issubclass(kind, errors.OAuthError):
+        attributes |= {"error": "invalid_grant", "description": "used"}
+    return kind("what happened", **attributes), attributes
+
+
+def test_the_tree_is_whole() -> None:
+    assert set(errors.__all__) == set(TREE)
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_bases(name: str) -> None:
+    bases = tuple(getattr(errors, base) if isinstance(base, str) else base for base in TREE[name])
+    assert getattr(errors, name).__bases__ == bases
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_defaults(name: str) -> None:
+    error = getattr(errors, name)("what happened")
+    assert str(error) == "what happened"
+    assert error.args == ("what happened",)
+    assert (error.endpoint, error.retryable, error.checkpoint) == (None, False, None)
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_every_error_says_what_to_do(name: str) -> None:
+    kind = getattr(errors, name)
+    hint = kind("what happened").hint
+    assert hint[0].isupper() and hint.endswith(".")
+    # Each class has a sentence of its own.
+    assert hint == HINTS[name] and list(HINTS.values()).count(hint) == 1
+    assert kind("what happened", hint="Do this.").hint == "Do this."
+    if sys.version_info >= (3, 11):
+        assert kind("what happened").__notes__ == [f"hint: {hint}"]
+
+
+def test_the_core_gives_the_same_hints_as_the_python_classes() -> None:
+    source = "".join(path.read_text() for path in sorted((ROOT / "src" / "error").glob("*.rs")))
+    texts = re.sub(r"\\\n\s+", "", source)
+    # Those that the core itself raises; a login is asked for with its base URL.
+    of_python = {"BoardlotError", "LoginRequired"}
+    assert [name for name in TREE if name not in of_python and HINTS[name] not in texts] == []
+
+
+def test_a_class_of_a_users_own_has_the_hint_of_its_base() -> None:
+    class Refused(errors.PermissionDenied):
+        pass
+
+    assert Refused("no").hint == HINTS["PermissionDenied"]
+
+
+def test_errors_of_the_python_parts_say_what_to_do() -> None:
+    with pytest.raises(errors.ConfigError) as refused:
+        frames.prepare("to_polars", "float32", "raise")
+    assert refused.value.hint == "Correct the argument; nothing was sent."
+
+
+@pytest.mark.parametrize("name", TREE)
+@pytest.mark.parametrize(
+    "again",
+    [copy.copy, copy.deepcopy]
+    + [lambda e, p=p: pickle.loads(pickle.dumps(e, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)],
+)
+def test_copies_and_pickles_with_every_attribute(name: str, again) -> None:  # type: ignore[no-untyped-def]
+    error, attributes = built(name)
+    twin = again(error)
+    assert type(twin) is type(error) and twin is not error
+    assert str(twin) == "what happened" and twin.args == error.args
+    assert {key: getattr(twin, key) for key in attributes} == attributes
+    assert getattr(twin, "__notes__", []) == getattr(error, "__notes__", [])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="notes are new in Python 3.11")
+def test_the_hint_stands_in_a_traceback_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Importing `distributed` makes all exceptions copy in a way of its own.
+    monkeypatch.setattr(copy, "dispatch_table", {})
+    error, _ = built("RateLimited")
+    shown = "".join(traceback.format_exception(pickle.loads(pickle.dumps(error))))
+    assert shown.count("hint: Call again later.") == 1
+    twin = copy.copy(error)
+    twin.add_note("more")
+    assert error.__notes__ == ["hint: Call again later."]
+
+
+def test_the_services_message_defaults_to_the_text() -> None:
+    assert errors.ApiError("said no").message == "said no"
+    assert errors.ApiError("said no", message="").message == ""
+
+
+def test_headers_are_the_errors_own() -> None:
+    headers = {"a": "1"}
+    error = errors.ApiError("x", headers=headers)
+    headers["a"] = "2"
+    assert error.headers == {"a": "1"}
+    assert errors.ApiError("x").headers is not errors.ApiError("x").headers
+
+
+def test_a_subclass_with_its_own_init_pickles() -> None:
+    error = Own(7)
+    twin = pickle.loads(pickle.dumps(error))
+    assert (twin.number, str(twin)) == (7, "number 7")
+
+
+class Own(errors.ApiError):
+    def __init__(self, number: int) -> None:
+        super().__init__(f"number {number}")
+        self.number = number
+
+
+def test_importing_the_module_loads_nothing_else() -> None:
+    code = (
+        "import sys, importlib.util as u; before = set(sys.modules)"
+        f"; spec = u.spec_from_file_location('boardlot_errors', {errors.__file__!r})"
+        "; module = u.module_from_spec(spec); spec.loader.exec_module(module)"
+        "; print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+    assert Path(errors.__file__).name == "errors.py"

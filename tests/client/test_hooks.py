@@ -1,0 +1,261 @@
+"""What a client tells of its requests: log lines, hooks, and silence where nobody asked."""
+
+import asyncio
+import logging
+import sys
+import time
+
+import boardlot as bl
+import pytest
+
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.processes import run_python
+from ..support.scripted_server import Scripted, answer
+
+OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+BUSY = answer(b"busy", 503)
+PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+HTTP, AUTH, RETRY = (f"boardlot.{name}" for name in ("http", "auth", "retry"))
+
+
+class Told:
+    """Both hooks of a client, and what they were called with, in its order."""
+
+    def __init__(self):
+        self.events = []
+        self.options = {
+            "on_request": lambda event: self.events.append(("request", event)),
+            "on_response": lambda event: self.events.append(("response", event)),
+        }
+
+    def facts(self):
+        return [(kind, one.method, one.path, one.attempt) for kind, one in self.events]
+
+    def responses(self):
+        return [event for kind, event in self.events if kind == "response"]
+
+
+def once(told, count):
+    """Waits until so many were told: that may come a moment after the call's end."""
+    end = time.monotonic() + 10
+    while len(told) < count and time.monotonic() < end:
+        time.sleep(0.005)
+    assert len(told) == count, told
+
+
+@pytest.fixture
+def lines(caplog):
+    """The records of one logger, at the lowest level."""
+    caplog.set_level(1)
+    return lambda name: [record for record in caplog.records if record.name == name]
+
+
+FACES = ["sync", "async"]
+
+
+def called(face, base_url, work, **options):
+    """`work(client)` by either face; its result or its error."""
+
+    async def awaited():
+        async with bl.AsyncClient(base_url, **options) as client:
+            return await work(client)
+
+    try:
+        if face == "async":
+            return asyncio.run(awaited())
+        with bl.Client(base_url, **options) as client:
+            return work(client)
+    except bl.BoardlotError as error:
+        return error
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_one_line_a_request_at_debug_with_its_facts(lines, face):
+    with Scripted(lambda _: OK) as server:
+        called(face, server.base_url, lambda client: client.dividends("HK.00700"))
+        once(server.received, 1)
+    (line,) = lines(HTTP)
+    assert line.levelno == logging.DEBUG
+    text = line.getMessage()
+    assert "GET" in text and PATH in text and "200" in text
+    facts = (line.method, line.path, line.status, line.attempt)
+    assert facts == ("GET", PATH, 200, 1) and 0 <= line.duration < 30
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, face):
+    with Scripted([BUSY, answer(drop=True), OK]) as server:
+        called(face, server.base_url, lambda client: client.dividends("HK.00700"))
+    told = [(line.status, line.attempt) for line in lines(HTTP)]
+    assert told == [(503, 1), (None, 2), (200, 3)]
+    assert len(lines(RETRY)) == 2
+    assert all(PATH in line.getMessage() for line in lines(RETRY))
+
+
+def test_a_page_is_a_request_and_so_is_each_key(lines):
+    with bl.Sandbox(seed=7, plate_stocks=120) as sandbox, sandbox.client() as client:
+        assert len(client.plate_stocks("HK.BK1001", limit=40).all()) == 120
+        assert [line.method for line in lines(HTTP)] == ["POST"] * 3
+        client.fetch_many("dividends", ["HK.00700", "US.AAPL"])
+        assert len(lines(HTTP)) == 5
+
+
+def test_a_refresh_is_told_of_by_the_logger_of_credentials(server, lines):
+    client = client_of(server, sign_in(server))
+    before = len(lines(AUTH))
+    server.expire()
+    quotes(client)
+    assert len(lines(AUTH)) > before
+    server.expire()
+    server.faults["refresh_token"] = Fault(error="invalid_grant")
+    before = len(lines(AUTH))
+    with pytest.raises(bl.LoginRequired):
+        quotes(client)
+    assert len(lines(AUTH)) > before
+
+
+def test_a_clock_that_is_put_right_is_told_of(lines):
+    with bl.Sandbox(seed=3, clock_offset=3600.0) as ahead, ahead.client() as client:
+        client.dividends("HK.00700")
+    assert any("clock" in line.getMessage() for line in lines(AUTH))
+
+
+@pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
+def test_there_is_no_line_a_request_above_debug(caplog, level):
+    caplog.set_level(level)
+    with Scripted(lambda _: OK) as server:
+        called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
+    assert [record for record in caplog.records if record.name == HTTP] == []
+
+
+SILENT = """
+    import asyncio, sys
+    if sys.argv[2] == "imported":
+        import logging
+    import boardlot as bl
+    with bl.Client(sys.argv[1], max_retries=1) as client:
+        try:
+            client.server_time()
+        except bl.BoardlotError:
+            pass
+    async def main():
+        async with bl.AsyncClient(sys.argv[1], max_retries=0) as client:
+            await asyncio.gather(client.server_time(), return_exceptions=True)
+    asyncio.run(main())
+    """
+
+
+@pytest.mark.parametrize("logging_is", ["imported", "not there"])
+@pytest.mark.parametrize("told", ["OK", "BUSY", "429", "a reset"])
+def test_it_is_silent_by_default(told, logging_is):
+    answers = {"OK": OK, "BUSY": BUSY, "429": answer(b"", 429), "a reset": answer(drop=True)}
+    with Scripted(lambda _: answers[told]) as server:
+        assert run_python(SILENT, server.base_url, logging_is) == ("", "")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_hooks_are_told_before_and_after_each_attempt(face):
+    told, seen = Told(), []
+
+    def script(received):
+        # The request was told of before it was sent.
+        seen.append([kind for kind, _ in told.events])
+        return [BUSY, answer(drop=True), OK][len(seen) - 1]
+
+    with Scripted(script) as server:
+        called(face, server.base_url, lambda client: client.dividends("HK.00700"), **told.options)
+        once(told.events, 6)
+    attempts = [(kind, "GET", PATH, n) for n in (1, 2, 3) for kind in ("request", "response")]
+    assert told.facts() == attempts
+    assert seen == [["request", "response"] * n + ["request"] for n in range(3)]
+    first, second, third = told.responses()
+    assert (first.status, second.status, third.status) == (503, None, 200)
+    assert first.error is None and third.error is None
+    assert "reset" in str(second.error).lower() or "closed" in str(second.error).lower()
+    assert all(0 <= one.duration < 30 for one in told.responses())
+
+
+def test_hooks_and_lines_are_told_of_the_time_that_a_request_took(lines):
+    told = Told()
+    with Scripted([answer(b"{}", delay=0.3)]) as server:
+        called("sync", server.base_url, lambda c: c.request("GET", "/x"), **told.options)
+    assert told.responses()[0].duration >= 0.3 <= lines(HTTP)[0].duration
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_hooks_are_told_of_every_page_and_every_key(face):
+    told = Told()
+    with bl.Sandbox(seed=7, plate_stocks=120) as sandbox:
+        options = {"auth": sandbox.api_key(), **told.options}
+        symbols = ["HK.00700", "US.AAPL"]
+        works = [
+            lambda client: client.plate_stocks("HK.BK1001", limit=40).all(),
+            lambda client: client.fetch_many("dividends", symbols),
+        ]
+        for work in works:
+            assert len(called(face, sandbox.base_url, work, **options)) > 0
+        once(told.events, 2 * len(sandbox.requests))
+    assert [one.method for one in told.responses()] == ["POST"] * 3 + ["GET"] * 2
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_hook_that_fails_is_reported_and_fails_no_call(face, monkeypatch):
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
+
+    def fail(event):
+        raise RuntimeError(f"of {event.path}")
+
+    hooks = {"on_request": fail, "on_response": fail}
+    with Scripted(lambda _: OK) as server:
+        told = called(face, server.base_url, lambda client: client.dividends("HK.00700"), **hooks)
+        assert list(told) == [] and len(server.received) == 1
+    once(reported, 2)
+    assert reported == [f"of {PATH}"] * 2
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_hook_may_call_another_client(face):
+    with Scripted(lambda _: OK) as server, bl.Client(server.base_url) as other:
+        got = []
+        hook = {"on_response": lambda _: got.append(len(other.dividends("US.AAPL")))}
+        called(face, server.base_url, lambda client: client.dividends("HK.00700"), **hook)
+        once(got, 1)
+        assert len(server.received) == 2
+
+
+def test_hooks_of_64_threads_are_each_told_of_their_own():
+    told = Told()
+    with Scripted(lambda _: OK) as server, bl.Client(server.base_url, **told.options) as client:
+
+        async def use():
+            work = (asyncio.to_thread(client.dividends, f"HK.{n:05}") for n in range(64))
+            await asyncio.gather(*work)
+
+        asyncio.run(use())
+        once(told.events, 128)
+    by_path = {}
+    for kind, event in told.events:
+        by_path.setdefault(event.path, []).append(kind)
+    assert len(by_path) == 64
+    assert set(map(tuple, by_path.values())) == {("request", "response")}
+
+
+@pytest.mark.parametrize("name", ["on_request", "on_response"])
+def test_a_hook_that_cannot_be_called_is_refused(name):
+    with pytest.raises(bl.ConfigError, match=name):
+        bl.Client("http://127.0.0.1:1", **{name: "print"})
+
+
+def test_no_event_shows_a_query_a_body_or_a_header():
+    told = Told()
+    word = "canary-5d1f"
+    with Scripted([answer({"echo": word}), BUSY]) as server:
+        options = {"auth": bl.BearerToken(word), "headers": {"X-Word": word}, **told.options}
+        with bl.Client(server.base_url, max_retries=0, **options) as client:
+            client.request("POST", "/x", query={"word": word}, body={"word": word})
+    for _, event in told.events:
+        seen = [str(getattr(event, name)) for name in dir(event) if not name.startswith("__")]
+        assert word not in repr(event) + str(event) + " ".join(seen)

@@ -1,0 +1,80 @@
+"""`Client` and `AsyncClient` are two faces of one thing."""
+
+import inspect
+
+import boardlot as bl
+import pytest
+from boardlot._endpoints import ENDPOINTS
+
+# The protocols of `with` and `async with`.
+OWN = {"__enter__", "__exit__", "__aenter__", "__aexit__"}
+
+
+def methods(kind):
+    members = {name: member for name, member in vars(kind).items() if inspect.isfunction(member)}
+    return {name: member for name, member in members.items() if name not in OWN}
+
+
+def test_both_have_the_same_methods():
+    assert methods(bl.Client).keys() == methods(bl.AsyncClient).keys()
+
+
+@pytest.mark.parametrize("name", methods(bl.Client))
+def test_both_take_the_same_arguments_with_the_same_defaults(name):
+    one, other = methods(bl.Client)[name], methods(bl.AsyncClient)[name]
+    assert inspect.signature(one).parameters == inspect.signature(other).parameters
+
+
+@pytest.mark.parametrize("name", methods(bl.Client))
+def test_both_say_the_same_but_for_their_examples(name):
+    def words(method):
+        return [line for line in (method.__doc__ or "").splitlines() if ">>>" not in line]
+
+    assert words(methods(bl.Client)[name]) == words(methods(bl.AsyncClient)[name])
+
+
+def test_what_is_awaited_is_a_coroutine_function_and_pagers_are_not():
+    awaited = {
+        name for name, m in methods(bl.AsyncClient).items() if inspect.iscoroutinefunction(m)
+    }
+    paged = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
+    assert methods(bl.AsyncClient).keys() - awaited == paged | {"paginate", "explain", "__init__"}
+    assert not any(inspect.iscoroutinefunction(method) for method in methods(bl.Client).values())
+
+
+def test_the_constructor_shows_its_defaults():
+    shown = {
+        name: parameter.default
+        for name, parameter in inspect.signature(bl.Client).parameters.items()
+    }
+    assert shown == {
+        "base_url": None,
+        "auth": None,
+        "profile": None,
+        "timeout": 30.0,
+        "connect_timeout": 5.0,
+        "max_retries": 2,
+        "rate_limit": None,
+        "max_connections": 64,
+        "max_body_bytes": 32 * 1024 * 1024,
+        "proxy": None,
+        "ca_file": None,
+        "headers": None,
+        "ws_quote_url": None,
+        "ws_trade_url": None,
+        "on_request": None,
+        "on_response": None,
+        "tape": None,
+    }
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="verify"):
+        bl.Client("https://api.example.com", verify=False)
+
+
+def test_a_closed_client_says_so():
+    client = bl.Client("https://api.example.com")
+    client.close()
+    with pytest.raises(bl.ConfigError, match="closed"):
+        client.server_time()

@@ -1,0 +1,1 @@
+"""Dask frames, in memory and as Parquet."""

@@ -1,0 +1,1 @@
+"""Every example of the documentation, the notebooks and the docstrings runs."""

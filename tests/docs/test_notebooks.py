@@ -1,0 +1,136 @@
+"""Every notebook runs from top to bottom, again and again, and is kept with what a run shows."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from run_notebooks import NOTEBOOKS, run, run_in
+
+from .test_pages import form
+
+MOST_BYTES = 300_000
+# Every version of DuckDB draws its plans in another way.
+DRAWN_BY_VERSION = "explain select"
+# Which events come first depends on the weekday of the run: of these tables the header is compared.
+ORDERED_BY_DATE = re.compile(r"client\.ipo_calendar\(\)|frame\[\"time\"\] >=")
+
+notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def shown(cell):
+    """What a cell shows: whether an output is a chart, and the forms of its lines.
+
+    Numbers and dates are those of the day of the run; see `test_docs`. Warnings are those of the
+    libraries installed.
+    """
+    return [
+        ("image/png" in output.get("data", {}), [form(x) for x in text_of(output).splitlines()])
+        for output in cell.outputs
+        if output.get("name") != "stderr"
+    ]
+
+
+def headers(cell):
+    return [(chart, lines[:1]) for chart, lines in shown(cell)]
+
+
+def text_of(output):
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    # pandas 2 calls the type of text `object`.
+    return re.sub(r"\bobject$", "str", text.strip(), flags=re.MULTILINE)
+
+
+@notebooks
+def test_a_notebook_runs_and_its_cells_show_what_is_kept(path, tmp_path):
+    """In an empty folder, and again beside what it has written there."""
+    for _ in range(2):
+        compare(run_in(str(tmp_path), nbformat.read(path, as_version=4)), path)
+
+
+def compare(fresh, path):
+    kept = nbformat.read(path, as_version=4)
+    for cell, old in zip(code(fresh), code(kept), strict=True):
+        if DRAWN_BY_VERSION in cell.source:
+            assert bool(shown(cell)) == bool(shown(old)), cell.source
+        elif ORDERED_BY_DATE.search(cell.source):
+            assert headers(cell) == headers(old), cell.source
+        else:
+            assert shown(cell) == shown(old), cell.source
+
+
+# What follows a failure of these is a half-written file, or a checkpoint of a service that is gone.
+WRITING = re.compile(r"write_|sqlite3|FileStore\(")
+
+
+@notebooks
+def test_a_notebook_that_was_ended_within_a_cell_that_writes_runs_again(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    writing = [cell.source for cell in code(notebook) if WRITING.search(cell.source)]
+    if not writing:
+        pytest.skip("writes no file")
+    for source in writing:
+        ended = nbformat.read(path, as_version=4)
+        place = next(n for n, cell in enumerate(ended.cells) if cell.source == source)
+        # Killed by a timer, while the cell is run over and over again.
+        killed = f"""
+import os, signal, threading
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+while True:
+    exec(compile({source!r}, "cell", "exec"), globals())
+"""
+        ended.cells[place:] = [nbformat.v4.new_code_cell(killed)]
+        with pytest.raises(DeadKernelError):
+            run_in(str(tmp_path), ended)
+        compare(run_in(str(tmp_path), nbformat.read(path, as_version=4)), path)
+
+
+def test_a_cell_that_shows_something_else_is_found_out():
+    def cell(text, **data):
+        outputs = [nbformat.v4.new_output("execute_result", {"text/plain": text, **data})]
+        return nbformat.v4.new_code_cell(outputs=outputs)
+
+    assert shown(cell("code   price\nHK.1   2.0")) == shown(cell("code  price\nHK.22  13.0"))
+    for other in ("code  qty\nHK.1  2.0", "code  price", "code  price\nHK.1  2.0  OK"):
+        assert shown(cell("code  price\nHK.1  2.0")) != shown(cell(other))
+    assert shown(cell("chart")) != shown(cell("chart", **{"image/png": ""}))
+    assert shown(cell("chart")) != shown(nbformat.v4.new_code_cell())
+
+
+@notebooks
+def test_the_outputs_kept_are_small_and_of_one_whole_run(path):
+    assert path.stat().st_size <= MOST_BYTES
+    cells = code(nbformat.read(path, as_version=4))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert outputs
+    assert all(
+        output.output_type != "error" and output.get("name") != "stderr" for output in outputs
+    )
+
+
+@notebooks
+def test_a_notebook_holds_neither_secrets_nor_places_of_a_machine(path):
+    text = path.read_text(encoding="utf-8")
+    for word in ("PRIVATE KEY", "access_token", "Bearer ", str(Path.home()), "site-packages"):
+        assert word not in text
+
+
+def test_the_first_notebook_leads_to_all_others():
+    first, *others = NOTEBOOKS
+    linked = re.findall(r"\]\((\S+\.ipynb)\)", first.read_text(encoding="utf-8"))
+    assert linked == [path.name for path in others]
+    assert len(NOTEBOOKS) == 6
+
+
+def test_a_notebook_whose_cell_fails_is_found_out(tmp_path):
+    path = tmp_path / "failing.ipynb"
+    cells = [nbformat.v4.new_code_cell("1 / 0")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        run(path)

@@ -1,0 +1,153 @@
+"""The recipe of docs/paging.md, taken from the page: killed, run again, with errors that stay."""
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import boardlot as bl
+import pytest
+
+from .test_pages import DOCS, blocks
+
+(RECIPE,) = [
+    block.source for block in blocks(DOCS / "paging.md") if "def download(" in block.source
+]
+MAIN = """
+import sys
+import boardlot as bl
+
+base_url, key_id, key_file, account = sys.argv[1:]
+client = bl.Client(base_url, auth=bl.ApiKey(key_id, key_file))
+download(client, account, "fills.db")
+"""
+
+
+def recipe():
+    names = {"bl": bl}
+    exec(RECIPE, names)
+    return names["download"]
+
+
+@pytest.fixture
+def sandbox():
+    with bl.Sandbox(seed=7, fills=1_000) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def program(sandbox, tmp_path):
+    """Starts the recipe as a process of its own."""
+    key = bl.generate_key()
+    key_file = tmp_path / "key.pem"
+    key_file.touch(mode=0o600)
+    key_file.write_text(key.private_pem)
+    script = tmp_path / "download_fills.py"
+    script.write_text(RECIPE + MAIN)
+    account = sandbox.accounts["trade"][0]
+    words = [sandbox.base_url, sandbox.upload_key(key.public_pem), str(key_file), account]
+    return lambda: subprocess.Popen([sys.executable, str(script), *words], cwd=tmp_path)
+
+
+def stored(path):
+    with closing(sqlite3.connect(path)) as db:
+        rows = [text for (text,) in db.execute("select fill from fills order by rowid")]
+        return rows, db.execute("select count(*) from position").fetchone()[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_download_that_is_killed_again_and_again_has_each_row_once(
+    sandbox, program, tmp_path, how
+):
+    draw = random.Random(int(how))
+    kills = 0
+    for _ in range(60):
+        before = len(sandbox.requests)
+        process = program()
+        wanted = before + draw.randrange(2, 7)
+        while process.poll() is None and len(sandbox.requests) < wanted:
+            time.sleep(0.0005)
+        time.sleep(draw.random() * 0.004)
+        process.send_signal(how)
+        if process.wait() == 0:
+            break
+        kills += 1
+    assert process.returncode == 0 and kills >= 3
+    rows, positions = stored(tmp_path / "fills.db")
+    expected = sandbox.client().fills_history(sandbox.accounts["trade"][0], "HK").all()
+    ids = [row["deal_id"] for row in expected]
+    assert [row.partition('"deal_id": "')[2].partition('"')[0] for row in rows] == ids
+    assert positions == 0, "the next run begins a new download"
+
+
+def test_a_download_that_is_finished_is_replaced_by_the_next(sandbox, tmp_path):
+    client, account = sandbox.client(), sandbox.accounts["trade"][0]
+    download = recipe()
+    expected = client.fills_history(account, "HK").all()
+    for _ in range(3):
+        assert download(client, account, tmp_path / "fills.db") == expected
+
+
+@pytest.mark.parametrize(
+    ("faults", "error", "requests"),
+    [
+        (bl.Faults(error_rate=1.0), bl.ServiceError, 5),
+        (bl.Faults(drop_rate=1.0), bl.TransportError, 5),
+    ],
+)
+def test_an_error_that_stays_is_raised_and_the_next_run_resumes(
+    sandbox, tmp_path, faults, error, requests
+):
+    client, account = sandbox.client(max_retries=0), sandbox.accounts["trade"][0]
+    expected = client.fills_history(account, "HK").all()
+    download, path = recipe(), tmp_path / "fills.db"
+
+    class Failing:
+        """The client, whose service fails from the third page on."""
+
+        def fills_history(self, *arguments, **options):
+            pager = client.fills_history(*arguments, **options)
+            return FailingPager(pager)
+
+    class FailingPager:
+        def __init__(self, pager):
+            self.pager, self.checkpoint = pager, pager.checkpoint
+
+        def pages(self):
+            for number, page in enumerate(self.pager.pages()):
+                yield page
+                if number == 2:
+                    sandbox.faults = faults
+
+    before = len(sandbox.requests)
+    with pytest.raises(error):
+        download(Failing(), account, path)
+    sandbox.faults = None
+    failed = [request for request in sandbox.requests[before:] if request.status != 200]
+    assert len(failed) <= requests
+    assert stored(path)[1] == 1
+    before = len(sandbox.requests)
+    assert download(client, account, path) == expected
+    assert len(sandbox.requests) - before < 20, "the pages before are not fetched again"
+
+
+@pytest.mark.parametrize("error", [bl.ProtocolError("a page that cannot be read"), OSError("full")])
+def test_an_error_that_cannot_pass_is_raised_at_once(tmp_path, error):
+    class Broken:
+        calls = 0
+
+        def fills_history(self, *_, **__):
+            self.calls += 1
+            return self
+
+        def pages(self):
+            raise error
+
+    client = Broken()
+    with pytest.raises(type(error)):
+        recipe()(client, "281756", tmp_path / "fills.db")
+    assert client.calls == 1

@@ -1,0 +1,1 @@
+"""The doctor: what is wrong between this machine and the service."""

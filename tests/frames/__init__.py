@@ -1,0 +1,1 @@
+"""Records as dicts, data frames and tables."""

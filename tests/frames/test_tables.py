@@ -1,0 +1,189 @@
+"""Tables of records: what they show, how wide they are, and that nothing in them is obeyed."""
+
+import re
+from html.parser import HTMLParser
+from unicodedata import east_asian_width
+
+import pytest
+from boardlot.results import tables
+
+from ..support.fake_records import FILL, HOSTILE, FakeRecords, Field, fills
+
+
+def cells_wide(line: str) -> int:
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in line)
+
+
+def test_a_small_table() -> None:
+    records = fills(3)
+    shown = tables.text(records, width=100, columns=["stock_name", "qty", "price", "create_time"])
+    assert shown.splitlines() == [
+        "stock_name     qty   price  create_time",
+        "            shares     HKD  UTC",
+        "──────────  ──────  ──────  ───────────────────",
+        "Tencent          0  388     2026-01-05 08:00:00",
+        "腾讯控股       100  388.2   2026-01-05 08:00:01",
+        "腾讯控股       200  388.25  2026-01-05 08:00:02",
+        "3 rows × 4 columns",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120, 300])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    lines = tables.text(fills(50), width=width).splitlines()
+    assert max(map(cells_wide, lines[:-1])) <= width
+    assert ("…" in lines[0]) == (width < 90)
+    assert len({line.index("…") for line in lines[:1] if "…" in line}) <= 1
+
+
+def test_columns_that_do_not_fit_are_left_out_in_the_middle() -> None:
+    schema = tuple(Field(f"column_{i}", "text") for i in range(49))
+    row = {field.name: "value" for field in schema}
+    lines = tables.text(FakeRecords([row], schema), width=60).splitlines()
+    assert lines[0].split() == ["column_0", "column_1", "column_2", "column_3", "…", "column_48"]
+    assert lines[-1] == "1 row × 49 columns, 44 of them not shown"
+
+
+def test_head_and_tail_with_a_row_between() -> None:
+    lines = tables.text(fills(1000), max_rows=5, width=120).splitlines()
+    assert len(lines) == 3 + 5 + 1 + 1
+    assert set(lines[6].split()) == {"…"}
+    assert " 99900 " in lines[-2] and lines[-1] == "1,000 rows × 7 columns"
+    assert "…" not in tables.text(fills(5), max_rows=5, width=120)
+
+
+@pytest.mark.parametrize("show", [tables.text, tables.html])
+@pytest.mark.parametrize("max_rows", [0, 1, 2, 20])
+def test_a_million_rows_are_sliced_and_never_walked(show, max_rows: int) -> None:  # type: ignore[no-untyped-def]
+    class Endless(FakeRecords):
+        def __len__(self) -> int:
+            return 1_000_000
+
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            raise AssertionError("iterated")
+
+        def __getitem__(self, place):  # type: ignore[no-untyped-def]
+            count = len(range(*place.indices(1_000_000)))
+            assert count <= 20
+            return fills(count)
+
+    assert "1,000,000 rows × 7 columns" in show(Endless(schema=FILL), max_rows=max_rows)
+
+
+def test_empty_results() -> None:
+    assert tables.text(FakeRecords()) == "0 rows × 0 columns"
+    lines = tables.text(FakeRecords(schema=FILL), width=120).splitlines()
+    assert lines[0].split()[:2] == ["trd_side", "code"]
+    assert lines[-1] == "0 rows × 7 columns"
+    assert tables.text([{}, {}]) == "2 rows × 0 columns"
+    assert "0 rows × 7 columns" in tables.html(FakeRecords(schema=FILL))
+    assert "2 rows × 0 columns" in tables.html([{}, {}])
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "shown"),
+    [
+        ("s", 1_767_600_000, "2026-01-05 08:00:00"),
+        ("ms", 1_767_600_000_120, "2026-01-05 08:00:00.120"),
+        ("us", "1767600000000001", "2026-01-05 08:00:00.000001"),
+        ("us", -1, "1969-12-31 23:59:59.999999"),
+        ("ms", 0, "–"),
+        ("us", "", "–"),
+        ("us", "0", "–"),
+        ("ms", None, "–"),
+        # What is no time in the declared unit is shown as it came.
+        ("ms", 2**63 - 1, "9223372036854775807"),
+        ("us", "soon", "soon"),
+        ("ms", True, "True"),
+        ("ms", 1.5, "1.5"),
+        ("weeks", 3, "3"),
+    ],
+)
+def test_timestamps(unit: str, value: object, shown: str) -> None:
+    records = FakeRecords([{"t": value}], (Field("t", "timestamp", unit),))
+    assert tables.text(records).splitlines()[3] == shown
+
+
+def test_values_are_the_services_own() -> None:
+    schema = (Field("d", "date"), Field("n", "decimal"), Field("i", "integer"), Field("b", "flag"))
+    rows = [
+        {"d": "--", "n": "0.100", "i": 2**63 - 1, "b": False},
+        {"d": "2026/01/02", "n": "", "i": None, "b": True},
+    ]
+    lines = tables.text(FakeRecords(rows, schema)).splitlines()
+    assert lines[2].split() == ["--", "0.100", "9223372036854775807", "False"]
+    assert lines[3].split() == ["2026/01/02", "–", "True"]
+
+
+def test_unknown_fields_follow_the_declared_ones() -> None:
+    rows = [{"code": "HK.1", "extra": {"a": [1]}}, {"new": 12}, {"new": 1.5}]
+    lines = tables.text(FakeRecords(rows, (Field("code", "text"),))).splitlines()
+    assert lines[0].split() == ["code", "extra", "new"]
+    assert lines[2] == 'HK.1  {"a":[1]}   –'
+    assert [line[-6:] for line in lines[3:5]] == ["    12", "   1.5"]
+
+
+def test_decimals_longer_than_a_cell_keep_their_digits() -> None:
+    values = ["1." + "3" * 30, "9" * 30, "5"]
+    rows = [{"n": value} for value in values]
+    lines = tables.text(FakeRecords(rows, (Field("n", "decimal"),)), width=80).splitlines()
+    assert [line.strip() for line in lines[2:5]] == values
+
+
+def test_long_text_is_cut_with_an_ellipsis() -> None:
+    line = tables.text([{"name": "長" * 1000}], width=30).splitlines()[2]
+    assert line == "長" * 14 + "…"
+    assert tables.text([{"name": "x" * 1000}], width=80).splitlines()[2] == "x" * 39 + "…"
+
+
+def test_control_characters_are_shown_and_not_sent() -> None:
+    records = FakeRecords(
+        [{"name": HOSTILE, HOSTILE: 1}], (Field("name", "text", HOSTILE, HOSTILE),)
+    )
+    for shown in (tables.text(records, width=200), tables.html(records)):
+        assert "\x1b" not in shown and "\u202e" not in shown
+        assert "\\x1b[31m" in shown
+    assert len(tables.text(records, width=200).splitlines()) == 5
+
+
+class Seen(HTMLParser):
+    """What a browser would see: the tags, their attributes and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.titles: list[str] = []
+        self.names: set[str] = set()
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.names |= {name for name, _ in attrs}
+        self.titles += [value or "" for name, value in attrs if name == "title"]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_html_is_escaped_everywhere() -> None:
+    evil = '"><img src=x onerror=alert(1)>' * 4
+    records = FakeRecords([{"name": evil, evil: evil}], (Field("name", evil, evil, evil),))
+    seen = Seen(tables.html(records))
+    assert set(seen.tags) == {"div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert seen.names == {"class", "style", "title"}
+    assert evil in seen.titles
+
+
+def test_html_headers_tell_kind_unit_and_meaning() -> None:
+    seen = Seen(tables.html(fills(2)))
+    assert "text: Side, such as BUY" in seen.titles
+    assert "decimal (HKD)" in seen.titles
+    assert "timestamp (us): Created time" in seen.titles
+    assert "UTC" in seen.words
+
+
+def test_html_brings_no_colours_of_its_own() -> None:
+    page = tables.html(fills(50), max_rows=6)
+    assert "… 44 more rows" in page and "50 rows × 7 columns" in page
+    assert not re.search(r"#[0-9a-f]{3}|<style|<script", page)

@@ -1,0 +1,264 @@
+"""`config.toml`: changed by many processes at once, and as its owner keeps it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+
+fcntl = pytest.importorskip("fcntl", reason="locks, links and modes of POSIX")
+
+URL = "https://api.example.com"
+ROUNDS = 20
+KEEP = """
+import sys
+from boardlot import _core
+for name in sys.argv[1:]:
+    _core._save_profile(name, "https://api.example.com", f"client-{name}", None)
+"""
+# A login with a passphrase and a person at the browser; all the rest is the command itself.
+LOGIN = """
+import sys
+import boardlot as bl
+from boardlot.cli import main
+
+def login(base_url, *, open_browser, **options):
+    flow = bl.begin_login(base_url, **options)
+    return flow.finish(sandbox.authorize_demo_user(flow.url))
+
+with bl.Sandbox() as sandbox:
+    bl.login = login
+    import getpass
+    getpass.getpass = lambda _: "a passphrase"
+    name, folder = sys.argv[1:]
+    line = ["--base-url", sandbox.base_url, "--profile", name, "login"]
+    sys.exit(main([*line, "--store", f"{folder}/{name}"]))
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "boardlot" / "config.toml"
+
+
+def keep(name: str) -> None:
+    _core._save_profile(name, URL, f"client-{name}", None)
+
+
+def profiles(*names: str) -> set[str | None]:
+    return {_core._profile(name)["client_id"] for name in names}
+
+
+def test_profiles_that_are_written_at_once_are_all_kept(config: Path) -> None:
+    for number in range(ROUNDS):
+        names = [f"p{number}-{process}" for process in range(4)]
+        line = [sys.executable, "-c", KEEP]
+        started = [subprocess.Popen([*line, f"{n}-a", f"{n}-b", f"{n}-c"]) for n in names]
+        assert [process.wait(120) for process in started] == [0] * 4
+        written = [f"{name}-{letter}" for name in names for letter in "abc"]
+        assert profiles(*written) == {f"client-{name}" for name in written}
+        assert not list(config.parent.glob("*.new"))
+
+
+def test_logins_at_once_are_all_profiles(config: Path, tmp_path: Path) -> None:
+    pytest.importorskip("click")
+    names = [f"p{process}" for process in range(4)]
+    line = [sys.executable, "-c", LOGIN]
+    started = [subprocess.Popen([*line, name, str(tmp_path)]) for name in names]
+    assert [process.wait(180) for process in started] == [0] * 4
+    assert len(profiles(*names)) == 4
+
+
+def test_a_process_that_dies_while_it_writes_loses_nothing(config: Path) -> None:
+    keep("first")
+    for number in range(10):
+        names = [f"n{number}-{place}" for place in range(100)]
+        with subprocess.Popen([sys.executable, "-c", KEEP, *names]) as process:
+            while f"n{number}-3]" not in config.read_text():
+                time.sleep(0.001)
+            process.kill()
+        # What is there is whole, from the first profile to the last that was written.
+        written = [name for name in names if f"{name}]" in config.read_text()]
+        assert written == names[: len(written)] and len(written) >= 4
+        assert profiles("first", *written) == {f"client-{name}" for name in ["first", *written]}
+    keep("last")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_the_wait_for_another_process_at_once(how: int, config: Path) -> None:
+    keep("first")
+    before = config.read_bytes()
+    with (config.parent / ".config.toml.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code = f"print('started', flush=True)\n{KEEP}"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "second"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.5)
+        assert process.poll() is None
+        sent = time.monotonic()
+        process.send_signal(how)
+        _, err = process.communicate(timeout=60)
+        # The exit of the interpreter is in it.
+        assert time.monotonic() - sent < 1
+    if how == signal.SIGINT:
+        assert err.splitlines()[-1] == b"KeyboardInterrupt"
+    assert config.read_bytes() == before
+
+
+def test_a_write_waits_for_the_process_before_it(config: Path) -> None:
+    keep("first")
+    with (config.parent / ".config.toml.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = subprocess.Popen([sys.executable, "-c", KEEP, "second"])
+        time.sleep(0.5)
+        assert process.poll() is None
+        config.write_text(config.read_text().replace("client-first", "client-new"))
+    assert process.wait(60) == 0
+    assert profiles("first", "second") == {"client-new", "client-second"}
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_stays_a_link(relative: bool, exists: bool, config: Path, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "boardlot.toml"
+    target.parent.mkdir()
+    config.parent.mkdir(parents=True)
+    middle = tmp_path / "dotfiles" / "link.toml"
+    middle.symlink_to("boardlot.toml")
+    config.symlink_to(Path("../../dotfiles/link.toml") if relative else middle)
+    if exists:
+        target.write_text("# mine\n")
+    keep("a")
+    keep("b")
+    assert config.is_symlink() and middle.is_symlink() and not target.is_symlink()
+    assert target.read_text().startswith("# mine\n" if exists else "[profiles.a]")
+    assert profiles("a", "b") == {"client-a", "client-b"}
+
+
+def test_links_in_a_circle_are_told(config: Path) -> None:
+    config.parent.mkdir(parents=True)
+    config.symlink_to("other")
+    (config.parent / "other").symlink_to(config)
+    with pytest.raises((OSError, bl.ConfigError), match="symbolic link"):
+        keep("a")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o400])
+def test_mode_comments_and_all_the_rest_stay(mode: int, config: Path) -> None:
+    config.parent.mkdir(parents=True)
+    text = (
+        "# My profiles.\n\n[profiles.live]   # the real one\n"
+        'base_url  =  "https://api.example.com"\n'
+        'auth = { kind = "api_key", key_id = "k", private_key = "k.pem" } # not here\n'
+    )
+    config.write_text(text)
+    config.chmod(mode)
+    before = config.stat()
+    keep("paper")
+    after = config.stat()
+    assert stat.S_IMODE(after.st_mode) == mode
+    assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+    assert config.read_text().startswith(text)
+    assert profiles("paper") == {"client-paper"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_that_root_changes_stays_its_owners(config: Path) -> None:
+    keep("a")
+    os.chown(config, 12345, 23456)
+    keep("b")
+    assert (config.stat().st_uid, config.stat().st_gid) == (12345, 23456)
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(config: Path) -> None:
+    import resource
+
+    keep("first")
+    before = config.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", KEEP, "second"],
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+    )
+    assert done.returncode == 1
+    assert f"OSError: [Errno 27] File too large: '{config}'".encode() in done.stderr
+    assert config.read_bytes() == before
+    assert not list(config.parent.glob(".*.new"))
+
+
+@pytest.mark.parametrize(
+    "text", ["profiles = 3", "[profiles]\na = 3", "[profiles.a", '[profiles.a]\nbase_url = "x"']
+)
+def test_what_cannot_take_the_profile_is_left_as_it_is(text: str, config: Path) -> None:
+    config.parent.mkdir(parents=True)
+    config.write_text(text)
+    with pytest.raises(bl.ConfigError, match=r"config\.toml"):
+        keep("a")
+    assert config.read_text() == text
+
+
+@pytest.mark.parametrize("way", ["a file", "no rights", "a link to nowhere"])
+def test_a_login_asks_for_nothing_where_its_profile_cannot_be_written(
+    way: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    if way == "a file":
+        config.parent.parent.mkdir()
+        config.parent.write_text("")
+    elif way == "no rights":
+        monkeypatch.setenv("XDG_CONFIG_HOME", "/proc")
+    else:
+        config.parent.mkdir(parents=True)
+        config.symlink_to("/proc/nowhere/config.toml")
+    asked: list[Any] = []
+    monkeypatch.setattr("getpass.getpass", lambda *prompt: asked.append(prompt) or "secret")
+    monkeypatch.setattr(bl, "login", lambda *login, **_: asked.append(login))
+    with bl.Sandbox() as sandbox:
+        line = ["--base-url", sandbox.base_url, "--profile", "live", "login"]
+        assert main([*line, "--store", str(tmp_path / "tokens")]) == 1
+        assert not sandbox.requests
+    said = capsys.readouterr().err
+    assert "config.toml: " in said and " is not writable: " in said
+    assert "hint: Make the folder writable, or log in without --profile" in said
+    assert "nothing was sent" not in said
+    assert not asked and not (tmp_path / "tokens").exists()
+
+
+def test_a_profile_that_cannot_be_written_after_all_leaves_a_login_that_can_be_used(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    def login(base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
+        flow = bl.begin_login(base_url, **options)
+        # Another process was quicker.
+        keep("live")
+        return flow.finish(sandbox.authorize_demo_user(flow.url))
+
+    monkeypatch.setattr(bl, "login", login)
+    monkeypatch.setattr("getpass.getpass", lambda _: "a passphrase")
+    with bl.Sandbox() as sandbox:
+        store = ["--store", str(tmp_path / "tokens")]
+        assert main(["--base-url", sandbox.base_url, "--profile", "live", "login", *store]) == 1
+        said = capsys.readouterr().err
+        assert "the login was stored, but the profile live was not: " in said
+        assert "nothing was sent" not in said
+        line = said.split("Use the login with ")[1].split(",")[0].split()
+        assert main([*line, "sim-orders", "5001", "--format", "json"]) == 0
+    assert profiles("live") == {"client-live"}

@@ -1,0 +1,1 @@
+"""The wheel, and what is in the supply chain."""

@@ -1,0 +1,118 @@
+"""The chart of fills: what it draws from records and frames, and how its axes are labelled."""
+
+import sys
+from datetime import datetime, timezone
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from boardlot import errors, plots
+
+from ..support.fake_records import FILL, FakeRecords, fills
+
+figure = pytest.importorskip("matplotlib.figure")
+
+
+def drawn(source: Any) -> Any:
+    return plots.fills(source, figure.Figure(figsize=(8, 5)).add_subplot())
+
+
+def markers(axes: Any) -> dict[str, int]:
+    return {part.get_label(): len(part.get_offsets()) for part in axes.collections}
+
+
+def test_axes_tell_unit_and_time_zone() -> None:
+    axes = drawn(fills(40))
+    assert axes.get_xlabel() == "Time of the fill (UTC)"
+    assert axes.get_ylabel() == "Price (HKD)"
+    assert drawn(list(fills(4))).get_ylabel() == "Price (trading currency of each code)"
+    assert axes.get_title() == "40 fills of 1 code"
+
+
+def test_a_marker_for_each_fill_by_its_side() -> None:
+    axes = drawn(fills(41))
+    assert markers(axes) == {"BUY (20)": 20, "SELL (21)": 21}
+    colours = {tuple(part.get_facecolor()[0]) for part in axes.collections}
+    assert len(colours) == 2
+
+
+def test_times_are_of_the_declared_unit() -> None:
+    from matplotlib import dates
+
+    axes = drawn(fills(1))
+    (x, y) = axes.collections[0].get_offsets()[0]
+    assert dates.num2date(x) == datetime(2026, 1, 5, 8, tzinfo=timezone.utc)
+    assert y == 388.0
+
+
+def test_prices_far_apart_get_a_logarithmic_axis_and_labels_that_do_not_overlap() -> None:
+    rows = [
+        {"trd_side": "BUY", "code": f"HK.{code}", "price": str(price), "create_time": 10**15 + time}
+        for code, price in [(1, "400"), (2, "4"), (3, "4.01"), (4, "4.02")]
+        for time in range(3)
+    ]
+    axes = drawn(rows)
+    assert axes.get_yscale() == "log"
+    places = sorted(text.xy[1] for text in axes.texts)
+    line = 12 / 72 * 100 / axes.get_window_extent().height
+    assert len(places) == 4
+    assert all(high - low > 0.9 * line for low, high in pairwise(places))
+    assert drawn(fills(5)).get_yscale() == "linear"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_records_draw_the_same(library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = [
+        {**row, "create_time": datetime.fromtimestamp(row["create_time"] / 1e6, timezone.utc)}
+        for row in fills(9)
+    ]
+    for kind in (str, float):
+        typed = [{**row, "price": kind(row["price"])} for row in rows]
+        frame = module.Table.from_pylist(typed) if library == "pyarrow" else module.DataFrame(typed)
+        assert markers(drawn(frame)) == markers(drawn(fills(9)))
+
+
+def test_fills_without_a_time_or_a_price_are_left_out() -> None:
+    rows = [*fills(2), {**fills(1)[0], "create_time": 0}, {**fills(1)[0], "price": ""}]
+    assert drawn(FakeRecords(rows, FILL)).get_title() == "2 fills of 1 code"
+    assert drawn([]).get_title() == "0 fills of 0 codes"
+
+
+def test_only_deals_that_are_done_are_drawn_and_the_title_tells_of_others() -> None:
+    rows = [{**row, "status": "OK"} for row in fills(5)]
+    rows[1]["status"] = rows[2]["status"] = "CANCELLED"
+    rows[3]["status"] = None
+    axes = drawn(rows)
+    assert axes.get_title() == "3 fills of 1 code; not drawn: 2 CANCELLED"
+    assert sum(markers(axes).values()) == 3
+    assert drawn(rows[:1]).get_title() == "1 fill of 1 code"
+    nothing = drawn(rows[1:3])
+    assert nothing.get_title() == "0 fills of 0 codes; not drawn: 2 CANCELLED"
+    assert [text.get_text() for text in nothing.texts] == ["nothing to show"]
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_an_empty_chart_draws_and_says_that_there_is_nothing(name: str, tmp_path: Path) -> None:
+    page = figure.Figure(figsize=(8, 5))
+    axes = getattr(plots, name)([], page.add_subplot())
+    axes.figure.savefig(tmp_path / "empty.png")
+    assert [text.get_text() for text in axes.texts] == ["nothing to show"]
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for draw in (plots.fills, plots.positions, plots.dividends):
+        with pytest.raises(
+            ImportError, match=r"needs matplotlib: pip install 'boardlot\[notebook\]'"
+        ):
+            draw([])
+
+
+def test_a_missing_column_is_named() -> None:
+    with pytest.raises(errors.ConfigError, match="no field trd_side"):
+        drawn([{"code": "HK.1", "price": "1", "create_time": 1}])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(errors.ConfigError, match="no column trd_side, create_time"):
+        drawn(pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))

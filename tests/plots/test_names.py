@@ -1,0 +1,135 @@
+"""Names in charts: drawn as they are, whatever the service or a caller calls a thing."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from boardlot import errors, plots
+
+figure = pytest.importorskip("matplotlib.figure")
+matplotlib = pytest.importorskip("matplotlib")
+from boardlot.plots import style  # noqa: E402
+
+NAMES = [
+    "$^$", "a$b_c$", "$", "$$", r"\frac", r"$\frac{1}{0}$", r"\$5", "_hidden", "__", "%s{0}",
+    "", " ", "腾讯控股", "🚀", "a\nb\t\x00\x1b[31m", "\u202eRTL", "e\u0301", "\ud800",
+    "x" * 300, "腾" * 300, "$^$" * 100,
+]  # fmt: skip
+
+
+def fills(name: str) -> list[dict[str, Any]]:
+    sides = [name, "BUY", "SELL"]
+    rows = [
+        {"trd_side": side, "code": code, "price": "1.5", "create_time": 10**15 + place}
+        for place, side in enumerate(sides)
+        for code in (name, "HK.00700")
+    ]
+    return [*rows, {**rows[0], "status": name}, {**rows[0], "status": f"{name}!"}]
+
+
+def dividends(name: str) -> list[dict[str, Any]]:
+    row = {"dividend_per_share": "0.5", "ex_date": "2026-01-31", "symbol": name, "currency": name}
+    return [row, {**row, "process": "Plan"}]
+
+
+def several_dividends(name: str) -> list[dict[str, Any]]:
+    other = {**dividends(name)[0], "symbol": "HK.00700", "currency": "HKD"}
+    return [*dividends(name), other]
+
+
+def positions(name: str) -> list[dict[str, Any]]:
+    row = {"symbol": name, "stock_name": name, "pstn_type": 0, "profit_ratio": "1.5"}
+    return [row, {**row, "symbol": "AAPL", "pstn_type": 1}]
+
+
+def ipos(name: str) -> list[dict[str, Any]]:
+    events = ("opening", "closing", "draw", "ballot", "grey_market", "listing", name)
+    return [
+        {"code": name, "name": name, "market": name, "event": event, "date": "2026-11-05"}
+        for event in events
+    ]
+
+
+CHARTS = [
+    (plots.fills, fills),
+    (plots.dividends, dividends),
+    (plots.dividends, several_dividends),
+    (plots.positions, positions),
+    (plots.ipos, ipos),
+]
+
+
+def texts(axes: Any) -> list[str]:
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in axes.figure.findobj(Text)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("chart", "rows"), CHARTS)
+def test_a_name_is_drawn_as_it_is(chart: Any, rows: Any, name: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for layout in ("none", "constrained"):
+            page = figure.Figure(figsize=(9, 6), layout=layout)
+            axes = chart(rows(name), page.add_subplot())
+            page.savefig(tmp_path / "chart.png")
+            page.savefig(tmp_path / "chart.svg")
+    if 0 < len(name) < 20 and name.isprintable() and name.isascii():
+        assert any(name in text for text in texts(axes))
+
+
+@pytest.mark.parametrize(("chart", "rows"), CHARTS)
+def test_no_text_of_the_services_is_parsed(chart: Any, rows: Any) -> None:
+    from matplotlib.text import Text
+
+    with matplotlib.rc_context({"text.parse_math": True}):
+        axes = chart(rows("a$b_c$"), figure.Figure().add_subplot())
+    named = [text for text in axes.figure.findobj(Text) if "a$b_c$" in text.get_text()]
+    assert named
+    assert not any(text.get_parse_math() or text.get_usetex() for text in named)
+
+
+def test_a_side_with_an_underscore_is_in_the_legend() -> None:
+    axes = plots.fills(fills("_net"), figure.Figure().add_subplot())
+    assert " _net (2)" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_long_name_is_cut_and_one_that_the_font_lacks_tells_its_length() -> None:
+    assert style.label("x" * 300) == "x" * 39 + "…"
+    assert style.label("HK.00700") == style.drawable("HK.00700") == "HK.00700"
+    assert style.label("US.🚀🚀") == "US.??"
+    assert style.drawable("US.🚀🚀") == ""
+
+
+@pytest.mark.parametrize("value", ["soon", "1_0x", [1], {}])
+def test_a_value_that_is_not_a_number_or_time_is_refused_by_name(value: Any) -> None:
+    good = fills("HK.00700")[0]
+    for column, words in (("price", "is not a number"), ("create_time", "is not a time")):
+        with pytest.raises(errors.ConfigError, match=words):
+            plots.fills([{**good, column: value}], figure.Figure().add_subplot())
+
+
+@pytest.mark.parametrize("code", [5, None, ["HK.1"]])
+def test_records_whose_code_is_not_a_text_are_an_error_of_the_packages(code: Any) -> None:
+    from ..support.fake_records import FakeRecords, Field
+
+    class Listed(FakeRecords):
+        def to_dicts(self, *, typed: bool) -> list[Any]:
+            return list(self)
+
+    schema = (Field("code", "text"), Field("list_timestamp", "timestamp", "ms"))
+    listed = Listed([{"code": code, "list_timestamp": None}], schema)
+    try:
+        plots.ipos(listed, figure.Figure().add_subplot())
+    except errors.ProtocolError as error:
+        assert "code of record 0" in str(error)
+
+
+@pytest.mark.parametrize("price", ["inf", "1e999", "nan", float("-inf")])
+def test_a_price_that_is_not_finite_is_left_out(price: Any, tmp_path: Path) -> None:
+    rows = [{**fills("HK.00700")[0], "price": price}, *fills("HK.00700")[:2]]
+    axes = plots.fills(rows, figure.Figure().add_subplot())
+    axes.figure.savefig(tmp_path / "chart.png")
+    assert axes.get_title() == "2 fills of 1 code"

@@ -1,0 +1,1 @@
+"""Forks, exits, signals and event loops."""

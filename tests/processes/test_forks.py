@@ -1,0 +1,269 @@
+"""Promise 32: forks, spawned processes, threads, event loops and scripts that end: no deadlock."""
+
+import asyncio
+import multiprocessing
+import os
+import subprocess
+import textwrap
+import threading
+import time
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import python, run_python
+
+ROUNDS = 20
+LONG = 500
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=120) as running:
+        yield running
+
+
+@pytest.fixture
+def key_file(sandbox, tmp_path):
+    """A key id and the path of its private key."""
+    made = bl.generate_key()
+    path = tmp_path / "key.pem"
+    path.touch(mode=0o600)
+    path.write_text(made.private_pem)
+    return sandbox.upload_key(made.public_pem), str(path)
+
+
+def walk(client):
+    """In a child: every row of a pager, and a call of the other face."""
+    account, market = "281756", "HK"
+    rows = [fill["deal_id"] for fill in client.fills_history(account, market)]
+
+    async def awaited():
+        async with bl.AsyncClient(client.base_url) as other:
+            return await other.server_time()
+
+    assert asyncio.run(awaited()).tzinfo is not None
+    return rows
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, key_file, method):
+    client = bl.Client(sandbox.base_url, auth=bl.ApiKey(*key_file))
+    right = walk(client)
+    context = multiprocessing.get_context(method)
+    with context.Pool(4) as pool:
+        told = pool.map_async(walk, [client] * 8).get(120)
+    assert told == [right] * 8
+
+
+FORKING = """
+    import asyncio, os, sys, threading, time
+    import boardlot as bl
+    client = bl.Client(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
+    awaited = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(*sys.argv[2:4]))
+    going = True
+    def work():
+        while going:
+            client.dividends("HK.00700")
+    async def loop():
+        while going:
+            await asyncio.gather(*(awaited.server_time() for _ in range(8)))
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    threads.append(threading.Thread(target=lambda: asyncio.run(loop())))
+    for thread in threads:
+        thread.start()
+    failed = 0
+    for _ in range(int(sys.argv[4])):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                client.server_time()
+                asyncio.run(awaited.server_time())
+                status = 0
+            finally:
+                os._exit(status)
+        end = time.monotonic() + 20
+        done, status = os.waitpid(child, os.WNOHANG)
+        while not done and time.monotonic() < end:
+            time.sleep(0.005)
+            done, status = os.waitpid(child, os.WNOHANG)
+        if not done:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+        failed += not done or status != 0
+    going = False
+    for thread in threads:
+        thread.join()
+    print(failed)
+    """
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(LONG, marks=pytest.mark.slow)])
+def test_security_32_forks_in_the_middle_of_the_work_of_others(sandbox, key_file, rounds):
+    arguments = (sandbox.base_url, *key_file, rounds)
+    out, _ = run_python(FORKING, *arguments, env={"PYTHONWARNINGS": "ignore"}, seconds=900.0)
+    assert out.split() == ["0"]
+
+
+def many_loops(client, rounds, right):
+    """Several event loops in several threads over one client; the failures."""
+    uvloop = pytest.importorskip("uvloop")
+    failures = []
+
+    async def use():
+        for _ in range(rounds):
+            await asyncio.gather(*(client.server_time() for _ in range(10)))
+            task = asyncio.create_task(client.dividends("HK.00700"))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            rows = [row async for row in client.fills_history("281756", "HK", page_size=20)]
+            assert rows == right
+
+    def work(run):
+        try:
+            run(use())
+        except BaseException as failure:
+            failures.append(failure)
+
+    runs = [asyncio.run, uvloop.run] * 4
+    threads = [threading.Thread(target=work, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not any(thread.is_alive() for thread in threads)
+    return failures
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.slow)])
+def test_security_32_asyncio_and_uvloop_loops_in_eight_threads_share_a_client(sandbox, rounds):
+    right = list(sandbox.client().fills_history("281756", "HK"))
+    assert many_loops(sandbox.async_client(), rounds, right) == []
+
+
+def test_security_32_uvloop_runs_all_that_asyncio_runs(sandbox):
+    uvloop = pytest.importorskip("uvloop")
+
+    async def use():
+        async with sandbox.async_client() as client:
+            pager = client.fills_history("281756", "HK", page_size=20)
+            rows = [row async for row in pager]
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(slow.server_time(), 0.1)
+            with pytest.raises(bl.InvalidSymbol):
+                await client.dividends("HK.99999")
+            frame = await client.fills_history("281756", "HK").to_arrow()
+            return rows, frame.num_rows, len(client_rows(frame))
+
+    def client_rows(frame):
+        return frame.column("deal_id").to_pylist()
+
+    with bl.Sandbox(faults=bl.Faults(latency=30.0)) as stalled:
+        slow = stalled.async_client()
+        rows, *counts = uvloop.run(use())
+    assert counts == [len(rows)] * 2
+    assert rows == list(sandbox.client().fills_history("281756", "HK"))
+
+
+# Scripts that end while others are in the middle of something.
+ENDINGS = {
+    "threads within calls": """
+        for _ in range(4):
+            threading.Thread(target=lambda: client.server_time(), daemon=True).start()
+        time.sleep(wait)
+        """,
+    "threads within iterations": """
+        def work():
+            while True:
+                for _ in client.fills_history("281756", "HK"):
+                    pass
+        for _ in range(4):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(wait)
+        """,
+    "tasks that nobody awaits": """
+        async def main():
+            for _ in range(8):
+                tasks.append(asyncio.ensure_future(awaited.server_time()))
+            await asyncio.sleep(wait)
+        asyncio.run(main())
+        """,
+    "a loop that is just left": """
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda *_: None)  # It says that a task was left, and rightly.
+        tasks.append(loop.create_task(awaited.dividends("HK.00700")))
+        loop.call_later(wait, loop.stop)
+        loop.run_forever()
+        """,
+    "sys.exit in the middle": """
+        for n, _ in enumerate(client.fills_history("281756", "HK")):
+            if n == number % 60:
+                sys.exit()
+        """,
+    "calls at exit": """
+        import atexit
+        atexit.register(client.server_time)
+        next(client.fills_history("281756", "HK"))
+        """,
+}
+PREAMBLE = """
+import asyncio, sys, threading, time
+import boardlot as bl
+number = int(sys.argv[4])
+wait = number % 17 / 300
+auth = bl.ApiKey(*sys.argv[2:4])
+client = bl.Client(sys.argv[1], auth=auth)
+awaited = bl.AsyncClient(sys.argv[1], auth=auth)
+tasks = []
+"""
+
+
+def ends_well(script, arguments, rounds, side_by_side=4):
+    code = PREAMBLE + textwrap.dedent(script)
+    for first in range(0, rounds, side_by_side):
+        children = [
+            python(code, *arguments, number, stderr=subprocess.PIPE)
+            for number in range(first, min(first + side_by_side, rounds))
+        ]
+        for child in children:
+            with child:
+                out, errors = child.communicate(timeout=60)
+            quiet = "\n".join(line for line in errors.splitlines() if "Warning" not in line)
+            assert (child.returncode, out, quiet) == (0, "", "")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("rounds", [4, pytest.param(LONG, marks=pytest.mark.slow)])
+def test_security_32_a_script_may_end_at_any_moment(sandbox, key_file, ending, rounds):
+    ends_well(ENDINGS[ending], (sandbox.base_url, *key_file), rounds)
+
+
+def test_security_32_threads_of_all_kinds_over_one_client_never_deadlock(sandbox):
+    client, failures = sandbox.client(), []
+
+    def work(number):
+        try:
+            for _ in range(10):
+                if number % 3 == 0:
+                    client.fetch_many("dividends", ["HK.00700", "US.AAPL"])
+                elif number % 3 == 1:
+                    client.fills_history("281756", "HK").to_arrow()
+                else:
+                    asyncio.run(again())
+        except BaseException as failure:
+            failures.append(failure)
+
+    async def again():
+        return client.server_time()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(24)]
+    start = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, start + 120 - time.monotonic()))
+    assert not any(thread.is_alive() for thread in threads) and failures == []

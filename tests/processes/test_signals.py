@@ -1,0 +1,187 @@
+"""Promise 32: Ctrl-C within a fifth of a second in every blocking call; SIGTERM does its work."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import boardlot as bl
+import pytest
+
+from ..faults.operations import operations
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.processes import python
+from ..support.scripted_server import Scripted, answer
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
+
+
+@pytest.fixture(scope="module")
+def silent():
+    """A service that takes its time."""
+    with Scripted(lambda _: answer(b"{}", delay=20.0)) as server:
+        yield server
+
+
+def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
+    """Seconds from the signal to the end of the call."""
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), name)  # To the process, as a terminal does.
+
+    timer = threading.Timer(0.1, interrupt)
+    timer.start()
+    try:
+        with pytest.raises(error):
+            work()
+        return time.monotonic() - sent[0]
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def ends_at_once(work):
+    """The best of three: a busy machine may be late once."""
+    took = interrupted(work)
+    for _ in range(2):
+        if took >= 0.2:
+            took = min(took, interrupted(work))
+    assert took < 0.2
+
+
+@pytest.mark.parametrize("operation", operations(ACCOUNTS), ids=str)
+def test_security_32_ctrl_c_ends_every_operation(silent, operation):
+    client = bl.Client(silent.base_url)
+    ends_at_once(lambda: list(operation.start(client)))
+
+
+WAYS = {
+    "all": lambda pager: pager.all(),
+    "pages": lambda pager: next(pager.pages()),
+    "to_arrow": lambda pager: pager.to_arrow(),
+    "to_pandas": lambda pager: pager.to_pandas(),
+    "to_polars": lambda pager: pager.to_polars(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
+    client = bl.Client(silent.base_url)
+    ends_at_once(lambda: WAYS[way](client.plate_stocks("HK.BK1001")))
+
+
+def test_security_32_ctrl_c_ends_every_kind_of_waiting(silent):
+    with Scripted(lambda _: answer(b"", 429, {"Retry-After": "50"})) as throttled:
+        ends_at_once(bl.Client(throttled.base_url).server_time)
+    time_of = answer({"server_time_ms": "1790000000123"})
+    with Scripted(lambda _: time_of) as server:
+        # Its turn comes in minutes.
+        limited = bl.Client(server.base_url, rate_limit=0.01)
+        with contextlib.suppress(bl.BoardlotError):
+            limited.server_time()
+        ends_at_once(lambda: [limited.server_time() for _ in range(99)])
+    narrow = bl.Client(silent.base_url, max_connections=1)
+    threading.Thread(target=lambda: quiet(narrow.server_time), daemon=True).start()
+    ends_at_once(narrow.server_time)
+
+
+def quiet(work):
+    with contextlib.suppress(bl.BoardlotError):
+        work()
+
+
+def test_security_32_ctrl_c_ends_every_step_of_a_login_and_a_refresh(server):
+    oauth = sign_in(server)
+    client = client_of(server, oauth)
+    server.expire()
+    server.faults["refresh_token"] = Fault(delay=5.0)
+    ends_at_once(lambda: quotes(client))
+    server.faults = {"register": Fault(delay=5.0)}
+    ends_at_once(lambda: begin(server))
+    server.faults = {"authorization_code": Fault(delay=5.0)}
+
+    def finish():
+        flow = begin(server)
+        flow.finish(server.authorize(flow.url))
+
+    ends_at_once(finish)
+    server.faults = {}
+    ends_at_once(lambda: begin(server).wait())
+
+
+def test_security_32_ctrl_c_ends_a_loop_that_awaits(silent):
+    async def use():
+        async with bl.AsyncClient(silent.base_url) as client:
+            await asyncio.gather(*(client.server_time() for _ in range(8)))
+
+    ends_at_once(lambda: asyncio.run(use()))
+
+
+def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
+    class Ended(Exception):
+        pass
+
+    def handler(*_):
+        raise Ended
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        client = bl.Client(silent.base_url)
+        took = min(interrupted(client.server_time, signal.SIGTERM, Ended) for _ in range(2))
+        assert took < 0.2
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_security_32_a_handler_that_returns_lets_the_call_go_on():
+    told = answer({"server_time_ms": "1790000000123"}, delay=0.5)
+    noted = []
+    before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
+    try:
+        with Scripted([told]) as server:
+            timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGTERM))
+            timer.start()
+            assert bl.Client(server.base_url).server_time().tzinfo is not None
+            timer.join()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert noted == [1]
+
+
+BLOCKED = """
+    import asyncio, sys, threading
+    import boardlot as bl
+    client, awaited = bl.Client(sys.argv[1]), bl.AsyncClient(sys.argv[1])
+    for _ in range(4):
+        threading.Thread(target=client.server_time, daemon=True).start()
+    print("ready", flush=True)
+    if sys.argv[2] == "sync":
+        client.server_time()
+    else:
+        asyncio.run(awaited.server_time())
+    """
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+def test_security_32_a_script_without_a_handler_dies_at_once(silent, face, name):
+    with python(BLOCKED, silent.base_url, face, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.1)
+        os.kill(child.pid, name)
+        try:
+            _, errors = child.communicate(timeout=10)
+        finally:
+            child.kill()
+    assert child.returncode == -name
+    assert ("KeyboardInterrupt" in errors) == (name == signal.SIGINT)
+    assert "panicked" not in errors and "Fatal" not in errors

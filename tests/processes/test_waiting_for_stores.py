@@ -1,0 +1,120 @@
+"""Promise 32: Ctrl-C within a fifth of a second while a store waits for a lock."""
+
+import contextlib
+import sys
+import threading
+
+import boardlot as bl
+import pytest
+
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.stores import KEY, PASSPHRASE, files_of
+from .test_signals import ends_at_once
+
+fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+@contextlib.contextmanager
+def held(path):
+    """The lock file as another process holds it."""
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def beside(place, ending):
+    return place.with_name(place.name + ending)
+
+
+def test_security_32_ctrl_c_ends_the_wait_for_a_file_that_another_process_changes(place):
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    store.save(KEY, b"value")
+    with held(beside(place, ".lock")):
+        ends_at_once(lambda: store.save(KEY, b"new"))
+        ends_at_once(lambda: store.delete(KEY))
+        assert store.load(KEY) == b"value"
+    store.save(KEY, b"new")
+    assert store.load(KEY) == b"new"
+
+
+def test_security_32_ctrl_c_ends_a_login_a_refresh_and_a_logout_that_wait(server, place):
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    oauth = sign_in(server, store)
+    client = client_of(server, oauth)
+    server.expire()
+    with held(beside(place, ".refresh.lock")):
+        ends_at_once(lambda: quotes(client))
+        ends_at_once(oauth.logout)
+
+        def finish():
+            flow = begin(server, store)
+            flow.finish(server.authorize(flow.url))
+
+        ends_at_once(finish)
+
+
+def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    store.save(KEY, b"value")
+    done = threading.Event()
+
+    def save():
+        store.save(KEY, b"new")
+        done.set()
+
+    thread = threading.Thread(target=save)
+    with held(beside(place, ".lock")):
+        thread.start()
+        ends_at_once(lambda: store.delete(KEY))
+        assert not done.is_set()
+    thread.join(30)
+    assert done.is_set() and store.load(KEY) == b"new"
+
+
+@pytest.mark.parametrize(
+    ("answered", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
+)
+def test_a_passphrase_callable_that_returns_no_text_is_refused_by_name(
+    server, place, answered, kind
+):
+    store = bl.EncryptedFileStore(place, lambda: answered)
+    for work in (
+        lambda: store.save(KEY, b"v"),
+        lambda: sign_in(server, store),
+    ):
+        with pytest.raises(bl.ConfigError) as caught:
+            work()
+        assert f"returned {kind}; expected str" in str(caught.value)
+    bl.EncryptedFileStore(place, PASSPHRASE).save(KEY, b"v")
+    for work in (
+        lambda: store.load(KEY),
+        lambda: quotes(client_of(server, bl.OAuth("client", store=store))),
+    ):
+        with pytest.raises(bl.ConfigError, match=kind):
+            work()
+
+
+def test_what_a_passphrase_callable_raises_comes_out_as_it_is(place):
+    def ask():
+        raise EOFError("nobody there")
+
+    with pytest.raises(EOFError, match="nobody there"):
+        bl.EncryptedFileStore(place, ask).save(KEY, b"v")
+
+
+def test_a_logout_without_a_login_leaves_nothing_behind(server, place):
+    missing = bl.EncryptedFileStore(place, PASSPHRASE)
+    for _ in range(2):
+        assert bl.OAuth("nobody", store=missing, base_url=server.base_url).logout() is None
+    assert not place.parent.exists()
+    # Beside a login of another client, too.
+    oauth = sign_in(server, missing)
+    before = files_of(place.parent)
+    bl.OAuth("nobody", store=missing, base_url=server.base_url).logout()
+    assert files_of(place.parent) == before
+    assert list(quotes(client_of(server, oauth))) == []
+    oauth.logout()
+    with pytest.raises(bl.LoginRequired):
+        quotes(client_of(server, oauth))

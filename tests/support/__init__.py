@@ -1,0 +1,1 @@
+"""What the tests share: servers, certificates, child processes, stores, logins, vectors."""

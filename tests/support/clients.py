@@ -1,0 +1,104 @@
+"""Both clients for a server, behind one interface."""
+
+import asyncio
+import inspect
+
+import boardlot as bl
+from boardlot._endpoints import ENDPOINTS
+
+from .keys import api_key
+
+PAGERS = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
+FACES = ["sync", "async"]
+
+
+def client_of(server, auth=None, **options):
+    """A client for a test's server: signs with the test key by default, and does not retry."""
+    options = {"auth": auth or api_key(), "max_retries": 0, "timeout": 20.0, **options}
+    return bl.Client(getattr(server, "base_url", server), **options)
+
+
+def run(face, server, use, **options):
+    """Runs `use(client)`, a coroutine function, with a client of the given face.
+
+    The coroutine takes the client as a `Face`, whose methods hide which of the two it is; so each
+    behaviour is written once and shown for both.
+    """
+    options = {"auth": api_key(), "max_retries": 0, "timeout": 10.0, **options}
+    base_url = getattr(server, "base_url", server)
+
+    async def with_async():
+        async with bl.AsyncClient(base_url, **options) as client:
+            return await use(Face(client))
+
+    if face == "async":
+        return asyncio.run(with_async())
+    with bl.Client(base_url, **options) as client:
+        # No loop is needed: with a sync client nothing in `use` ever waits.
+        coroutine = use(Face(client))
+        try:
+            coroutine.send(None)
+        except StopIteration as done:
+            return done.value
+        raise AssertionError("a sync client gave something that has to be awaited")
+
+
+class Face:
+    """A client of either kind, with the calls written as for the asynchronous one."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def pager(self, method, *args, **kwargs):
+        return getattr(self.client, method)(*args, **kwargs)
+
+    async def call(self, method, *args, **kwargs):
+        return await walk(getattr(self.client, method)(*args, **kwargs))
+
+    async def rows(self, pager, limit=None):
+        """The rows of a pager from where it stands, at most `limit`."""
+        taken = []
+        if limit == 0:
+            return taken
+        if hasattr(pager, "__aiter__"):
+            async for row in pager:
+                taken.append(row)
+                if len(taken) == limit:
+                    break
+        else:
+            for row in pager:
+                taken.append(row)
+                if len(taken) == limit:
+                    break
+        return taken
+
+    async def pages(self, pager):
+        pages = pager.pages()
+        if hasattr(pages, "__aiter__"):
+            return [page async for page in pages]
+        return list(pages)
+
+    async def everything(self, method, *args, **kwargs):
+        """The result of any method as plain rows (or the value of `server_time`)."""
+        if method in PAGERS:
+            return await self.rows(self.pager(method, *args, **kwargs))
+        result = await self.call(method, *args, **kwargs)
+        return result if method == "server_time" else list(result)
+
+
+async def settled(value):
+    return await value if inspect.isawaitable(value) else value
+
+
+async def walk(result):
+    """Awaits a call of `AsyncClient`; a pager is left as it is."""
+    return result if hasattr(result, "__aiter__") else await settled(result)
+
+
+def same(left, right):
+    """Equality in which 1, 1.0 and True are three things, and so are 0.0 and -0.0."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and repr(left) == repr(right)

@@ -1,0 +1,83 @@
+"""Logins against the authorization server, with a pasted callback or a waiting listener."""
+
+import threading
+
+import boardlot as bl
+
+from .callbacks import visit
+from .clients import client_of
+
+SYMBOL = "HK.HSImain"
+
+
+def begin(server, store=None, **options):
+    """A login that has been begun and waits for its callback."""
+    options = {"timeout": 30.0, **options}
+    store = bl.MemoryStore() if store is None else store
+    return bl.begin_login(getattr(server, "base_url", server), store=store, **options)
+
+
+def sign_in(server, store=None, scopes=None, **options):
+    """A whole login by pasted callback; gives the credential."""
+    flow = begin(server, store, **options)
+    return flow.finish(server.authorize(flow.url, scopes))
+
+
+def quotes(client):
+    return client.reference_futures(SYMBOL)
+
+
+class Waiting:
+    """`flow.wait()` in a thread of its own, so that the test can play the browser."""
+
+    def __init__(self, wait):
+        self._wait = wait
+        self.result = self.error = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            self.result = self._wait()
+        except BaseException as error:
+            self.error = error
+
+    def over(self, seconds=20.0):
+        """Waits for the end; true where there was one."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def get(self, seconds=20.0):
+        assert self.over(seconds), f"wait() did not end within {seconds} s"
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+def waiting(flow):
+    return Waiting(flow.wait)
+
+
+def finish_for_real(server, flow, login):
+    """The real callback still works, whatever came before it."""
+    status, _, _ = visit(server.authorize(flow.url))
+    assert status == 200
+    oauth = login.get()
+    assert list(quotes(client_of(server, oauth))) == []
+    assert server.counts["authorization_code"] == 1
+    return oauth
+
+
+def callback_query(server, flow):
+    return server.authorize(flow.url).partition("?")[2]
+
+
+def scopes_of(oauth):
+    scopes = oauth.scopes
+    return set(scopes.split()) if isinstance(scopes, str) else set(scopes)
+
+
+def tells_to_log_in(error):
+    """Whether an error's words send the user to a new login."""
+    text = f"{error} {getattr(error, 'hint', '')}".lower()
+    return any(words in text for words in ("log in", "login", "sign in"))

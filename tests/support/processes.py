@@ -1,0 +1,84 @@
+"""Child processes: code given as text, and modules of the tests that may hang or crash."""
+
+import argparse
+import faulthandler
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PYTHON = os.environ.get("BOARDLOT_TEST_PYTHON", sys.executable)
+
+
+def python(code, *args, env=None, **options):
+    """A child that runs `code`; its pipes are text."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options}
+    environment = {**os.environ, **(env or {})}
+    return subprocess.Popen(command, env=environment, text=True, cwd=ROOT, **options)
+
+
+def run_python(code, *args, env=None, seconds=60.0, status=0):
+    """Runs a child to its end; gives stdout and stderr."""
+    with python(code, *args, env=env, stderr=subprocess.PIPE) as child:
+        try:
+            out, err = child.communicate(timeout=seconds)
+        finally:
+            child.kill()
+    assert child.returncode == status, f"status {child.returncode}\n{out}\n{err}"
+    return out, err
+
+
+def run_child(module, *, seconds=0.0, grace=30.0, **options):
+    """Runs `python -m tests.<module>` and returns what it reports.
+
+    `seconds` are for its work, `grace` is for its start and for ending what it has begun.
+    """
+    options = {"seconds": seconds, "grace": grace, **options}
+    words = [f"--{name}={value}" for name, value in options.items()]
+    command = [PYTHON, "-X", "faulthandler", "-m", f"tests.{module}", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as child:
+        try:
+            out, errors = child.communicate(timeout=seconds + grace + 30)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, errors = child.communicate()
+    if child.returncode != 0:
+        ended = f"{' '.join(words)} ended with {child.returncode}"
+        raise Child(f"{ended}\n{out[-2000:]}\n{errors[-6000:]}")
+    return json.loads(out.splitlines()[-1])
+
+
+class Child(RuntimeError):
+    """A child that hung or died, with the stacks of its threads."""
+
+
+def needs_libraries_of(words):
+    """Skips a test of frames where their library is not there, as on a new kind of CPython."""
+    libraries = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "polars": "polars"}
+    for word, library in libraries.items():
+        if word in words:
+            pytest.importorskip(library)
+
+
+def options_of(*names):
+    """The options of a child, which ends itself with all stacks where it takes too long."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--grace", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=1)
+    for name in names:
+        parser.add_argument(f"--{name}", default="")
+    options = parser.parse_args()
+    faulthandler.dump_traceback_later(options.seconds + options.grace, exit=True)
+    return options
+
+
+def report(**values):
+    print(json.dumps(values), flush=True)

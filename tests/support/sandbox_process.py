@@ -1,0 +1,106 @@
+"""A sandbox in a process of its own, so that its memory and its files are its own.
+
+It is told by lines of JSON on stdin what faults to make, and answers with what it takes up.
+"""
+
+import json
+import subprocess
+import sys
+
+import boardlot as bl
+import psutil
+
+from .processes import ROOT
+
+
+class SandboxProcess:
+    """Runs until it is left; the options are those of `boardlot.Sandbox`."""
+
+    def __init__(self, **options):
+        self._options = options
+
+    def __enter__(self):
+        command = [sys.executable, "-m", "tests.support.sandbox_process", json.dumps(self._options)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen(command, cwd=ROOT, **pipes)
+        told = self._answer()
+        self.base_url, self.accounts = told["base_url"], told["accounts"]
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
+
+    def make_faults(self, **rates):
+        self._tell({"faults": rates})
+
+    def new_key(self):
+        """The id and the PEM of a key that it knows."""
+        made = bl.generate_key()
+        return self._tell({"key": made.public_pem})["id"], made.private_pem
+
+    def authorize(self, url):
+        """What a person would do on the consent page; gives the callback's URL."""
+        return self._tell({"authorize": url})["url"]
+
+    def used(self):
+        return Used.of(self._process.pid)
+
+    def _tell(self, words):
+        self._process.stdin.write(json.dumps(words) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self):
+        return json.loads(self._process.stdout.readline())
+
+
+class Used:
+    """What a process takes up: MiB of memory, open files, threads."""
+
+    def __init__(self, memory, files, threads):
+        self.memory, self.files, self.threads = memory, files, threads
+
+    def __str__(self):
+        return f"{self.memory:.1f} MiB, {self.files} files, {self.threads} threads"
+
+    @classmethod
+    def of(cls, pid=None):
+        process = psutil.Process(pid)
+        files = process.num_fds() if hasattr(process, "num_fds") else process.num_handles()
+        return cls(process.memory_info().rss / (1 << 20), files, process.num_threads())
+
+
+def allow_many_files():
+    """Raises the limit of open files as far as may be; gives it."""
+    try:
+        import resource
+    except ImportError:
+        return 512
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard if hard != resource.RLIM_INFINITY else 1 << 20
+
+
+def serve(options):
+    allow_many_files()
+    with bl.Sandbox(**options) as sandbox:
+        tell({"base_url": sandbox.base_url, "accounts": sandbox.accounts})
+        for line in sys.stdin:
+            words = json.loads(line)
+            if "faults" in words:
+                sandbox.faults = bl.Faults(**words["faults"])
+                tell({})
+            elif "key" in words:
+                tell({"id": sandbox.upload_key(words["key"])})
+            else:
+                tell({"url": sandbox.authorize_demo_user(words["authorize"])})
+
+
+def tell(words):
+    print(json.dumps(words), flush=True)
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.argv[1]))

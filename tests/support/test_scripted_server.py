@@ -1,0 +1,102 @@
+"""The scripted server itself, checked with the standard library's HTTP clients."""
+
+import gzip
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from .scripted_server import Scripted, answer, gzipped
+
+
+def get(url, **options):
+    with urllib.request.urlopen(url, timeout=10, **options) as reply:
+        return reply.status, dict(reply.headers), reply.read()
+
+
+def test_a_list_is_played_in_order_and_each_request_is_recorded_raw():
+    with Scripted([answer({"n": 1}), answer("zwei ü"), answer(b"\xff")]) as server:
+        assert get(server.base_url + "/a?x=%41+b&y=")[2] == b'{"n": 1}'
+        assert get(server.base_url + "/b")[2] == "zwei ü".encode()
+        assert get(server.base_url + "/c")[2] == b"\xff"
+    assert [r.line for r in server.received] == [
+        "GET /a?x=%41+b&y= HTTP/1.1",
+        "GET /b HTTP/1.1",
+        "GET /c HTTP/1.1",
+    ]
+    first = server.received[0]
+    assert (first.method, first.path, first.query) == ("GET", "/a", "x=%41+b&y=")
+    assert first.header("host") == f"127.0.0.1:{server.port}"
+    assert abs(first.at - time.time()) < 5
+
+
+def test_a_connection_is_kept_alive_and_the_body_is_recorded_raw():
+    with Scripted([answer(b"1"), answer(b"2"), answer(b"3")]) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection.request("POST", "/p", body=b'{"a":1}', headers={"X-Odd": " v "})
+        assert connection.getresponse().read() == b"1"
+        kept = connection.sock
+        connection.request("POST", "/p", body=iter([b"ab", b"cd"]), encode_chunked=True)
+        assert connection.getresponse().read() == b"2"
+        connection.request("GET", "/q")
+        assert connection.getresponse().read() == b"3"
+        assert connection.sock is kept
+        connection.close()
+    assert [r.body for r in server.received] == [b'{"a":1}', b"abcd", b""]
+    assert server.received[0].header("x-odd") == "v"
+
+
+def test_a_callable_answers_by_the_request():
+    with Scripted(lambda request: answer({"path": request.path}, status=201)) as server:
+        status, _, body = get(server.base_url + "/here")
+    assert (status, json.loads(body)) == (201, {"path": "/here"})
+
+
+def test_status_and_headers_are_sent_as_given():
+    refusal = answer(b"no", 429, {"Retry-After": "7", "Content-Type": "text/html"})
+    with Scripted([refusal]) as server, pytest.raises(urllib.error.HTTPError) as caught:
+        get(server.base_url + "/x")
+    assert caught.value.code == 429
+    assert caught.value.headers["Retry-After"] == "7"
+    assert caught.value.headers["Content-Type"] == "text/html"
+
+
+def test_chunked_truncated_and_dropped_answers():
+    script = [
+        answer(chunks=[b"ab", b"c" * 20]),
+        answer(b"0123456789", truncate=4),
+        answer(drop=True),
+        answer(b"0123456789", stall=4, delay=0.3),
+    ]
+    with Scripted(script) as server:
+        assert get(server.base_url)[2] == b"ab" + b"c" * 20
+        with pytest.raises(http.client.IncompleteRead):
+            get(server.base_url)
+        with pytest.raises(OSError):
+            get(server.base_url)
+        with pytest.raises(http.client.IncompleteRead):
+            get(server.base_url)
+    assert len(server.received) == 4
+
+
+def test_delay_gzip_and_the_end_of_the_script():
+    with Scripted([answer(b"late", delay=0.3), gzipped(b"plain", 2)]) as server:
+        start = time.monotonic()
+        assert get(server.base_url)[2] == b"late"
+        assert time.monotonic() - start >= 0.3
+        _, headers, body = get(server.base_url)
+        assert headers["Content-Encoding"] == "gzip, gzip"
+        assert gzip.decompress(gzip.decompress(body)) == b"plain"
+        with pytest.raises(urllib.error.HTTPError):
+            get(server.base_url)
+    assert len(server.received) == 3
+
+
+def test_leaving_closes_the_port():
+    with Scripted() as server:
+        pass
+    with pytest.raises(OSError):
+        get(server.base_url)

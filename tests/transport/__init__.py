@@ -1,0 +1,1 @@
+"""Sending: retries, rate limits, deadlines, the clock, connections."""

@@ -1,0 +1,74 @@
+"""Requests that an HTTP/2 service says it did not process are sent again, and cost no retry."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import boardlot as bl
+import pytest
+
+from ..support.certificates import Authority
+from ..support.http2_server import Http2
+
+PATH = "/api/v1.0/orders"
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return Authority()
+
+
+def options(authority, **more):
+    return {"ca_file": authority.ca_file, "max_retries": 0, "timeout": 20.0, **more}
+
+
+async def ask_many(client, count, at_once):
+    places = asyncio.Semaphore(at_once)
+
+    async def ask(number):
+        async with places:
+            # A POST that is not idempotent: only certainty allows to send it again.
+            return await client.request("POST", PATH, body={"number": number})
+
+    return await asyncio.gather(*(ask(number) for number in range(count)), return_exceptions=True)
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 64])
+def test_security_28_a_goaway_every_100_requests_fails_none_of_1500_calls(authority, at_once):
+    async def use():
+        async with bl.AsyncClient(server.base_url, **options(authority)) as client:
+            return await ask_many(client, 1500, at_once)
+
+    with Http2(authority.context(), streams_each=100) as server:
+        told = asyncio.run(use())
+        assert [one for one in told if isinstance(one, BaseException)] == []
+        assert all(one.status == 200 for one in told)
+        # Each was processed once, and the connections really ended.
+        assert server.processed == 1500
+        assert server.connections >= 15
+
+
+def test_security_28_threads_fail_no_call_either(authority):
+    with (
+        Http2(authority.context(), streams_each=10) as server,
+        bl.Client(server.base_url, **options(authority)) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        calls = pool.map(lambda n: client.request("POST", PATH, body={"n": n}).status, range(300))
+        assert list(calls) == [200] * 300
+        assert server.processed == 300
+
+
+def test_security_28_a_refused_stream_is_sent_again(authority):
+    with Http2(authority.context(), refused=lambda number: number % 2 == 1) as server:
+        client = bl.Client(server.base_url, **options(authority))
+        for _ in range(20):
+            assert client.request("POST", PATH, body={}).status == 200
+        assert (server.asked, server.processed) == (40, 20)
+
+
+def test_security_28_a_service_that_refuses_for_ever_is_not_asked_for_ever(authority):
+    with Http2(authority.context(), refused=lambda number: True) as server:
+        client = bl.Client(server.base_url, **options(authority))
+        with pytest.raises(bl.TransportError, match="did not process"):
+            client.request("POST", PATH, body={})
+        assert server.processed == 0 and 2 <= server.asked <= 10

@@ -1,0 +1,143 @@
+"""Promise 28: what is tried again, how often, and that an outage makes no storm."""
+
+import asyncio
+import contextlib
+import itertools
+import statistics
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import boardlot as bl
+import pytest
+
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import begin, quotes, sign_in
+from ..support.scripted_server import Scripted, answer
+
+OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+PLATE = {"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False, "next_key": "-1"}}
+BUSY = answer(b"busy", 503)
+FAILING = {
+    "503": BUSY,
+    "502": answer(b"", 502),
+    "a reset": answer(drop=True),
+    "a short body": answer({"ret_code": 0}, truncate=3),
+    "throttled": answer(b"", 429),
+    "throttled with 200": answer({"ret_code": -11, "error": {"code": "rate_limited"}}),
+    "throttled with -12006": answer({"ret_code": -12006, "ret_msg": "frequency too high"}, 403),
+}
+failing = pytest.mark.parametrize("name", FAILING)
+
+
+@failing
+def test_security_28_a_get_is_tried_again(name):
+    with Scripted([FAILING[name], FAILING[name], OK]) as server:
+        client = bl.Client(server.base_url, auth=bl.BearerToken("token"), max_retries=2)
+        assert list(client.dividends("HK.00700")) == []
+        assert len(server.received) == 3
+
+
+@failing
+def test_security_28_the_post_that_only_reads_is_tried_again(name):
+    with Scripted([FAILING[name], answer(PLATE)]) as server:
+        client = bl.Client(server.base_url, auth=bl.BearerToken("token"), max_retries=2)
+        assert list(client.plate_stocks("HK.BK1001")) == []
+        assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("fault", [Fault(status=503), Fault(drop=True), Fault(lost=True)])
+def test_security_28_a_refresh_is_tried_again(server, fault):
+    client = client_of(server, sign_in(server), max_retries=2)
+    server.expire()
+    server.faults["refresh_token"] = [fault]
+    assert list(quotes(client)) == []
+    assert server.counts["refresh_token"] == 2
+
+
+@pytest.mark.parametrize("step", ["register", "authorization_code"])
+@pytest.mark.parametrize(
+    "fault", [Fault(status=503), Fault(status=429), Fault(drop=True), Fault(lost=True)]
+)
+def test_security_28_registration_and_code_exchange_are_sent_once(server, step, fault):
+    server.faults[step] = fault
+    with pytest.raises(bl.BoardlotError):
+        sign_in(server) if step == "authorization_code" else begin(server)
+    assert server.counts[step] == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("name", ["503", "a reset", "a short body"])
+def test_security_28_what_may_change_something_is_sent_once(method, name):
+    with Scripted(lambda _: FAILING[name]) as server:
+        client = bl.Client(server.base_url, max_retries=5)
+        with contextlib.suppress(bl.TransportError, bl.ServiceError):
+            client.request(method, "/any", body={"a": 1})
+        assert len(server.received) == 1
+
+
+@failing
+def test_security_28_at_most_max_retries(name):
+    for retries in (0, 1, 3):
+        with Scripted(lambda _: FAILING[name]) as server:
+            client = bl.Client(server.base_url, max_retries=retries)
+            with pytest.raises((bl.ApiError, bl.TransportError, bl.ProtocolError)):
+                client.dividends("HK.00700")
+            assert len(server.received) == 1 + retries
+
+
+OUTAGES = ["503", "a reset"]
+
+
+@pytest.mark.parametrize("name", OUTAGES)
+def test_security_28_1000_calls_in_a_total_outage_send_at_most_1100_requests(name):
+    with Scripted(lambda _: FAILING[name]) as server:
+        client = bl.Client(server.base_url, max_retries=2, timeout=10.0)
+
+        def call(_):
+            with pytest.raises(bl.BoardlotError):
+                client.dividends("HK.00700")
+
+        with ThreadPoolExecutor(32) as pool:
+            list(pool.map(call, range(1_000)))
+        sent = len(server.received)
+    assert 1_000 <= sent <= 1_100
+
+
+def test_security_28_1000_tasks_in_a_total_outage_send_at_most_1100_requests():
+    async def use(base_url):
+        async with bl.AsyncClient(base_url, max_retries=2, timeout=30.0) as client:
+            calls = (client.dividends("HK.00700") for _ in range(1_000))
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    with Scripted(lambda _: BUSY) as server:
+        told = asyncio.run(use(server.base_url))
+        assert all(isinstance(one, bl.ServiceError) for one in told)
+        assert 1_000 <= len(server.received) <= 1_100
+
+
+def waits(count, retries):
+    """The seconds before each further attempt, for as many clients, which know nothing yet."""
+    gaps, lock = [], threading.Lock()
+
+    def one(_):
+        with Scripted([BUSY] * retries + [OK]) as server:
+            bl.Client(server.base_url, max_retries=retries).dividends("HK.00700")
+            at = [received.at for received in server.received]
+        with lock:
+            gaps.append([later - earlier for earlier, later in itertools.pairwise(at)])
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(one, range(count)))
+    return gaps
+
+
+def test_security_28_waits_are_spread_from_nothing_to_their_limit():
+    """Full jitter: evenly spread, so that clients that failed together do not come back so."""
+    gaps = waits(120, 2)
+    first, second = ([gap[place] for gap in gaps] for place in (0, 1))
+    longest = sorted(first)[-6]
+    assert sum(gap < longest / 4 for gap in first) >= 8
+    assert sum(gap > longest * 3 / 4 for gap in first) >= 8
+    assert 0.25 < statistics.mean(first) / longest < 0.75
+    assert statistics.mean(second) > statistics.mean(first)

@@ -1,0 +1,114 @@
+"""Promise 29: how long the service asks to wait, in every form, sane or not."""
+
+import asyncio
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
+
+import boardlot as bl
+import pytest
+
+from ..support.scripted_server import Scripted, answer
+
+OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+MALFORMED = [
+    *("", " ", "x", "-1", "-0", "1.5", "1e9", "0x10", "NaN", "inf", "-inf", "1,2", "1;2", "1 s"),
+    *("9" * 19, "9" * 40, "-" + "9" * 40, "18446744073709551616", "\t", '"1"', "٣", "½"),
+    *("Mon", "Mon, 99 Foo 2026 99:99:99 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "2026-01-01"),
+    *("Fri, 31 Dec 9999 23:59:59 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "GMT", ",", "\xe9"),
+    *("Sun Nov  6 08:49:37 1994", "Wed, 30 Feb 2028 00:00:00 GMT", "9" * 4000, "Mon, 0 0 0 0:0:0"),
+]
+
+
+def refusal(value, status=429):
+    return answer(b"", status, {"Retry-After": value.encode().decode("latin-1")})
+
+
+def dated(seconds):
+    return formatdate(time.time() + seconds, usegmt=True)
+
+
+def tried(value, status, retries):
+    """The error of a call whose every answer asks to wait so."""
+    with Scripted(lambda _: refusal(value, status)) as server:
+        client = bl.Client(server.base_url, max_retries=retries)
+        try:
+            client.dividends("HK.00700")
+        except BaseException as error:
+            return error, len(server.received)
+    raise AssertionError("a refusal was taken for an answer")
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, bl.RateLimited), (503, bl.ServiceError)])
+def test_security_29_malformed_values_leak_no_other_error(status, kind):
+    assert len(MALFORMED) >= 30
+    with ThreadPoolExecutor(len(MALFORMED)) as pool:
+        told = list(pool.map(lambda value: tried(value, status, 1), MALFORMED))
+    for value, (error, sent) in zip(MALFORMED, told, strict=True):
+        assert type(error) is kind, (value, error)
+        assert sent in (1, 2)
+        after = getattr(error, "retry_after", None)
+        assert after is None or (math.isfinite(after) and after >= 0), (value, after)
+
+
+def test_security_29_malformed_values_leak_no_other_error_from_a_task():
+    async def one(value):
+        with Scripted(lambda _: refusal(value)) as server:
+            async with bl.AsyncClient(server.base_url, max_retries=0) as client:
+                with pytest.raises(bl.RateLimited):
+                    await client.dividends("HK.00700")
+
+    async def use():
+        await asyncio.gather(*map(one, MALFORMED))
+
+    asyncio.run(use())
+
+
+def waited(first):
+    with Scripted([first, OK]) as server:
+        assert list(bl.Client(server.base_url, max_retries=1).dividends("HK.00700")) == []
+        one, other = server.received
+    return other.at - one.at
+
+
+def test_security_29_seconds_and_dates_are_waited_for():
+    # A date has whole seconds.
+    asked = [(value, status) for value in ("2", dated(3)) for status in (429, 503)]
+    with ThreadPoolExecutor(4) as pool:
+        told = list(pool.map(lambda one: waited(refusal(*one)), asked))
+    assert min(told) >= 1.5 and min(told[:2]) >= 1.9
+
+
+@pytest.mark.parametrize("seconds", [61, 75, 3600, 10**6])
+@pytest.mark.parametrize("way", [str, dated])
+def test_security_29_beyond_a_minute_it_is_left_to_the_caller(seconds, way):
+    # A date loses up to a second: 61 could be 60.
+    seconds += 2
+    error, sent = tried(way(seconds), 429, 3)
+    assert isinstance(error, bl.RateLimited) and sent == 1
+    assert seconds - 3 <= error.retry_after <= seconds
+    assert error.retryable is True and error.hint
+
+
+@pytest.mark.parametrize("status", [200, 403, 429])
+def test_security_29_the_other_forms_of_throttling_have_it_too(status):
+    bodies = {
+        200: {"ret_code": -11, "ret_msg": "slow down", "error": {"code": "rate_limited"}},
+        403: {"ret_code": -12006, "ret_msg": "request frequency is too high"},
+        429: {},
+    }
+    told = answer(bodies[status], status, {"Retry-After": "100"})
+    with Scripted(lambda _: told) as server:
+        auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
+        client = bl.Client(server.base_url, auth=auth, max_retries=2)
+        with pytest.raises(bl.RateLimited) as caught:
+            client.dividends("HK.00700")
+        # The clock is not asked: it is not what is wrong.
+        assert len(server.received) == 1
+    assert caught.value.retry_after == 100
+
+
+@pytest.mark.slow
+def test_security_29_a_whole_minute_is_waited_for():
+    assert waited(refusal("60")) >= 59.5

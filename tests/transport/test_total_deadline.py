@@ -1,0 +1,68 @@
+"""A call that ends by its total deadline says what took the time."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import boardlot as bl
+import pytest
+
+from ..support.scripted_server import Scripted, answer
+
+TIME = answer({"server_time_ms": "1790000000123"})
+SLOW = answer({"server_time_ms": "1790000000123"}, delay=0.4)
+# Without retries a call ends after twice its timeout: here 1 s.
+SHORT = {"timeout": 0.5, "max_retries": 0}
+CAUSES = ("on_request", "rate_limit", "max_connections", "asked for", "token")
+
+
+def blamed(error):
+    return [cause for cause in CAUSES if cause in str(error)]
+
+
+@pytest.mark.parametrize("rate_limit", [None, 1000.0])
+@pytest.mark.parametrize("hook", ["on_request", "on_response"])
+def test_a_slow_hook_is_blamed_and_no_limit(hook, rate_limit):
+    with Scripted(lambda _: TIME) as server:
+        hooks = {hook: lambda _: time.sleep(2.0)}
+        client = bl.Client(server.base_url, rate_limit=rate_limit, **SHORT, **hooks)
+        with pytest.raises(bl.RequestTimeout) as caught:
+            client.server_time()
+    assert blamed(caught.value) == ["on_request"]
+
+
+def test_the_rate_limit_is_blamed():
+    with Scripted(lambda _: TIME) as server:
+        client = bl.Client(server.base_url, rate_limit=0.2, **SHORT)
+        client.server_time()
+        with pytest.raises(bl.RequestTimeout) as caught:
+            client.server_time()
+    assert blamed(caught.value) == ["rate_limit"]
+
+
+def test_the_limit_of_connections_is_blamed():
+    def call(client):
+        try:
+            client.server_time()
+        except bl.RequestTimeout as error:
+            return error
+        return None
+
+    with Scripted(lambda _: SLOW) as server, ThreadPoolExecutor(8) as pool:
+        client = bl.Client(server.base_url, max_connections=1, **SHORT)
+        ended = [error for error in pool.map(call, [client] * 8) if error]
+    assert ended
+    assert all(blamed(error) == ["max_connections"] for error in ended)
+
+
+def test_the_rate_that_the_service_asked_for_is_blamed():
+    with Scripted(lambda _: answer({"ret_code": -11}, 429)) as server:
+        client = bl.Client(server.base_url, **SHORT)
+        for _ in range(60):
+            try:
+                client.dividends("HK.00700")
+            except bl.RateLimited:
+                continue
+            except bl.RequestTimeout as error:
+                assert blamed(error) == ["asked for"]
+                return
+    pytest.fail("no call was slowed down beyond its deadline")

@@ -1,0 +1,58 @@
+//! The options of a client: the constructor's signature and its part of the docstring.
+
+use boardlot::{
+    client_options::{CLIENT_OPTIONS, ClientOption, OptionKind},
+    http::SenderOptions,
+};
+
+use super::{python_text::hanging, wrapped};
+
+/// The annotation of an option's parameter, and its default.
+fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
+    let mut defaults = SenderOptions::default();
+    let default = match kind {
+        OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
+        OptionKind::Integer { get, .. } => get(&defaults).to_string(),
+        _ => "None".to_owned(),
+    };
+    let annotation = match kind {
+        OptionKind::Credentials => "ApiKey | BearerToken | OAuth | None",
+        OptionKind::Cassette => "Recorder | Replay | None",
+        OptionKind::RequestHook => "abc.Callable[[RequestEvent], object] | None",
+        OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
+        OptionKind::Seconds(_) => "float",
+        OptionKind::Integer { .. } => "int",
+        OptionKind::Rate(_) => "float | None",
+        OptionKind::CertificateFile(_) => "str | os.PathLike[str] | None",
+        OptionKind::Headers(_) => "abc.Mapping[str, str] | None",
+        OptionKind::Profile | OptionKind::WebSocketUrl | OptionKind::Text(_) => "str | None",
+    };
+    (annotation, default)
+}
+
+/// The part of the class's docstring that lists the options.
+pub fn constructor_doc() -> String {
+    let mut out = wrapped(
+        "`base_url` is the service's address: https, or http to a loopback address written as a \
+         number. Raises `ConfigError` for anything that is not usable.",
+        96,
+        "    ",
+    );
+    out += "\n\n";
+    for ClientOption { name, doc, .. } in CLIENT_OPTIONS {
+        out += &format!("{}\n", hanging(&format!("- `{name}`: {doc}"), "    "));
+    }
+    out
+}
+
+/// The constructor with the default of every option.
+pub fn constructor() -> String {
+    let mut out = String::from(
+        "    def __init__(\n        self,\n        base_url: str | None = None,\n        *,\n",
+    );
+    for option in CLIENT_OPTIONS {
+        let (annotation, default) = annotation_and_default(option.kind);
+        out += &format!("        {}: {annotation} = {default},\n", option.name);
+    }
+    out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
+}

@@ -1,0 +1,166 @@
+//! The methods of both clients that are not endpoints: `fetch_many`, `request`, `paginate`, ...
+
+use super::python_text::{Face, definition, doctest};
+
+/// A method that is not an endpoint: the same in both classes but for `await`.
+struct Common {
+    name: &'static str,
+    /// Its parameters after `self`.
+    parameters: &'static [&'static str],
+    returns: Returns,
+    doc: &'static str,
+    example: CommonExample,
+    /// The arguments of the core's method `_name`.
+    passed: &'static str,
+}
+
+/// The call, a Python expression in which `{}` stands for it, and what that evaluates to.
+struct CommonExample(&'static str, &'static str, &'static str);
+
+#[derive(Clone, Copy)]
+enum Returns {
+    /// Awaited in `AsyncClient`.
+    Value(&'static str),
+    /// The same object in both.
+    Plain(&'static str),
+    Pager(&'static str),
+}
+
+const COMMON: &[Common] = &[
+    Common {
+        name: "fetch_many",
+        parameters: &[
+            "method: str",
+            "keys: abc.Iterable[str | int]",
+            "*",
+            "concurrency: int = 8",
+            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
+            "progress: bool = False",
+        ],
+        returns: Returns::Value("Records[dict[str, typing.Any]]"),
+        doc: "One method for many keys, `concurrency` requests at a time.\n\n\
+              `method` is the name of a method with exactly one required argument, such as\n\
+              `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
+              column of the key, named as the argument is; a record's own field of that name gets\n\
+              an underscore at its end. With `on_error=\"collect\"` the keys that\n\
+              fail go into `.errors`, each with its error; else the first failure is raised and the\n\
+              rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
+              Raises `ConfigError` for a key that the service document rules out, before anything\n\
+              is sent.",
+        example: CommonExample(
+            "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
+            "{}[0][\"symbol\"]",
+            "'HK.00700'",
+        ),
+        passed: "method, keys, concurrency, on_error, progress",
+    },
+    Common {
+        name: "ipo_calendar",
+        parameters: &[
+            "markets: abc.Iterable[str] = (\"hk\", \"us\", \"cn\", \"sg\", \"my\")",
+            "*",
+            "on_error: typing.Literal[\"raise\", \"collect\"] = \"raise\"",
+        ],
+        returns: Returns::Value("calendar.IpoCalendar"),
+        doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
+              One row for each event (opening, closing, ballot, listing and what else a market\n\
+              tells) with its date, currency and the columns that the markets have in common; see\n\
+              `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One\n\
+              `ipo_list` a market. With `on_error=\"collect\"` the markets that fail go into\n\
+              `.errors`.\n\n\
+              Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.",
+        example: CommonExample("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
+        passed: "markets, on_error",
+    },
+    Common {
+        name: "request",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "*",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
+            "headers: dict[str, str] | None = None",
+        ],
+        returns: Returns::Value("Response"),
+        doc: "Any request, authorized like the others; the envelope is left to the caller.\n\n\
+              `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
+              goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
+              `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,\n\
+              or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
+        example: CommonExample(
+            "client.request(\"GET\", \"/api/v1.0/server-time\")",
+            "{}.status",
+            "200",
+        ),
+        passed: "method, path, query, body, headers",
+    },
+    Common {
+        name: "paginate",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "*",
+            "paging: typing.Literal[\"next_key\", \"page_flag\"] | DateRange",
+            "rows: str",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | None = None",
+            "resume: str | None = None",
+        ],
+        returns: Returns::Pager("dict[str, typing.Any]"),
+        doc: "The pages of any list.\n\n\
+              `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
+              backward by moving the end of a range of dates (service document, section 2.4).\n\
+              `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
+              The cursor travels in the query of a GET, else in the body. With `\"page_flag\"`, the\n\
+              first request carries an empty cursor only if `query` or `body` has\n\
+              `\"page_flag\": \"\"`. `resume` takes a pager's `.checkpoint()`.",
+        example: CommonExample(
+            "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
+            "{}.requests",
+            "0",
+        ),
+        passed: "method, path, paging, rows, query, body, resume",
+    },
+    Common {
+        name: "explain",
+        parameters: &[
+            "method: str",
+            "path: str",
+            "query: _arguments.Query | None = None",
+            "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
+        ],
+        returns: Returns::Plain("Explanation"),
+        doc: "What a request would be, signed as of now, without sending it.\n\n\
+              The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,\n\
+              `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service\n\
+              document, section 5.2.",
+        example: CommonExample(
+            "client.explain(\"GET\", \"/api/v1.0/server-time\")",
+            "{}.payload_lines[1:]",
+            "['GET', '/api/v1.0/server-time', '', '']",
+        ),
+        passed: "method, path, query, body",
+    },
+];
+
+/// The methods of one class.
+pub fn methods(face: Face) -> String {
+    COMMON.iter().map(|common| method(face, common)).collect()
+}
+
+fn method(face: Face, common: &Common) -> String {
+    let (is_async, returns) = match (common.returns, face) {
+        (Returns::Value(kind), face) => (face == Face::Async, kind.to_owned()),
+        (Returns::Plain(kind), _) => (false, kind.to_owned()),
+        (Returns::Pager(row), Face::Sync) => (false, format!("Pager[{row}]")),
+        (Returns::Pager(row), Face::Async) => (false, format!("AsyncPager[{row}]")),
+    };
+    let mut signature = vec!["self".to_owned()];
+    signature.extend(common.parameters.iter().map(|&parameter| parameter.to_owned()));
+    let CommonExample(call, expression, result) = common.example;
+    let call = if is_async { format!("(await {call})") } else { call.to_owned() };
+    let doc = format!("{}\n\n{}", common.doc, doctest(&call, expression, result));
+    let call = format!("self._{}({})", common.name, common.passed);
+    definition(is_async, common.name, &signature, &returns, &doc, &call)
+}
