@@ -1,6 +1,7 @@
 #![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod api;
+mod atomic_file;
 pub mod auth;
 pub mod client;
 pub mod client_options;

@@ -1,4 +1,4 @@
-//! Private keys: read from PEM or DER, PKCS#8 (also encrypted) and PKCS#1; made; used for signing.
+//! Private keys: read from PEM or DER, PKCS#8 (also encrypted) or PKCS#1; generated; used for signing.
 
 use std::fmt;
 
@@ -27,8 +27,7 @@ const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1
 /// A private key that signs requests. Its memory is wiped when it is dropped.
 pub struct KeyPair(Private);
 
-/// Both by aws-lc-rs, in constant time: see RUSTSEC-2023-0071 for why not by the `rsa` crate; and it
-/// takes 10 µs for an Ed25519 signature where ed25519-dalek takes 17.
+/// Both by aws-lc-rs, in constant time; an Ed25519 signature takes 10 µs, and 17 by ed25519-dalek.
 enum Private {
     Ed25519(Ed25519KeyPair),
     Rsa(RsaKeyPair),
@@ -111,7 +110,7 @@ impl KeyPair {
 
     fn from_seed(seed: &[u8; 32]) -> Result<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed).map(|key| KeyPair(Private::Ed25519(key))).map_err(
-            |error| Error::config(format!("private_key is no usable Ed25519 key: {error}")),
+            |error| Error::config(format!("private_key is not a valid Ed25519 key: {error}")),
         )
     }
 
@@ -122,10 +121,13 @@ impl KeyPair {
             }
             Ok(_) => Err(too_small()),
             Err(error) if error.to_string() == "TooSmall" => Err(too_small()),
-            Err(error) => Err(Error::config(format!("private_key is no usable RSA key: {error}"))),
+            Err(error) => {
+                Err(Error::config(format!("private_key is not a valid RSA key: {error}")))
+            }
         }
     }
 
+    /// Its signing algorithm.
     pub fn algorithm(&self) -> Algorithm {
         match self.0 {
             Private::Ed25519(_) => Algorithm::Ed25519,
@@ -139,18 +141,18 @@ impl KeyPair {
             Private::Ed25519(key) => key
                 .try_sign(payload)
                 .map(|signature| STANDARD.encode(signature))
-                .map_err(|_| Error::config("the Ed25519 key refused to sign")),
+                .map_err(|_| Error::config("the Ed25519 key failed to sign")),
             Private::Rsa(key) => {
                 let mut signature = vec![0; key.public_modulus_len()];
                 // PKCS#1 v1.5 uses no randomness; the argument is there for PSS.
                 key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), payload, &mut signature)
-                    .map_err(|_| Error::config("the RSA key refused to sign"))?;
+                    .map_err(|_| Error::config("the RSA key failed to sign"))?;
                 Ok(STANDARD.encode(signature))
             }
         }
     }
 
-    /// The public key as PEM (SubjectPublicKeyInfo): what is uploaded to the dashboard.
+    /// The public key as PEM (SubjectPublicKeyInfo), as it is uploaded to the dashboard.
     pub fn public_key_pem(&self) -> Result<String> {
         let der: PublicKeyX509Der = match &self.0 {
             Private::Ed25519(key) => key.public_key().as_der(),
@@ -204,19 +206,22 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
     Ok((private, public))
 }
 
-/// The PEM label and the DER within; DER without PEM is labelled by what it parses as.
+/// The PEM label and the DER content; bare DER is labelled by what it parses as.
 fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains("-----BEGIN")) {
         if text.contains("Proc-Type:") {
             return Err(Error::config(
-                "private_key is encrypted in the old OpenSSL form; convert it with \
+                "private_key is encrypted in the traditional OpenSSL format; convert it with \
                  `openssl pkcs8 -topk8`",
             ));
         }
         let block = private_block(text);
         let other = [
-            ("OPENSSH PRIVATE KEY", "an OpenSSH key; `ssh-keygen -p -m PKCS8 -f FILE` converts it"),
-            ("CERTIFICATE", "a certificate; signing needs the private key that belongs to it"),
+            (
+                "OPENSSH PRIVATE KEY",
+                "an OpenSSH key; convert it with `ssh-keygen -p -m PKCS8 -f FILE`",
+            ),
+            ("CERTIFICATE", "a certificate; expected its private key"),
         ];
         let first = block.lines().next().unwrap_or_default();
         if let Some((_, what)) = other.iter().find(|(label, _)| first.contains(label)) {
@@ -224,13 +229,13 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
         }
         if text.contains("\\n") {
             return Err(Error::config(
-                "private_key has the two characters \\n in place of its line breaks; give it with \
-                 real ones",
+                "private_key has the two characters \\n instead of line breaks; replace them by line \
+                 breaks",
             ));
         }
         return SecretDocument::from_pem(&block)
             .map(|(label, document)| (label.to_owned(), document))
-            .map_err(|error| Error::config(format!("private_key is no readable PEM: {error}")));
+            .map_err(|error| Error::config(format!("private_key is not valid PEM: {error}")));
     }
     let label = if PrivateKeyInfoRef::try_from(bytes).is_ok() {
         "PRIVATE KEY"
@@ -240,12 +245,11 @@ fn read_document(bytes: &[u8]) -> Result<(String, SecretDocument)> {
         "RSA PRIVATE KEY"
     };
     SecretDocument::try_from(bytes).map(|document| (label.to_owned(), document)).map_err(|_| {
-        Error::config("private_key is neither PEM nor DER: give a path, PEM text or key bytes")
+        Error::config("private_key is neither PEM nor DER; expected a path, PEM text or key bytes")
     })
 }
 
-/// The block of the private key, for a file may hold certificates too; lines without the blanks that
-/// an indented text has around them.
+/// The PEM block of the private key, without indentation; the file may contain certificates too.
 fn private_block(text: &str) -> Zeroizing<String> {
     let mut blocks: Vec<Zeroizing<String>> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -265,9 +269,11 @@ fn private_block(text: &str) -> Zeroizing<String> {
 }
 
 fn too_small() -> Error {
-    Error::config(format!("private_key is an RSA key under {RSA_MIN_BITS} bits; make a larger one"))
+    Error::config(format!(
+        "private_key is an RSA key under {RSA_MIN_BITS} bits; expected a larger one"
+    ))
 }
 
 fn unwritable(error: &dyn fmt::Display) -> Error {
-    Error::config(format!("the key could not be made: {error}"))
+    Error::config(format!("the key could not be generated: {error}"))
 }

@@ -1,32 +1,34 @@
-//! Who we are: keys, the signature over the five lines, bearer tokens, the tokens of a login and
-//! where they lie. Nothing here sends: what a refresh sends with is passed in from above.
+//! Credentials: API keys and the signature of the canonical request, bearer tokens, and the tokens of
+//! a login with their stores. Nothing here sends: a refresh sends by a trait that `http` implements.
 
 mod key;
-mod live;
 mod oauth;
 mod origin;
 mod pkce;
+mod refresh;
 mod sign;
 pub mod store;
 #[cfg(test)]
 mod tests;
 mod token;
+mod token_cache;
 
 use std::{fmt, sync::Arc};
 
 use zeroize::Zeroizing;
 
 pub use key::{Algorithm, KeyPair, generate};
-pub use oauth::{OAuth, RefreshFuture, RefreshGrant, TokenEndpoint, blocking};
+pub use oauth::{OAuth, blocking};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
+pub use refresh::{RefreshFuture, RefreshGrant, TokenEndpoint};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
 pub use token::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
 
 use crate::error::{Error, Result};
 
-/// What a request is authorized with.
+/// What authorizes a request.
 #[derive(Clone)]
 pub enum Credentials {
     ApiKey { key_id: String, key: Arc<KeyPair>, origin: Arc<Origin> },
@@ -36,7 +38,7 @@ pub enum Credentials {
 
 impl Credentials {
     pub fn api_key(key_id: String, key: Arc<KeyPair>) -> Result<Self> {
-        if is_header_word(&key_id) {
+        if is_header_value(&key_id) {
             Ok(Credentials::ApiKey { key_id, key, origin: Arc::default() })
         } else {
             Err(Error::argument("key_id", "not valid", "visible ASCII characters without spaces"))
@@ -44,14 +46,14 @@ impl Credentials {
     }
 
     pub fn bearer(token: Zeroizing<String>) -> Result<Self> {
-        if is_header_word(&token) {
+        if is_header_value(&token) {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })
         } else {
             Err(Error::argument("token", "not valid", "visible ASCII characters without spaces"))
         }
     }
 
-    /// The secret that they hold themselves, besides the tokens of a login.
+    /// Their own secret: a bearer token or a client secret.
     pub fn secret(&self) -> Option<&str> {
         match self {
             Credentials::ApiKey { .. } => None,
@@ -60,7 +62,7 @@ impl Credentials {
         }
     }
 
-    /// Makes them belong to this service; those of another are refused.
+    /// Binds them to this service; an error if they belong to another one.
     pub fn bind(&self, origin: &str) -> Result<()> {
         match self {
             Credentials::ApiKey { origin: own, .. } | Credentials::Bearer { origin: own, .. } => {
@@ -83,6 +85,6 @@ impl fmt::Debug for Credentials {
     }
 }
 
-fn is_header_word(text: &str) -> bool {
+fn is_header_value(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

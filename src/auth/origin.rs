@@ -1,4 +1,4 @@
-//! The one service that credentials are for.
+//! The one service that credentials belong to.
 
 use std::sync::Arc;
 
@@ -7,23 +7,24 @@ use arc_swap::ArcSwapOption;
 use crate::error::{Error, Result};
 
 /// The service's address: unknown until the first client uses the credentials, and then fixed. A
-/// signature covers neither host nor nonce, so what one service was sent, it could send on to
-/// another that knows the same key.
+/// signature covers neither host nor nonce, so one service could replay a request to
+/// another one that knows the same key.
 #[derive(Debug, Default)]
 pub struct Origin(ArcSwapOption<String>);
 
 impl Origin {
+    /// The address, if it is already known.
     pub fn get(&self) -> Option<Arc<String>> {
         self.0.load_full()
     }
 
-    /// Makes it this service; another one is refused.
+    /// Binds it to this service; an error if it is bound to another one.
     pub fn bind(&self, origin: &str) -> Result<()> {
         self.0.rcu(|known| known.clone().or_else(|| Some(Arc::new(origin.to_owned()))));
         match self.get() {
             Some(known) if *known != origin => Err(Error::config(format!(
-                "auth: these credentials are in use for {known} and are not sent to {origin}; make \
-                 others for that"
+                "auth: these credentials are in use for {known} and are not sent to {origin}; create \
+                 others for it"
             ))),
             _ => Ok(()),
         }

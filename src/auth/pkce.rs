@@ -7,26 +7,29 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 
-/// The only method that the service knows: the challenge is the hash of the verifier.
+/// The only method that the service supports: the challenge is the hash of the verifier.
 pub const CHALLENGE_METHOD: &str = "S256";
 
-/// What one attempt to log in keeps to itself.
+/// The secrets of one login attempt.
 pub struct Attempt {
+    /// The code verifier, sent when the code is exchanged.
     pub verifier: Zeroizing<String>,
+    /// Sent with the authorization request and returned by the callback.
     pub state: Zeroizing<String>,
 }
 
 impl Attempt {
     /// A verifier of 32 random bytes, 43 characters, and a state of as many.
     pub fn new() -> Result<Self> {
-        Ok(Attempt { verifier: random_word()?, state: random_word()? })
+        Ok(Attempt { verifier: random_string()?, state: random_string()? })
     }
 
+    /// The challenge to send for its verifier.
     pub fn challenge(&self) -> String {
         challenge(&self.verifier)
     }
 
-    /// Whether a callback belongs to this attempt, in a time that tells nothing about the state.
+    /// Whether a callback belongs to this attempt; compares in constant time.
     pub fn has_state(&self, state: &str) -> bool {
         same(state.as_bytes(), self.state.as_bytes())
     }
@@ -43,16 +46,16 @@ pub fn challenge(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
-/// Compares in a time that depends on the lengths alone.
+/// Compares in constant time for a given length.
 pub fn same(one: &[u8], other: &[u8]) -> bool {
     verify_slices_are_equal(one, other).is_ok()
 }
 
 /// 256 bits straight from the operating system, as 43 characters of the unreserved set.
-fn random_word() -> Result<Zeroizing<String>> {
+fn random_string() -> Result<Zeroizing<String>> {
     let mut bytes = Zeroizing::new([0u8; 32]);
     getrandom::fill(bytes.as_mut())
-        .map_err(|error| Error::config(format!("the system gives no random bytes: {error}")))?;
+        .map_err(|error| Error::config(format!("no random bytes from the system: {error}")))?;
     Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(bytes.as_ref())))
 }
 
@@ -76,18 +79,18 @@ mod tests {
     }
 
     #[test]
-    fn verifiers_are_new_and_of_the_grammar() {
+    fn verifiers_are_unique_and_match_the_grammar() {
         let mut seen = HashSet::new();
         for _ in 0..100_000 {
-            let word = random_word().expect("random").to_string();
-            assert_eq!(word.len(), 43);
-            assert!(word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b)));
-            assert!(seen.insert(word));
+            let verifier = random_string().expect("random").to_string();
+            assert_eq!(verifier.len(), 43);
+            assert!(verifier.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b)));
+            assert!(seen.insert(verifier));
         }
     }
 
     #[test]
-    fn a_state_is_its_own_and_no_other() {
+    fn only_its_own_state_is_accepted() {
         let attempt = Attempt::new().expect("random");
         assert!(attempt.has_state(&attempt.state));
         let longer = format!("{}x", *attempt.state);

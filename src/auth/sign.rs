@@ -1,4 +1,4 @@
-//! The signed payload of section 5.2: five lines, pure. Clock and nonce are passed in.
+//! The canonical request that is signed (section 5.2): five lines. Clock and nonce are passed in.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ pub const AUTHORIZATION: &str = "authorization";
 pub const X_TIMESTAMP: &str = "x-timestamp";
 pub const X_NONCE: &str = "x-nonce";
 
-/// The five fields joined by line feeds, every separator kept.
+/// The five fields, joined by line feeds; an empty field keeps its separator.
 ///
 /// `path` has no domain and no query; `query` is the final query string as sent, without `?`.
 pub fn payload(timestamp_ms: i64, method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
@@ -19,7 +19,7 @@ pub fn payload(timestamp_ms: i64, method: &str, path: &str, query: &str, body: &
     format!("{timestamp_ms}\n{method}\n{path}\n{query}\n{}", body_hash(body)).into_bytes()
 }
 
-/// Lowercase hex SHA-256 of the raw body; empty where there is none.
+/// The lowercase hex SHA-256 of the raw body; empty if the body is.
 pub fn body_hash(body: &[u8]) -> String {
     use std::fmt::Write;
     if body.is_empty() {
@@ -32,7 +32,7 @@ pub fn body_hash(body: &[u8]) -> String {
     })
 }
 
-/// When a request was signed, and the word that makes it unrepeatable.
+/// The time of a signature, and the nonce that prevents a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     pub timestamp_ms: i64,
@@ -40,12 +40,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// 128 bits straight from the operating system: a generator in this process would repeat
-    /// itself in a forked child.
+    /// A nonce of 128 bits from the operating system: a generator in this process would repeat itself
+    /// in a forked child.
     pub fn new(timestamp_ms: i64) -> Result<Self> {
         let mut bytes = [0u8; 16];
         getrandom::fill(&mut bytes)
-            .map_err(|error| Error::config(format!("the system gives no random bytes: {error}")))?;
+            .map_err(|error| Error::config(format!("no random bytes from the system: {error}")))?;
         Ok(Stamp { timestamp_ms, nonce: URL_SAFE_NO_PAD.encode(bytes) })
     }
 }

@@ -1,4 +1,4 @@
-//! The token set: what a login gives, how long it lasts, and how it lies in a store.
+//! Token sets and client registrations: what a login returns and what a store holds.
 
 use std::{
     fmt,
@@ -10,12 +10,12 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Raised with every change that an older release would misread.
+/// Incremented with every change that an older release would misread.
 const FORMAT_VERSION: u32 = 1;
-/// A token is renewed this long before it ends, or a tenth of its life where that is less.
-const AHEAD_MAX: Duration = Duration::from_secs(60);
-/// A hundred years: what is longer is taken for this.
-const LIFE_MAX_SECONDS: f64 = 3.2e9;
+/// A token is refreshed this long before it expires, or a tenth of its lifetime if that is less.
+const REFRESH_AHEAD_MAX: Duration = Duration::from_secs(60);
+/// A hundred years; longer lifetimes are reduced to it.
+const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 
 /// The answer of the token endpoint (section 2.2).
 pub struct TokenAnswer {
@@ -23,7 +23,7 @@ pub struct TokenAnswer {
     /// On code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
     pub lifetime: Duration,
-    /// `None` where the answer leaves it out: the scopes are as before.
+    /// `None` if the response omits it: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
 }
 
@@ -38,7 +38,7 @@ pub struct TokenSet {
     pub access_token: Zeroizing<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The service refused the refresh token for good: nobody need ask again.
+    /// The service refused the refresh token for good: no process sends it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.
@@ -51,8 +51,8 @@ pub struct TokenSet {
 }
 
 impl TokenSet {
-    /// The tokens of a new login; `asked_at_ms` is when they were asked for.
-    pub fn new(client: &Registration, answer: TokenAnswer, asked_at_ms: i64) -> Self {
+    /// The tokens of a new login; `requested_at_ms` is when the request was sent.
+    pub fn new(client: &Registration, answer: TokenAnswer, requested_at_ms: i64) -> Self {
         let lifetime_ms = millis(answer.lifetime);
         TokenSet {
             version: FORMAT_VERSION,
@@ -61,7 +61,7 @@ impl TokenSet {
             access_token: answer.access_token,
             refresh_token: answer.refresh_token,
             refresh_refused: false,
-            expires_at_ms: asked_at_ms.saturating_add(lifetime_ms),
+            expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
             scopes: answer.scopes.unwrap_or_default(),
             redirect_port: Some(client.redirect_port),
@@ -70,53 +70,55 @@ impl TokenSet {
 
     /// The tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
-    pub fn refreshed(&self, answer: TokenAnswer, asked_at_ms: i64) -> Self {
+    pub fn refreshed(&self, answer: TokenAnswer, requested_at_ms: i64) -> Self {
         let lifetime_ms = millis(answer.lifetime);
         TokenSet {
             access_token: answer.access_token,
             refresh_token: answer.refresh_token.or_else(|| self.refresh_token.clone()),
-            expires_at_ms: asked_at_ms.saturating_add(lifetime_ms),
+            expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
             scopes: answer.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
     }
 
-    /// The same tokens, of which the refresh token serves no more.
+    /// The same tokens, marked: their refresh token is no longer valid.
     #[must_use]
-    pub fn refused(self) -> Self {
+    pub fn with_refresh_refused(self) -> Self {
         TokenSet { refresh_refused: true, ..self }
     }
 
-    /// Whether these are the tokens of the same login or refresh, refused since or not.
+    /// Whether these are the tokens of the same login or refresh, marked as refused or not.
     pub fn is_same(&self, other: &TokenSet) -> bool {
         self.access_token == other.access_token
             && self.refresh_token == other.refresh_token
             && self.expires_at_ms == other.expires_at_ms
     }
 
-    /// Whether the access token should be renewed before it is used.
-    pub fn ends_soon(&self, now_ms: i64) -> bool {
-        let ahead = (self.lifetime_ms / 10).min(millis(AHEAD_MAX));
+    /// Whether the access token should be refreshed before it is used.
+    pub fn expires_soon(&self, now_ms: i64) -> bool {
+        let ahead = (self.lifetime_ms / 10).min(millis(REFRESH_AHEAD_MAX));
         now_ms >= self.expires_at_ms.saturating_sub(ahead)
     }
 
-    pub fn has_ended(&self, now_ms: i64) -> bool {
+    /// Whether the access token has expired.
+    pub fn is_expired(&self, now_ms: i64) -> bool {
         now_ms >= self.expires_at_ms
     }
 
+    /// The set as a store holds it: JSON.
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
         write_json(self)
     }
 
-    /// Reads what `write` wrote; `what` names it in errors.
+    /// Reads the output of `write`; `what` names it in errors.
     pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
         let set: TokenSet = read_json(bytes, what)?;
         check_version(set.version, what)?;
         if is_token(&set.access_token) { Ok(set) } else { Err(unreadable(what)) }
     }
 
-    /// Every secret in it, to be struck out of errors.
+    /// Every secret in it, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let others = self.refresh_token.iter().chain(&self.client_secret);
         std::iter::once(&self.access_token).chain(others).map(|secret| secret.as_str())
@@ -192,12 +194,12 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// The life of a token from its number of seconds; a negative one is none.
+/// The lifetime of a token in seconds; `None` if it is negative.
 pub fn lifetime(seconds: f64) -> Option<Duration> {
-    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFE_MAX_SECONDS)))
+    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LIFETIME_MAX_SECONDS)))
 }
 
-/// What may stand behind `Bearer`.
+/// Whether a string can be sent as a bearer token.
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -211,11 +213,11 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Far above any token set, so that the buffer does not move and leave copies behind.
-const WRITTEN_MAX_BYTES: usize = 32 * 1024;
+/// Far above any token set, so that the buffer does not move and leave copies of secrets behind.
+const JSON_MAX_BYTES: usize = 32 * 1024;
 
 fn write_json(value: &impl Serialize) -> Result<Zeroizing<Vec<u8>>> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(WRITTEN_MAX_BYTES));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(JSON_MAX_BYTES));
     serde_json::to_writer(&mut *bytes, value)
         .map_err(|error| ErrorKind::Store(format!("the tokens cannot be written: {error}")))?;
     Ok(bytes)
@@ -226,7 +228,7 @@ fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T> {
     struct Versioned {
         version: u32,
     }
-    // The words of a parser may quote what it read, so they are not shown.
+    // A parser's message may quote secrets, so it is not shown.
     let versioned: Versioned = serde_json::from_slice(bytes).map_err(|_| unreadable(what))?;
     check_version(versioned.version, what)?;
     serde_json::from_slice(bytes).map_err(|_| unreadable(what))
@@ -237,14 +239,14 @@ fn check_version(version: u32, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(ErrorKind::Store(format!(
-        "{what} is of format version {version}, and this release reads version {FORMAT_VERSION}; \
-         use the release that wrote it, or delete it and log in again"
+        "the format version of {what} is {version}; expected {FORMAT_VERSION}: use the release that \
+         wrote it, or delete it and log in again"
     ))
     .into())
 }
 
 fn unreadable(what: &str) -> Error {
-    ErrorKind::Store(format!("{what} is no token set; delete it and log in again")).into()
+    ErrorKind::Store(format!("{what} is not a token set; delete it and log in again")).into()
 }
 
 #[cfg(test)]
@@ -267,14 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_renewed_a_minute_or_a_tenth_of_its_life_ahead() {
+    fn a_token_is_refreshed_a_minute_or_a_tenth_of_its_lifetime_ahead() {
         let long = set(7200);
-        assert!(!long.ends_soon(1_000_000 + 7_139_999));
-        assert!(long.ends_soon(1_000_000 + 7_140_000));
+        assert!(!long.expires_soon(1_000_000 + 7_139_999));
+        assert!(long.expires_soon(1_000_000 + 7_140_000));
         let short = set(10);
-        assert!(!short.ends_soon(1_000_000 + 8_999));
-        assert!(short.ends_soon(1_000_000 + 9_000));
-        assert!(!short.has_ended(1_000_000 + 9_999) && short.has_ended(1_010_000));
+        assert!(!short.expires_soon(1_000_000 + 8_999));
+        assert!(short.expires_soon(1_000_000 + 9_000));
+        assert!(!short.is_expired(1_000_000 + 9_999) && short.is_expired(1_010_000));
     }
 
     #[test]
@@ -291,8 +293,8 @@ mod tests {
     }
 
     #[test]
-    fn odd_lifetimes_are_cut_or_refused() {
-        assert_eq!(lifetime(1e300), Some(Duration::from_secs_f64(LIFE_MAX_SECONDS)));
+    fn extreme_lifetimes_are_reduced_or_refused() {
+        assert_eq!(lifetime(1e300), Some(Duration::from_secs_f64(LIFETIME_MAX_SECONDS)));
         assert_eq!(lifetime(0.0), Some(Duration::ZERO));
         assert_eq!(lifetime(-1.0), None);
         assert_eq!(lifetime(f64::NAN), None);
@@ -309,7 +311,7 @@ mod tests {
     fn another_version_is_refused_by_name() {
         let text = r#"{"version":2,"new":true}"#;
         let error = TokenSet::read(text.as_bytes(), "the entry").expect_err("refused").to_string();
-        assert!(error.contains("version 2") && error.contains("the entry"), "{error}");
+        assert!(error.contains("is 2") && error.contains("the entry"), "{error}");
     }
 
     proptest! {
@@ -332,7 +334,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_no_token_set_is_a_store_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn what_is_not_a_token_set_is_a_store_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let error = TokenSet::read(&bytes, "it").expect_err("refused");
             prop_assert!(matches!(error.kind.as_ref(), ErrorKind::Store(_)));
         }

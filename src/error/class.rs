@@ -1,19 +1,25 @@
-//! The class of a refusal: what the service's codes, words and statuses mean (section 7).
+//! The classes of API failures: what the service's codes, messages and statuses mean (section 7).
 
 use super::rejection::says_token_rejected;
 
-/// The class of a refusal: one exception each in Python.
+/// The class of an API failure: one exception each in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureClass {
+    /// The service rejected an argument.
     InvalidParameter,
+    /// The service does not know the symbol.
     InvalidSymbol,
+    /// An error of the service itself.
     Service,
-    /// The key, its signature or the token was rejected, whatever the HTTP status is.
+    /// The key, its signature or the token was rejected, whatever the HTTP status.
     Authentication,
+    /// The time of a signature was too far from the service's clock.
     ClockSkew,
+    /// The credentials do not allow the request.
     PermissionDenied,
+    /// Too many requests.
     RateLimited,
-    /// The service said no in a way that its document does not explain.
+    /// A failure that the service document does not explain.
     Other,
 }
 
@@ -23,21 +29,24 @@ pub const CLOCK_OFFSET_CODE: i64 = -12006;
 /// Seen as a throttling code beside `error.code: rate_limited`; not in the service document.
 pub const THROTTLED_CODE: i64 = -11;
 
-/// What a response carried that rejects a request.
+/// What a response says about a rejected request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence<'a> {
+    /// The HTTP status.
     pub status: u16,
+    /// `ret_code` or `code`.
     pub code: Option<i64>,
-    /// What the endpoint's own table of errors calls that code, if it lists it.
+    /// The name of that code in the endpoint's table of errors, if it is listed.
     pub documented: Option<&'a str>,
+    /// `error.code`.
     pub error_code: Option<&'a str>,
-    /// Every other text that tells why.
+    /// Every other text that explains it.
     pub messages: &'a [String],
 }
 
 impl FailureClass {
-    /// The class of a refusal. Codes say more than HTTP statuses, which nobody documents; throttling
-    /// says more than a code, since -12006 has been seen for it.
+    /// Classifies a failure. Codes take precedence over HTTP statuses, which are undocumented, and signs
+    /// of throttling over codes, since -12006 has been seen for it.
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let Evidence { status, code, documented, error_code, messages } = *evidence;
         let says = |rejected: fn(&str) -> bool| messages.iter().any(|text| rejected(text));
@@ -68,6 +77,7 @@ impl FailureClass {
         }
     }
 
+    /// Whether the same request may succeed later.
     pub const fn retryable(self) -> bool {
         matches!(self, FailureClass::Service | FailureClass::RateLimited)
     }
@@ -95,7 +105,7 @@ mod tests {
         FailureClass::{self, *},
     };
 
-    /// HTTP status, code, what the table calls it, `error.code`, message.
+    /// HTTP status, code, its name in the table, `error.code`, message.
     type Case<'a> = (u16, Option<i64>, Option<&'a str>, Option<&'a str>, &'a str);
 
     fn class((status, code, documented, error_code, message): Case<'_>) -> FailureClass {
@@ -104,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_classed_by_its_code_before_its_status() {
+    fn a_failure_is_classified_by_its_code_before_its_status() {
         for (case, expected) in [
             ((200, Some(-3), Some("invalid_parameter"), None, ""), InvalidParameter),
             ((500, Some(-7), Some("invalid_symbol"), None, ""), InvalidSymbol),

@@ -1,19 +1,19 @@
-//! Escapes of other languages: undone to find a secret in them, and made to show a text safely.
+//! Undoes escapes of other languages, to find a secret in them, and escapes text for a terminal.
 
 use std::borrow::Cow;
 
-/// A text in plain form, and where each byte of it stands in the text.
-pub struct Plain {
+/// An unescaped text, with the position of each of its bytes in the original.
+pub struct Unescaped {
     pub bytes: Vec<u8>,
-    /// Empty where the plain form is the text itself.
-    sources: Vec<usize>,
+    /// Empty if nothing was escaped.
+    positions: Vec<usize>,
 }
 
-/// What was escaped oftener than this is not looked for.
+/// How many layers of escapes are undone.
 const LAYERS: usize = 5;
 /// RFC 6749 sets no limit to a description; a terminal does.
 const EXCERPT_CHARACTERS: usize = 400;
-/// A named character is not longer than this.
+/// The longest name of a character.
 const NAME_BYTES: usize = 8;
 const NAMED: [(&[u8], u8); 14] = [
     (b"amp", b'&'),
@@ -32,80 +32,80 @@ const NAMED: [(&[u8], u8); 14] = [
     (b"sol", b'/'),
 ];
 
-impl Plain {
-    /// Where a byte of the plain form stands in the text; the end of the text for its end.
-    pub fn source(&self, place: usize) -> usize {
-        if self.sources.is_empty() {
-            place
+impl Unescaped {
+    /// The position in the original of a byte; the end of the original for the end.
+    pub fn position(&self, index: usize) -> usize {
+        if self.positions.is_empty() {
+            index
         } else {
-            self.sources.get(place).copied().unwrap_or(place)
+            self.positions.get(index).copied().unwrap_or(index)
         }
     }
 }
 
-/// The plain form of a text: percent-encoding, JSON and HTML escapes undone in all their layers, and
-/// a plus as the space that it is in a form.
-pub fn plain(text: &[u8]) -> Plain {
-    let mut plain = Plain { bytes: text.to_vec(), sources: Vec::new() };
+/// Undoes percent-encoding, JSON and HTML escapes in all their layers, and reads a plus as a space, as
+/// in a form.
+pub fn unescape(text: &[u8]) -> Unescaped {
+    let mut unescaped = Unescaped { bytes: text.to_vec(), positions: Vec::new() };
     for _ in 0..LAYERS {
-        match undone(&plain) {
-            Some(next) => plain = next,
+        match unescape_layer(&unescaped) {
+            Some(next) => unescaped = next,
             None => break,
         }
     }
-    for byte in &mut plain.bytes {
+    for byte in &mut unescaped.bytes {
         if *byte == b'+' {
             *byte = b' ';
         }
     }
-    plain
+    unescaped
 }
 
 /// One layer of escapes undone, if there is one.
-fn undone(plain: &Plain) -> Option<Plain> {
-    let text = plain.bytes.as_slice();
-    let mut place = text.iter().position(|byte| b"%\\&".contains(byte))?;
-    let mut next = Plain {
-        bytes: text.get(..place)?.to_vec(),
-        sources: (0..place).map(|place| plain.source(place)).collect(),
+fn unescape_layer(previous: &Unescaped) -> Option<Unescaped> {
+    let text = previous.bytes.as_slice();
+    let mut index = text.iter().position(|byte| b"%\\&".contains(byte))?;
+    let mut next = Unescaped {
+        bytes: text.get(..index)?.to_vec(),
+        positions: (0..index).map(|index| previous.position(index)).collect(),
     };
     let mut changed = false;
-    while let Some(&byte) = text.get(place) {
-        let rest = text.get(place + 1..).unwrap_or_default();
+    while let Some(&byte) = text.get(index) {
+        let rest = text.get(index + 1..).unwrap_or_default();
         let found = match byte {
-            b'%' => hex(rest, 2, 2).map(|(code, size)| (Unescaped::byte(code), size)),
+            b'%' => hex(rest, 2, 2).map(|(code, size)| (Meaning::byte(code), size)),
             b'\\' => backslash(rest),
             b'&' => entity(rest),
             _ => None,
         };
-        let (unescaped, size) = match found {
-            Some((unescaped, size)) => (unescaped, size + 1),
-            None => (Unescaped::byte(u32::from(byte)), 1),
+        let (meaning, size) = match found {
+            Some((meaning, size)) => (meaning, size + 1),
+            None => (Meaning::byte(u32::from(byte)), 1),
         };
         changed |= found.is_some();
-        for byte in unescaped.bytes() {
+        for byte in meaning.bytes() {
             next.bytes.push(*byte);
-            next.sources.push(plain.source(place));
+            next.positions.push(previous.position(index));
         }
-        place += size;
+        index += size;
     }
-    next.sources.push(plain.source(text.len()));
+    next.positions.push(previous.position(text.len()));
     changed.then_some(next)
 }
 
-/// What an escape stands for: a byte, or a character of up to four.
+/// The meaning of an escape: a byte, or a character of up to four.
 #[derive(Clone, Copy)]
-struct Unescaped([u8; 4], usize);
+struct Meaning([u8; 4], usize);
 
-impl Unescaped {
+impl Meaning {
     fn byte(code: u32) -> Self {
-        Unescaped([u8::try_from(code).unwrap_or_default(), 0, 0, 0], 1)
+        Meaning([u8::try_from(code).unwrap_or_default(), 0, 0, 0], 1)
     }
 
     fn character(code: u32) -> Option<Self> {
         let mut bytes = [0; 4];
         let size = char::from_u32(code)?.encode_utf8(&mut bytes).len();
-        Some(Unescaped(bytes, size))
+        Some(Meaning(bytes, size))
     }
 
     fn bytes(&self) -> &[u8] {
@@ -113,14 +113,14 @@ impl Unescaped {
     }
 }
 
-/// What stands behind a backslash, and how many bytes of it belong to the escape.
-fn backslash(rest: &[u8]) -> Option<(Unescaped, usize)> {
+/// The meaning of what follows a backslash, and how many bytes of it belong to the escape.
+fn backslash(rest: &[u8]) -> Option<(Meaning, usize)> {
     let code = |from: usize, least: usize, most: usize| {
         hex(rest.get(from..)?, least, most).map(|(code, size)| (code, from + size))
     };
     let (code, size) = match rest.first()? {
         b'/' | b'\\' | b'"' | b'\'' => {
-            return Some((Unescaped::byte(u32::from(*rest.first()?)), 1));
+            return Some((Meaning::byte(u32::from(*rest.first()?)), 1));
         }
         b'x' => code(1, 2, 2)?,
         b'U' => code(1, 8, 8)?,
@@ -137,11 +137,11 @@ fn backslash(rest: &[u8]) -> Option<(Unescaped, usize)> {
         },
         _ => return None,
     };
-    Some((Unescaped::character(code)?, size))
+    Some((Meaning::character(code)?, size))
 }
 
-/// What stands behind an ampersand: a character by its name or its number.
-fn entity(rest: &[u8]) -> Option<(Unescaped, usize)> {
+/// The meaning of what follows an ampersand: a character by its name or its number.
+fn entity(rest: &[u8]) -> Option<(Meaning, usize)> {
     let semicolon = |size: usize| size + usize::from(rest.get(size) == Some(&b';'));
     if rest.first() == Some(&b'#') {
         let (code, size) = if matches!(rest.get(1), Some(b'x' | b'X')) {
@@ -151,18 +151,18 @@ fn entity(rest: &[u8]) -> Option<(Unescaped, usize)> {
             let (code, size) = number(rest.get(1..)?, 10, 1, 10)?;
             (code, size + 1)
         };
-        return Some((Unescaped::character(code)?, semicolon(size)));
+        return Some((Meaning::character(code)?, semicolon(size)));
     }
     let size = rest.iter().take(NAME_BYTES).position(|byte| *byte == b';')?;
     let (_, byte) = NAMED.iter().find(|(name, _)| Some(*name) == rest.get(..size))?;
-    Some((Unescaped::byte(u32::from(*byte)), size + 1))
+    Some((Meaning::byte(u32::from(*byte)), size + 1))
 }
 
 fn hex(text: &[u8], least: usize, most: usize) -> Option<(u32, usize)> {
     number(text, 16, least, most)
 }
 
-/// A number in digits of that base, and how many they are.
+/// A number in digits of that base, and how many there are.
 fn number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(u32, usize)> {
     let digits = text.iter().take(most).map_while(|byte| char::from(*byte).to_digit(base));
     let (mut value, mut size) = (0u32, 0);
@@ -173,8 +173,8 @@ fn number(text: &[u8], base: u32, least: usize, most: usize) -> Option<(u32, usi
     (size >= least).then_some((value, size))
 }
 
-/// A text as it can be shown in a terminal: whatever could move the cursor, change the order of the
-/// letters or begin a line of its own is escaped.
+/// A text that is safe to show in a terminal: characters that move the cursor, change the text direction
+/// or begin a new line are escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
@@ -193,16 +193,16 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The first of what an authorization server says, as it can be shown in a terminal.
-pub fn excerpt(words: &str) -> String {
-    let cut = words
+/// The beginning of an authorization server's text, safe to show in a terminal.
+pub fn excerpt(text: &str) -> String {
+    let cut = text
         .char_indices()
         .nth(EXCERPT_CHARACTERS)
-        .map_or(words, |(end, _)| words.get(..end).unwrap_or_default());
+        .map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
     printable(cut).into_owned()
 }
 
-/// C0, DEL, C1, the marks, embeddings and isolates of bidirectional text, and the separators of lines.
+/// C0, DEL, C1, the marks, embeddings and isolates of bidirectional text, and line separators.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -214,10 +214,10 @@ fn is_unprintable(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, printable};
+    use super::{printable, unescape};
 
-    fn plainly(text: &str) -> String {
-        String::from_utf8(plain(text.as_bytes()).bytes).expect("text")
+    fn unescaped(text: &str) -> String {
+        String::from_utf8(unescape(text.as_bytes()).bytes).expect("text")
     }
 
     #[test]
@@ -233,29 +233,29 @@ mod tests {
             ("a+b", "a b"),
             ("%2B", " "),
         ] {
-            assert_eq!(plainly(text), expected, "{text}");
+            assert_eq!(unescaped(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_escape_stays() {
+    fn text_without_escapes_is_unchanged() {
         for text in
             ["", "%", "%g1", "100% sure", "\\", "\\q", "\\u12", "&", "&unknown;", "&#;", "\\ud83d"]
         {
-            assert_eq!(plainly(text), text);
+            assert_eq!(unescaped(text), text);
         }
     }
 
     #[test]
-    fn each_byte_knows_its_source() {
-        let plain = plain(b"a%2F\\u00e9z");
-        assert_eq!(plain.bytes, "a/\u{e9}z".as_bytes());
-        let sources: Vec<usize> = (0..=5).map(|place| plain.source(place)).collect();
-        assert_eq!(sources, [0, 1, 4, 4, 10, 11]);
+    fn each_byte_has_its_position() {
+        let unescaped = unescape(b"a%2F\\u00e9z");
+        assert_eq!(unescaped.bytes, "a/\u{e9}z".as_bytes());
+        let positions: Vec<usize> = (0..=5).map(|index| unescaped.position(index)).collect();
+        assert_eq!(positions, [0, 1, 4, 4, 10, 11]);
     }
 
     #[test]
-    fn nothing_that_moves_a_cursor_is_shown() {
+    fn characters_that_move_the_cursor_are_escaped() {
         let text = "a\x1b[2J\r\n\t\u{7f}\u{9b}\u{202e}\u{2028}\u{2069}é 價";
         let shown = printable(text);
         assert_eq!(shown, "a\\x1b[2J\\r\\n\\t\\x7f\\x9b\\u202e\\u2028\\u2069é 價");

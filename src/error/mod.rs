@@ -1,4 +1,4 @@
-//! One error type: what happened, where, and what to do about it.
+//! The error type: what went wrong, for which endpoint, and what to do about it.
 
 mod class;
 mod escapes;
@@ -14,102 +14,140 @@ pub use exception::ExceptionClass;
 pub use redact::Redactor;
 pub use rejection::says_token_rejected;
 
+/// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, with the endpoint and the place in the iteration where it did.
+/// What went wrong, with the endpoint and the position of the iteration.
 #[derive(Debug, Clone)]
 pub struct Error {
+    /// What went wrong.
     pub kind: Box<ErrorKind>,
     /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
     pub endpoint: Option<String>,
-    /// The key of many for which it happened.
+    /// The key that failed, in a request for many keys.
     pub key: Option<String>,
-    /// Where a broken iteration can go on.
+    /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
 }
 
-/// What became of a request that got no response.
+/// How far a request without a response came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It did not leave.
+    /// It was not sent.
     NotSent,
-    /// The service said that it did not process it.
+    /// The service reported that it did not process it.
     Unprocessed,
+    /// The service may have processed it.
     Unknown,
 }
 
 /// The kinds of error: one exception each in Python, by one exhaustive conversion.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ErrorKind {
-    /// Refused before anything was sent.
+    /// An invalid argument or setting; nothing was sent.
     #[error("{0}")]
     Config(String),
-    /// No answer. `sent` tells whether the service may have acted on the request.
+    /// There was no response.
     #[error("{message}")]
-    Transport { message: String, sent: Delivery },
+    Transport {
+        /// What failed.
+        message: String,
+        /// Whether the service may have acted on the request.
+        sent: Delivery,
+    },
+    /// There was no response in time.
     #[error("{0}")]
     Timeout(String),
-    /// An answer of no documented form.
+    /// An undocumented response format.
     #[error("{message}{}", shown_body(body))]
-    Protocol { message: String, body: String },
+    Protocol {
+        /// What is wrong with the response.
+        message: String,
+        /// The beginning of the response body.
+        body: String,
+    },
+    /// A cursor that cannot be followed.
     #[error("{0}")]
     Pagination(String),
+    /// The service rejected the request.
     #[error("{0}")]
     Api(ApiFailure),
-    /// Of the authorization server, or of the user on its page; the words are the service's own.
+    /// The authorization server, or the user on its page, rejected the request.
     #[error("{}: {}", excerpt(error), excerpt(description))]
-    OAuth { error: String, description: String },
+    OAuth {
+        /// The error code of RFC 6749.
+        error: String,
+        /// The server's description of it.
+        description: String,
+    },
+    /// The tokens cannot be used or refreshed: a new login is needed.
     #[error("{message}")]
-    LoginRequired { error: String, message: String, origin: Option<String> },
+    LoginRequired {
+        /// The error code of RFC 6749, or `login_required`.
+        error: String,
+        /// Why.
+        message: String,
+        /// The service to log in to, if known.
+        origin: Option<String>,
+    },
+    /// The token store failed.
     #[error("{0}")]
     Store(String),
 }
 
 impl ErrorKind {
-    /// What it is, without a word of what the service said: for logs.
+    /// A summary without any text of the service, for logs.
     pub fn summary(&self) -> String {
         let what = match self {
             ErrorKind::Api(ApiFailure { code: Some(code), http_status, .. }) => {
-                return format!("refused by the service (code {code}, HTTP {http_status})");
+                return format!("rejected by the service (code {code}, HTTP {http_status})");
             }
             ErrorKind::Api(ApiFailure { http_status, .. }) => {
-                return format!("refused by the service (HTTP {http_status})");
+                return format!("rejected by the service (HTTP {http_status})");
             }
-            ErrorKind::Config(_) => "refused before it was sent",
-            ErrorKind::Transport { .. } => "no answer",
-            ErrorKind::Timeout(_) => "no answer in time",
-            ErrorKind::Protocol { .. } => "an answer of no documented form",
-            ErrorKind::Pagination(_) => "a cursor that comes again",
-            ErrorKind::OAuth { .. } => "refused by the authorization server",
-            ErrorKind::LoginRequired { .. } => "a new login is needed",
-            ErrorKind::Store(_) => "the token store",
+            ErrorKind::Config(_) => "invalid argument",
+            ErrorKind::Transport { .. } => "no response",
+            ErrorKind::Timeout(_) => "no response in time",
+            ErrorKind::Protocol { .. } => "undocumented response format",
+            ErrorKind::Pagination(_) => "repeated cursor",
+            ErrorKind::OAuth { .. } => "rejected by the authorization server",
+            ErrorKind::LoginRequired { .. } => "login required",
+            ErrorKind::Store(_) => "token store failed",
         };
         what.to_owned()
     }
 }
 
-/// The service said no.
+/// A response that rejects the request.
 #[derive(Debug, Clone)]
 pub struct ApiFailure {
+    /// What the rejection means.
     pub class: FailureClass,
+    /// The HTTP status.
     pub http_status: u16,
+    /// `ret_code` or `code` of the response.
     pub code: Option<i64>,
+    /// `error.code` of the response.
     pub error_code: Option<String>,
+    /// The service's message.
     pub message: String,
+    /// The headers of the response.
     pub headers: Vec<(String, String)>,
-    /// The first 2 KiB of the answer.
+    /// The beginning of the response body.
     pub body: String,
+    /// How long the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
 
-/// How much of an answer an error shows.
+/// How much of a response body an error shows.
 pub const BODY_SHOWN_BYTES: usize = 2048;
-/// How much it keeps until secrets are struck out: one that a cut went through would stay.
-const BODY_KEPT_BYTES: usize = 4 * BODY_SHOWN_BYTES;
-/// What a limit in bytes may take off a text to leave its last character whole.
+/// How much it holds until secrets are redacted: one that the cut went through would remain.
+const BODY_HELD_BYTES: usize = 4 * BODY_SHOWN_BYTES;
+/// The longest character: a cut may remove up to this much to keep the last one whole.
 const UTF8_LONGEST: usize = 4;
 
 impl Error {
+    /// An invalid argument or setting.
     pub fn config(message: impl Into<String>) -> Self {
         ErrorKind::Config(message.into()).into()
     }
@@ -119,49 +157,51 @@ impl Error {
         Self::config(format!("{name} is {value}; expected {expected}"))
     }
 
-    /// An answer that has no documented form, with the first of its body.
+    /// A response in an undocumented format, with the beginning of its body.
     pub fn protocol(message: impl Into<String>, body: &[u8]) -> Self {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
-    /// A task that ended without an outcome: the runtime is going away.
+    /// A task that ended without an outcome, since the runtime is shutting down.
     pub fn aborted(error: &dyn fmt::Display) -> Self {
-        let message = format!("the request was given up: {error}");
+        let message = format!("the request was aborted: {error}");
         ErrorKind::Transport { message, sent: Delivery::Unknown }.into()
     }
 
+    /// A cursor that cannot be followed.
     pub fn pagination(message: impl Into<String>) -> Self {
         ErrorKind::Pagination(message.into()).into()
     }
 
-    /// The same error, telling where it happened.
+    /// The same error, with the endpoint that failed unless it has one.
     #[must_use]
     pub fn with_endpoint(mut self, endpoint: &str) -> Self {
         self.endpoint.get_or_insert_with(|| endpoint.to_owned());
         self
     }
 
-    /// The same error, telling for which of many keys it happened.
+    /// The same error, with the key that failed.
     #[must_use]
     pub fn for_key(mut self, key: &str) -> Self {
         self.key = Some(key.chars().take(64).collect());
         self
     }
 
+    /// The same error, with the position at which the iteration can be resumed.
     #[must_use]
     pub fn with_checkpoint(mut self, checkpoint: String) -> Self {
         self.checkpoint = Some(checkpoint);
         self
     }
 
-    /// The same error without secrets, should the service have repeated them.
+    /// The same error, with secrets redacted that the service may have repeated.
     #[must_use]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {
         let redact = |text: &mut String| redactor.redact(text);
-        // A body is kept up to a limit, and a secret that the limit cuts is one still.
-        let redact_kept = |text: &mut String| {
-            if text.len() + UTF8_LONGEST > BODY_KEPT_BYTES {
-                redactor.redact_cut(text);
+        // A body is truncated, and the beginning of a secret is still secret.
+        let redact_truncated = |text: &mut String| {
+            if text.len() + UTF8_LONGEST > BODY_HELD_BYTES {
+                redactor.redact_truncated(text);
             } else {
                 redactor.redact(text);
             }
@@ -169,13 +209,13 @@ impl Error {
         match self.kind.as_mut() {
             ErrorKind::Api(api_failure) => {
                 redact(&mut api_failure.message);
-                redact_kept(&mut api_failure.body);
+                redact_truncated(&mut api_failure.body);
                 api_failure.error_code.iter_mut().for_each(redact);
                 api_failure.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
             ErrorKind::Protocol { message, body } => {
                 redact(message);
-                redact_kept(body);
+                redact_truncated(body);
             }
             ErrorKind::OAuth { error, description } => {
                 redact(error);
@@ -191,6 +231,7 @@ impl Error {
         self
     }
 
+    /// The rejection by the service, if that is what it is.
     pub fn api_failure(&self) -> Option<&ApiFailure> {
         match self.kind.as_ref() {
             ErrorKind::Api(api_failure) => Some(api_failure),
@@ -198,7 +239,7 @@ impl Error {
         }
     }
 
-    /// Whether the credentials, or the clock they were signed by, were rejected.
+    /// Whether the service rejected the credentials or the time of the signature.
     pub fn rejects_credentials(&self) -> bool {
         self.rejects_token()
             || self
@@ -206,14 +247,14 @@ impl Error {
                 .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
     }
 
-    /// Whether a token was rejected: by HTTP 401, or by what the response says.
+    /// Whether the service rejected the token: by HTTP 401, or in the response.
     pub fn rejects_token(&self) -> bool {
         self.api_failure().is_some_and(|api_failure| {
             api_failure.class == FailureClass::Authentication || api_failure.http_status == 401
         })
     }
 
-    /// Whether the same call may well succeed later.
+    /// Whether the same call may succeed later.
     pub fn retryable(&self) -> bool {
         match self.kind.as_ref() {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
@@ -234,7 +275,7 @@ impl Error {
             ErrorKind::Transport { .. } => {
                 "Check the base URL, the network and the proxy, then call again.".into()
             }
-            ErrorKind::Timeout(_) => "Call again, or give the client a larger `timeout`.".into(),
+            ErrorKind::Timeout(_) => "Call again, or set a larger `timeout`.".into(),
             ErrorKind::Protocol { .. } => {
                 "Check that the base URL is the API's own and that no proxy or login page answers \
                  in its place."
@@ -245,7 +286,7 @@ impl Error {
             }
             ErrorKind::Api(api_failure) => api_failure.hint(),
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
-                "Give the address that the browser was sent to, whole; or start the login again."
+                "Pass the full address that the browser was redirected to, or start the login again."
                     .into()
             }
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
@@ -268,7 +309,7 @@ impl Error {
     }
 }
 
-/// Its text is shown in terminals, whatever the service has put into it.
+/// Safe to show in a terminal, whatever text the service sent.
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match (&self.endpoint, &self.key) {
@@ -330,7 +371,7 @@ impl fmt::Display for ApiFailure {
     }
 }
 
-/// Whether an OAuth error code is about trouble on the service's side, which may be over soon.
+/// Whether an OAuth error code means a temporary problem of the service.
 pub fn is_temporary(error: &str) -> bool {
     matches!(
         error,
@@ -342,9 +383,9 @@ pub fn is_temporary(error: &str) -> bool {
     )
 }
 
-/// The first of a body as text that is safe to show.
+/// The beginning of a body as text.
 pub fn body_preview(body: &[u8]) -> String {
-    let cut = body.get(..BODY_KEPT_BYTES).unwrap_or(body);
+    let cut = body.get(..BODY_HELD_BYTES).unwrap_or(body);
     String::from_utf8_lossy(cut).into_owned()
 }
 

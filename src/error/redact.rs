@@ -1,8 +1,7 @@
-//! Takes secrets out of what a service repeats, in whatever spelling it does.
+//! Redacts secrets that a service repeats, in any spelling.
 //!
-//! Text and secrets are both brought to a plain form first: percent-encoding, JSON and HTML escapes
-//! are undone, mixed and one over the other as they may come. What is found in the plain form is
-//! replaced where it stands in the text.
+//! Text and secrets are both unescaped first: percent-encoding, JSON and HTML escapes are undone, also
+//! mixed and nested. A secret that is found in the unescaped text is replaced in the original.
 
 use base64::{
     Engine,
@@ -10,24 +9,23 @@ use base64::{
 };
 use zeroize::Zeroizing;
 
-use super::escapes::{Plain, plain};
+use super::escapes::{Unescaped, unescape};
 
 const MASK: &str = "***";
-/// A shorter secret would be found within ordinary words: it is replaced only where it is a whole one.
+/// A shorter secret could be part of an ordinary word: it is replaced only if it is a whole word.
 const SHORT_BYTES: usize = 8;
-/// The beginning of a secret that is still one, where a cut went through it.
+/// The shortest beginning of a truncated secret that is redacted.
 const SHORTEST_BEGINNING: usize = 4;
-/// The longest spelling of one character, such as `\\u002B`, and a few layers of escapes upon it.
+/// The longest spelling of one character, such as `\\u002B`, with a few layers of escapes.
 const SPELLING_BYTES: usize = 16;
 
 /// The spellings of some secrets.
 pub struct Redactor(Vec<Pattern>);
 
 struct Pattern {
-    /// As it is: what stands before a secret may look like an escape together with it.
+    /// Not unescaped: the text before a secret may form an escape together with it.
     raw: Zeroizing<Vec<u8>>,
-    /// In plain form.
-    plain: Zeroizing<Vec<u8>>,
+    unescaped: Zeroizing<Vec<u8>>,
     whole_word: bool,
 }
 
@@ -38,6 +36,7 @@ impl std::fmt::Debug for Redactor {
 }
 
 impl Redactor {
+    /// Redacts these secrets.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut patterns = Vec::new();
         for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
@@ -45,7 +44,7 @@ impl Redactor {
             let mut add = |bytes: &[u8]| {
                 patterns.push(Pattern {
                     raw: Zeroizing::new(bytes.to_vec()),
-                    plain: Zeroizing::new(plain(bytes).bytes),
+                    unescaped: Zeroizing::new(unescape(bytes).bytes),
                     whole_word,
                 });
             };
@@ -59,17 +58,17 @@ impl Redactor {
         Redactor(patterns)
     }
 
-    /// Redacts a text that is whole.
+    /// Redacts a complete text.
     pub fn redact(&self, text: &mut String) {
         if let Some(redacted) = self.redacted(text.as_bytes()) {
             *text = String::from_utf8_lossy(&redacted).into_owned();
         }
     }
 
-    /// Redacts a text whose end was cut off, perhaps in the middle of a secret.
-    pub fn redact_cut(&self, text: &mut String) {
+    /// Redacts a truncated text, which may end in the middle of a secret.
+    pub fn redact_truncated(&self, text: &mut String) {
         self.redact(text);
-        let Some(mut end) = self.begun_at(text.as_bytes()) else { return };
+        let Some(mut end) = self.truncated_secret(text.as_bytes()) else { return };
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -77,17 +76,17 @@ impl Redactor {
         text.push_str(MASK);
     }
 
-    /// The bytes without secrets; `None` where there are none in them.
+    /// The bytes without secrets; `None` if they contain none.
     pub fn redacted(&self, text: &[u8]) -> Option<Vec<u8>> {
         if self.0.is_empty() {
             return None;
         }
-        let plain = plain(text);
+        let unescaped = unescape(text);
         let mut found: Vec<(usize, usize)> = Vec::new();
-        for Pattern { raw, plain: wanted, whole_word } in &self.0 {
-            found.extend(places(raw, text, *whole_word).map(|at| (at, at + raw.len())));
-            let ends = |at| (plain.source(at), plain.source(at + wanted.len()));
-            found.extend(places(wanted, &plain.bytes, *whole_word).map(ends));
+        for Pattern { raw, unescaped: wanted, whole_word } in &self.0 {
+            found.extend(positions(raw, text, *whole_word).map(|at| (at, at + raw.len())));
+            let ends = |at| (unescaped.position(at), unescaped.position(at + wanted.len()));
+            found.extend(positions(wanted, &unescaped.bytes, *whole_word).map(ends));
         }
         if found.is_empty() {
             return None;
@@ -106,30 +105,30 @@ impl Redactor {
         Some(redacted)
     }
 
-    /// Where the text ends in the beginning of a secret. A cut may have gone through the spelling of
-    /// a character, too.
-    fn begun_at(&self, text: &[u8]) -> Option<usize> {
+    /// The position of a truncated secret at the end of the text. The last character may be truncated
+    /// in its spelling, too.
+    fn truncated_secret(&self, text: &[u8]) -> Option<usize> {
         let longest = self.0.iter().map(|pattern| pattern.raw.len()).max()?;
         let from = text.len().saturating_sub(longest.saturating_mul(SPELLING_BYTES));
         let tail = text.get(from..)?;
-        let begun = |left_out: usize| {
-            let plain: Plain = plain(tail.get(..tail.len().checked_sub(left_out)?)?);
+        let start = |left_out: usize| {
+            let unescaped: Unescaped = unescape(tail.get(..tail.len().checked_sub(left_out)?)?);
             let begins = |pattern: &Pattern| {
-                let longest = pattern.plain.len().min(plain.bytes.len());
+                let longest = pattern.unescaped.len().min(unescaped.bytes.len());
                 (SHORTEST_BEGINNING..=longest).rev().find(|&size| {
-                    pattern.plain.get(..size).is_some_and(|s| plain.bytes.ends_with(s))
+                    pattern.unescaped.get(..size).is_some_and(|s| unescaped.bytes.ends_with(s))
                 })
             };
             let whole = self.0.iter().filter(|pattern| !pattern.whole_word);
             let size = whole.filter_map(begins).max()?;
-            Some(from + plain.source(plain.bytes.len() - size))
+            Some(from + unescaped.position(unescaped.bytes.len() - size))
         };
-        (0..SPELLING_BYTES).filter_map(begun).min()
+        (0..SPELLING_BYTES).filter_map(start).min()
     }
 }
 
-/// Where some bytes stand in others; those that are no word of their own are left out on request.
-fn places<'a>(
+/// The positions of some bytes in others, with `whole_word` only of whole words.
+fn positions<'a>(
     wanted: &'a [u8],
     text: &'a [u8],
     whole_word: bool,
@@ -146,8 +145,8 @@ fn places<'a>(
     })
 }
 
-/// The characters of Base64, in both alphabets, that a secret alone decides, whatever stands before
-/// and behind it: one text for each place that its first byte may have in a group of three.
+/// The characters of Base64, in both alphabets, that depend on the secret alone and not on what is
+/// encoded before or after it: one text for each position of its first byte in a group of three.
 fn in_base64(secret: &[u8]) -> Vec<Zeroizing<String>> {
     let mut texts = Vec::new();
     for (before, undecided) in [(0, 0), (1, 2), (2, 3)] {
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_spelling_throughout_is_found() {
+    fn each_spelling_is_found() {
         let most = SECRET.chars().map(|c| spellings(c).len()).max().expect("some");
         for way in 0..most {
             let spelled: String = SECRET
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_found_wherever_the_secret_begins_in_it() {
+    fn base64_is_found_wherever_the_secret_begins() {
         for before in ["", "x", "xy", "xyz", "Bearer "] {
             for behind in ["", "1", "12", "123"] {
                 let whole = format!("{before}{SECRET}{behind}");
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_secret_is_found_as_a_word_only() {
+    fn a_short_secret_is_found_only_as_a_whole_word() {
         let redactor = Redactor::new(["a"]);
         let mut text = "Bearer a was refused: \"a\", a%20, banana".to_owned();
         redactor.redact(&mut text);
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_a_cut_went_through_is_not_shown() {
+    fn a_truncated_secret_is_not_shown() {
         let secret = "access-0123456789/abcdef";
         let redactor = Redactor::new([secret]);
         let escaped: String = secret.chars().map(|c| format!("\\u{:04X}", u32::from(c))).collect();
@@ -269,21 +268,21 @@ mod tests {
             for end in 0..spelled.len() {
                 let cut: String = spelled.chars().take(end).collect();
                 let mut text = format!("the body {cut}");
-                redactor.redact_cut(&mut text);
-                let left = String::from_utf8(plain(text.as_bytes()).bytes).expect("text");
+                redactor.redact_truncated(&mut text);
+                let left = String::from_utf8(unescape(text.as_bytes()).bytes).expect("text");
                 assert!(!left.contains("acces") && !left.contains(&begun), "{end}: {text}");
             }
         }
     }
 
     #[test]
-    fn what_holds_no_secret_stays_as_it_is() {
+    fn text_without_secrets_is_unchanged() {
         for text in ["", "50% of \\u00e9 &amp; more+", "aB3+/=_~.-&", "%", "\\u", "&#;"] {
             assert_eq!(redacted(text), text);
         }
         let mut text = "x".to_owned();
         Redactor::new([]).redact(&mut text);
-        Redactor::new([""]).redact_cut(&mut text);
+        Redactor::new([""]).redact_truncated(&mut text);
         assert_eq!(text, "x");
     }
 
@@ -307,7 +306,7 @@ mod tests {
         #[test]
         fn any_text_is_redacted_without_harm(text in "\\PC{0,200}", secret in "\\PC{0,30}") {
             let mut shown = text.clone();
-            Redactor::new([secret.as_str()]).redact_cut(&mut shown);
+            Redactor::new([secret.as_str()]).redact_truncated(&mut shown);
             prop_assert!(secret.len() < SHORT_BYTES || !shown.contains(&secret));
         }
     }

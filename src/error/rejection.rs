@@ -1,20 +1,20 @@
-//! Whether a text says that a token is invalid or expired. The service document does not show how
-//! a rejected token is reported, so it is recognised by its meaning: in an error code, in words.
+//! Recognizes texts that say that a token is invalid or expired. The service document does not show how
+//! a rejected token is reported, so it is recognized by its meaning, in an error code or a sentence.
 
-/// What is said to be invalid or expired.
+/// Subjects that can be invalid or expired.
 const TOKENS: &[&str] = &["token", "tokens", "accesstoken", "jwt", "bearer"];
-/// What an expired token is called too; "invalid" would say something else of these.
+/// Other names for what can expire; "invalid" has another meaning with these.
 const LOGINS: &[&str] = &["session", "login", "credential", "credentials", "authorization"];
 
 const EXPIRED: &[&str] = &["expired", "expire"];
 const INVALID: &[&str] = &["invalid", "revoked", "malformed", "rejected", "inactive", "illegal"];
-/// Of these, "not" makes a rejection.
+/// Negated, these are a rejection.
 const VALID: &[&str] = &["valid", "active", "accepted", "recognized", "recognised"];
 const NEGATIONS: &[&str] = &["no", "not", "isnt", "longer"];
-/// Of these, "failed" makes a rejection.
+/// With "failed", these are a rejection.
 const CHECKS: &[&str] = &["verification", "validation", "check", "authentication"];
 
-/// What may stand between a token and what is said of it.
+/// Words that may come between the subject and its predicate.
 const FILLERS: &[&str] = &[
     "a",
     "access",
@@ -51,7 +51,7 @@ const FILLERS: &[&str] = &[
     "your",
 ];
 
-/// Before "token": one of another kind, or a word of a parser, a market or a list.
+/// Before "token": a token of another kind, or a word of a parser, a market or a list.
 const OTHER_KINDS: &[&str] = &[
     "argument",
     "base",
@@ -81,20 +81,20 @@ const OTHER_THINGS: &[&str] =
     &["address", "amount", "at", "balance", "bucket", "count", "name", "pair", "pairs", "symbol"];
 /// A market's session ends every day.
 const MARKETS: &[&str] = &["market", "trading", "trade", "auction"];
-/// A parser's words about tokens of its own.
+/// Words of a parser, which has tokens of its own.
 const PARSERS: &[&str] = &["json", "syntax", "parse", "parser", "parsing", "position", "column"];
 
-/// In Chinese, which has no spaces: one of the first with one of the second.
+/// In Chinese, which has no spaces: one of the first together with one of the second.
 const CHINESE: (&[&str], &[&str]) =
     (&["token", "令牌", "凭证"], &["过期", "失效", "无效", "不合法", "非法", "過期", "無效"]);
 
-const LONGEST_GAP: usize = 6;
-/// A reason is short; a document that is about tokens is not.
-const LONGEST_TEXT: usize = 1000;
+const MAX_GAP: usize = 6;
+/// An error message is short; a document about tokens is not.
+const MAX_TEXT: usize = 1000;
 
 /// Whether a text, an error code or a sentence, says that a token is invalid or expired.
 pub fn says_token_rejected(text: &str) -> bool {
-    if text.len() > LONGEST_TEXT {
+    if text.len() > MAX_TEXT {
         return false;
     }
     let words = words(text);
@@ -119,7 +119,7 @@ fn is_rejected(words: &[String], place: usize) -> bool {
     };
     // "token ... expired", "token is no longer valid", "token verification failed"
     let mut after = place + 1;
-    while after <= place + LONGEST_GAP && FILLERS.contains(&word(after)) {
+    while after <= place + MAX_GAP && FILLERS.contains(&word(after)) {
         after += 1;
     }
     let mut valid = after;
@@ -127,7 +127,7 @@ fn is_rejected(words: &[String], place: usize) -> bool {
         valid += 1;
     }
     let denied = valid > after && VALID.contains(&word(valid));
-    // "check" and the like may have been taken for a filler.
+    // "authentication" may have been skipped as a filler.
     let failed = [after, after - 1].iter().any(|&at| {
         at > place && CHECKS.contains(&word(at)) && ["failed", "failure"].contains(&word(at + 1))
     });
@@ -147,15 +147,15 @@ fn is_rejected(words: &[String], place: usize) -> bool {
     earlier.is_some_and(|place| NEGATIONS.contains(&word(place)))
 }
 
-/// The last word before a place that is no filler.
+/// The last word before a position that is not a filler.
 fn before_fillers(words: &[String], place: usize) -> Option<usize> {
-    let earliest = place.saturating_sub(LONGEST_GAP);
+    let earliest = place.saturating_sub(MAX_GAP);
     (earliest..place)
         .rev()
         .find(|&place| words.get(place).is_some_and(|word| !FILLERS.contains(&word.as_str())))
 }
 
-/// The words in lower case, those in `camelCase` and `snake_case` apart; an empty one ends a sentence.
+/// The words in lower case, with `camelCase` and `snake_case` split; an empty one ends a sentence.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut last = ' ';
@@ -196,7 +196,7 @@ mod tests {
     use super::says_token_rejected;
 
     #[test]
-    fn a_rejected_token_is_recognised_in_many_wordings() {
+    fn a_rejected_token_is_recognized_in_many_wordings() {
         for text in [
             "invalid_token",
             "INVALID_TOKEN",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_about_tokens_are_no_rejection() {
+    fn other_sentences_about_tokens_are_not_rejections() {
         for text in [
             "",
             "token",

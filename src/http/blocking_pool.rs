@@ -1,10 +1,10 @@
-//! Lanes: where a call that blocks drives its own connection.
+//! The blocking pool: a blocking call drives its own connection, on its own thread.
 //!
-//! On the shared runtime such a call hands its request to other threads and is woken by them: five
-//! switches of threads, which cost as much as the request itself. So it borrows a lane: a runtime
-//! that runs only while a call waits in it, with an HTTP client whose connections live on it.
+//! On the shared runtime, such a call passes its request to other threads and is woken by them: five
+//! context switches, which cost as much as the request itself. So it borrows a local runtime, which
+//! runs only while a call waits in it, with an HTTP client whose connections belong to it.
 //!
-//! What others wait for must not be started there: it would stand still from the end of the call on.
+//! A task that others wait for must not be spawned there: it would stop when the call ends.
 
 use std::{
     future::Future,
@@ -25,28 +25,30 @@ use crate::{
     process::runtime,
 };
 
-/// How many blocking calls of one client have a lane at once: each costs four file descriptors.
-const MOST: usize = 32;
-/// A lane that nobody needed for so long is closed, with its connections.
+/// The most local runtimes of one client: each uses four file descriptors.
+const SIZE_MAX: usize = 32;
+/// A local runtime that has not been used for this long is closed, with its connections.
 const IDLE_MAX: Duration = Duration::from_secs(90);
 
 tokio::task_local! {
-    static OWN_CLIENT: reqwest::Client;
+    static LOCAL_CLIENT: reqwest::Client;
 }
 
-/// The HTTP client of the lane that this runs in; none on the shared runtime.
-pub fn own_client() -> Option<reqwest::Client> {
-    OWN_CLIENT.try_with(Clone::clone).ok()
+/// The HTTP client of the local runtime that this runs on; none on the shared runtime.
+pub fn local_client() -> Option<reqwest::Client> {
+    LOCAL_CLIENT.try_with(Clone::clone).ok()
 }
 
 /// Where a blocking call waits.
 #[derive(Debug)]
 pub enum PoolSlot {
-    Own(LocalRuntime, Arc<BlockingPool>),
+    /// On a local runtime.
+    Local(LocalRuntime, Arc<BlockingPool>),
+    /// On the shared runtime.
     Shared(Arc<Runtime>),
 }
 
-/// A runtime that stands still until somebody waits in it.
+/// A runtime that runs only while a call waits in it.
 #[derive(Debug)]
 pub struct LocalRuntime {
     runtime: Runtime,
@@ -54,36 +56,38 @@ pub struct LocalRuntime {
     used: Instant,
 }
 
-/// The lanes of one client in one process.
+/// The local runtimes of one client in one process.
 #[derive(Debug)]
 pub struct BlockingPool {
-    /// The last was used last.
+    /// The most recently used one is the last.
     idle: Mutex<Vec<LocalRuntime>>,
-    /// How many there are, in use or not.
+    /// How many there are, idle or not.
     count: AtomicUsize,
     process: u32,
 }
 
 impl PoolSlot {
+    /// On the shared runtime.
     pub fn shared() -> Result<PoolSlot> {
         runtime().map(PoolSlot::Shared)
     }
 
+    /// Waits for a future.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         match self {
-            PoolSlot::Own(LocalRuntime { runtime, client, .. }, _) => {
-                runtime.block_on(OWN_CLIENT.scope(client.clone(), future))
+            PoolSlot::Local(LocalRuntime { runtime, client, .. }, _) => {
+                runtime.block_on(LOCAL_CLIENT.scope(client.clone(), future))
             }
             PoolSlot::Shared(runtime) => runtime.block_on(future),
         }
     }
 
-    /// Ends the call. A request that was given up midway would stay open until the next call comes:
-    /// unless all is `settled`, the connection is closed now.
-    pub fn leave(self, settled: bool) {
+    /// Ends the call. The request of a cancelled call would stay open until the next call: unless the
+    /// call is `settled`, its connection is closed now.
+    pub fn release(self, settled: bool) {
         match self {
-            PoolSlot::Own(engine, blocking_pool) if settled => blocking_pool.give_back(engine),
-            PoolSlot::Own(engine, blocking_pool) => blocking_pool.close(engine),
+            PoolSlot::Local(local, pool) if settled => pool.release(local),
+            PoolSlot::Local(local, pool) => pool.close(local),
             PoolSlot::Shared(_) => {}
         }
     }
@@ -94,12 +98,12 @@ impl LocalRuntime {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Error::config(format!("no connection can be driven: {error}")))?;
+            .map_err(|error| Error::config(format!("a runtime cannot be created: {error}")))?;
         Ok(LocalRuntime { runtime, client, used: Instant::now() })
     }
 
-    /// Takes notice of what happened meanwhile, lest a request goes into a connection that the other
-    /// end has closed: first the runtime does, then the connections.
+    /// Processes what has happened since the last call, so that a request is not sent on a connection
+    /// that the other end has closed: first the runtime does this, then the connections.
     fn catch_up(&self) {
         self.runtime.block_on(async {
             yield_now().await;
@@ -109,6 +113,7 @@ impl LocalRuntime {
 }
 
 impl BlockingPool {
+    /// An empty pool.
     pub fn new() -> Arc<Self> {
         Arc::new(BlockingPool {
             idle: Mutex::default(),
@@ -117,45 +122,46 @@ impl BlockingPool {
         })
     }
 
-    /// An idle lane, or a new one around an HTTP client; the shared runtime where there are enough.
+    /// An idle local runtime, or a new one for an HTTP client; the shared runtime if there are
+    /// `SIZE_MAX`.
     pub fn borrow(
         self: &Arc<Self>,
         client: impl FnOnce() -> Result<reqwest::Client>,
     ) -> Result<PoolSlot> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let engine = match idle {
-            Some(engine) => engine,
-            None if self.count.load(Ordering::Relaxed) >= MOST => return PoolSlot::shared(),
+        let local = match idle {
+            Some(local) => local,
+            None if self.count.load(Ordering::Relaxed) >= SIZE_MAX => return PoolSlot::shared(),
             None => {
-                let engine = LocalRuntime::new(client()?)?;
+                let local = LocalRuntime::new(client()?)?;
                 self.count.fetch_add(1, Ordering::Relaxed);
-                engine
+                local
             }
         };
-        engine.catch_up();
-        Ok(PoolSlot::Own(engine, self.clone()))
+        local.catch_up();
+        Ok(PoolSlot::Local(local, self.clone()))
     }
 
-    fn give_back(&self, mut engine: LocalRuntime) {
-        engine.used = Instant::now();
+    fn release(&self, mut local: LocalRuntime) {
+        local.used = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(engine);
+        idle.push(local);
         let oldest = idle.first().is_some_and(|first| first.used.elapsed() > IDLE_MAX);
         let unused = oldest.then(|| idle.remove(0));
         drop(idle);
-        if let Some(engine) = unused {
-            self.close(engine);
+        if let Some(local) = unused {
+            self.close(local);
         }
     }
 
-    fn close(&self, engine: LocalRuntime) {
+    fn close(&self, local: LocalRuntime) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         if self.process == std::process::id() {
-            // Waiting for its threads is not allowed everywhere, and nothing there is still wanted.
-            engine.runtime.shutdown_background();
+            // Without waiting for its threads, which is not allowed everywhere: nothing there is needed.
+            local.runtime.shutdown_background();
         } else {
-            // Closing would take the parent's sockets out of its, and our, poll.
-            std::mem::forget(engine);
+            // Closing would remove the parent's sockets from the poll that it shares with this child.
+            std::mem::forget(local);
         }
     }
 }
@@ -163,8 +169,8 @@ impl BlockingPool {
 impl Drop for BlockingPool {
     fn drop(&mut self) {
         let idle = std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for engine in idle {
-            self.close(engine);
+        for local in idle {
+            self.close(local);
         }
     }
 }
@@ -173,47 +179,47 @@ impl Drop for BlockingPool {
 mod tests {
     use super::*;
 
-    fn borrow(blocking_pool: &Arc<BlockingPool>) -> PoolSlot {
-        blocking_pool.borrow(|| Ok(reqwest::Client::new())).expect("a lane")
+    fn borrow(pool: &Arc<BlockingPool>) -> PoolSlot {
+        pool.borrow(|| Ok(reqwest::Client::new())).expect("a slot")
     }
 
-    fn count(blocking_pool: &BlockingPool) -> usize {
-        blocking_pool.count.load(Ordering::Relaxed)
+    fn count(pool: &BlockingPool) -> usize {
+        pool.count.load(Ordering::Relaxed)
     }
 
     #[test]
-    fn calls_one_after_another_share_a_lane_with_its_client() {
-        let blocking_pool = BlockingPool::new();
+    fn successive_calls_share_a_local_runtime_with_its_client() {
+        let pool = BlockingPool::new();
         for _ in 0..3 {
-            let slot = borrow(&blocking_pool);
-            assert!(slot.block_on(async { own_client().is_some() }));
-            slot.leave(true);
+            let slot = borrow(&pool);
+            assert!(slot.block_on(async { local_client().is_some() }));
+            slot.release(true);
         }
-        assert_eq!(count(&blocking_pool), 1);
+        assert_eq!(count(&pool), 1);
     }
 
     #[test]
-    fn a_lane_with_something_still_under_way_is_closed() {
-        let blocking_pool = BlockingPool::new();
-        borrow(&blocking_pool).leave(false);
-        assert_eq!(count(&blocking_pool), 0);
+    fn the_local_runtime_of_a_cancelled_call_is_closed() {
+        let pool = BlockingPool::new();
+        borrow(&pool).release(false);
+        assert_eq!(count(&pool), 0);
     }
 
     #[test]
-    fn calls_beyond_the_most_lanes_use_the_shared_runtime() {
-        let blocking_pool = BlockingPool::new();
-        let taken: Vec<PoolSlot> = (0..MOST).map(|_| borrow(&blocking_pool)).collect();
-        let beyond = borrow(&blocking_pool);
+    fn calls_beyond_the_size_of_the_pool_use_the_shared_runtime() {
+        let pool = BlockingPool::new();
+        let taken: Vec<PoolSlot> = (0..SIZE_MAX).map(|_| borrow(&pool)).collect();
+        let beyond = borrow(&pool);
         assert!(matches!(beyond, PoolSlot::Shared(_)));
-        assert!(beyond.block_on(async { own_client().is_none() }));
-        taken.into_iter().for_each(|slot| slot.leave(true));
-        assert!(matches!(borrow(&blocking_pool), PoolSlot::Own(..)));
+        assert!(beyond.block_on(async { local_client().is_none() }));
+        taken.into_iter().for_each(|slot| slot.release(true));
+        assert!(matches!(borrow(&pool), PoolSlot::Local(..)));
     }
 
     #[test]
-    fn what_a_lane_started_beside_the_call_ends_with_it() {
-        let blocking_pool = BlockingPool::new();
-        let slot = borrow(&blocking_pool);
+    fn a_task_spawned_by_a_call_ends_with_it() {
+        let pool = BlockingPool::new();
+        let slot = borrow(&pool);
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         slot.block_on(async {
             drop(tokio::spawn(async move {
@@ -221,7 +227,7 @@ mod tests {
                 drop(sender);
             }));
         });
-        slot.leave(false);
+        slot.release(false);
         assert!(
             receiver
                 .recv_timeout(Duration::from_secs(10))

@@ -80,7 +80,9 @@ async fn send_with_retries<T>(
         // A refresh has retries of its own, so its failure is final here.
         let prepared = wait_times.measure(WaitReason::Token, authorization.prepare()).await;
         prepared.map_err(|error| error.with_endpoint(&request.label))?;
-        wait_times.measure(WaitReason::Throttle, throttle(transport, &state, request)).await;
+        wait_times
+            .measure(WaitReason::Throttle, wait_for_throttle(transport, &state, request))
+            .await;
         let departed = Instant::now();
         let span = transport.span(request.method.as_str(), request.url.path(), number);
         let attempt = Attempt { transport, state: &state, request, span, wait_times };
@@ -96,7 +98,7 @@ async fn send_with_retries<T>(
         };
         if is_throttled(&error)
             && let Some(per_second) =
-                state.throttle.refused(&request.label, departed, Instant::now())
+                state.throttle.rejected(&request.label, departed, Instant::now())
         {
             attempt.emit(EventKind::Throttled { per_second }).await;
         }
@@ -113,7 +115,7 @@ async fn send_with_retries<T>(
         match retries.retry(request, &error) {
             Decision::Retry(wait) => {
                 attempt.emit(EventKind::Retrying { wait, reason: reason() }).await;
-                pause(transport, wait).await;
+                sleep(transport, wait).await;
             }
             Decision::BudgetExhausted => {
                 attempt.emit(EventKind::RetryBudgetExhausted { reason: reason() }).await;
@@ -163,14 +165,14 @@ impl Attempt<'_> {
 
 /// Waits for the rate that the service has asked for on this path, if it has. Does not hold a
 /// connection meanwhile.
-async fn throttle(transport: &Transport, state: &ProcessState, request: &Request) {
+async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request: &Request) {
     let now = Instant::now();
     let departure = state.throttle.departure(&request.label, now);
-    pause(transport, departure.saturating_duration_since(now)).await;
+    sleep(transport, departure.saturating_duration_since(now)).await;
 }
 
 /// Waits before a request; a replay has no service to protect, so it does not wait.
-async fn pause(transport: &Transport, wait: Duration) {
+async fn sleep(transport: &Transport, wait: Duration) {
     if !wait.is_zero() && !transport.options().is_replayed() {
         tokio::time::sleep(wait).await;
     }

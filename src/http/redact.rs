@@ -1,11 +1,11 @@
-//! Names whose values are secrets, as callers and services write them.
+//! Redaction of recorded traffic: secrets are recognized by their names.
 
 use std::borrow::Cow;
 
 use url::form_urlencoded;
 
-/// Parts of a name that make its value a secret, whoever sends it, in lower case and without
-/// separators: those that it is, or ends in.
+/// The value of a name is a secret if the name ends in one of these, in lower case and without
+/// separators.
 const SECRETS: &[&str] = &[
     "accesskey",
     "apikey",
@@ -32,17 +32,17 @@ const SECRETS: &[&str] = &[
     "signingkey",
     "token",
 ];
-/// Names that are a secret in a request; a record may have a field of that name which is none.
+/// The value of one of these names is a secret in a request; in a response it may be an ordinary field.
 const SECRETS_IN_REQUESTS: &[&str] =
     &["auth", "hmac", "jwt", "otp", "pass", "pin", "session", "sid", "sig", "sign", "signature"];
-/// Ends like a secret and says where a list goes on.
+/// Names that end in `token` but are cursors.
 const CURSORS: &[&str] = &["next", "page", "continuation", "cursor", "sync", "previous", "prev"];
 
-/// Headers that say nothing about who is asking. Any other may be a secret.
+/// Headers that do not identify the caller. Any other may be a secret.
 const PUBLIC_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "user-agent", "x-service-client-nnid"];
 
-/// Who sends a value.
+/// What a value is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Request,
@@ -60,12 +60,12 @@ pub fn is_secret(name: &str, side: Side) -> bool {
     is_one || (side == Side::Request && SECRETS_IN_REQUESTS.contains(&name.as_str()))
 }
 
-/// Whether the value of a header may be shown and may travel to other processes.
+/// Whether the value of a header may be shown and passed to other processes.
 pub fn is_public_header(name: &str) -> bool {
     PUBLIC_HEADERS.iter().any(|public| public.eq_ignore_ascii_case(name))
 }
 
-/// Puts stars in the place of secrets in a query or a form.
+/// Redacts the secrets in a query or a form.
 pub fn redact_pairs(pairs: &str, side: Side) -> String {
     let redacted = pairs.split('&').map(|pair| match pair.split_once('=') {
         Some((name, _)) if decoded(name).is_some_and(|name| is_secret(&name, side)) => {
@@ -80,24 +80,24 @@ fn decoded(name: &str) -> Option<Cow<'_, str>> {
     form_urlencoded::parse(name.as_bytes()).next().map(|(name, _)| name)
 }
 
-/// Puts stars in the place of secrets in a text that is a form, or has members of JSON in it.
+/// Redacts the secrets in a form, or in text that contains JSON.
 pub fn redact_text(text: &str, side: Side) -> String {
     let is_form =
         text.contains('=') && !text.contains(|c: char| c.is_whitespace() || "{[<\"".contains(c));
     if is_form { redact_pairs(text, side) } else { redact_members(text, side) }
 }
 
-/// Puts stars in the place of secrets in a JSON document, and leaves the rest as it was.
+/// Redacts the secrets in a JSON document, and leaves everything else unchanged.
 pub fn redact_members(text: &str, side: Side) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((name, behind)) = next_string(rest) {
-        let value = behind.trim_start().strip_prefix(':').map(str::trim_start);
+    while let Some((name, after)) = next_string(rest) {
+        let value = after.trim_start().strip_prefix(':').map(str::trim_start);
         let value = value.filter(|_| is_secret(&unescaped(name), side));
         let end = value.and_then(|value| Some((value, end_of_secret(value)?)));
         let (kept, left) = match end {
             Some((value, end)) => (value, value.get(end..).unwrap_or_default()),
-            None => (behind, behind),
+            None => (after, after),
         };
         redacted.push_str(rest.get(..rest.len() - kept.len()).unwrap_or_default());
         if end.is_some() {
@@ -109,7 +109,7 @@ pub fn redact_members(text: &str, side: Side) -> String {
     redacted
 }
 
-/// The next string of a document, with its quotes, and what stands behind it.
+/// The next string of a document, with its quotes, and the text after it.
 fn next_string(text: &str) -> Option<(&str, &str)> {
     let begin = text.find('"')?;
     let string = text.get(begin..)?;
@@ -128,7 +128,7 @@ fn end_of_string(text: &str) -> Option<usize> {
     end.map(|(at, _)| at + 1)
 }
 
-/// The end of a value that is to be hidden; `null` and the truth values tell nothing.
+/// The end of a value that is to be redacted; null and booleans are not.
 fn end_of_secret(value: &str) -> Option<usize> {
     match value.bytes().next()? {
         b'"' => Some(end_of_string(value).unwrap_or(value.len())),
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_known_by_its_name_however_it_is_written() {
+    fn a_secret_is_recognized_by_its_name_in_any_spelling() {
         for name in [
             "token",
             "access_token",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_every_kind_of_value_are_hidden_and_nothing_else() {
+    fn values_of_every_type_are_redacted_and_nothing_else() {
         let redacted = |text: &str| redact_members(text, Side::Request);
         for (text, expected) in [
             (r#"{"a":{"token":"x\"y"},"b":1}"#, r#"{"a":{"token":"***"},"b":1}"#),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_a_form_are_hidden_by_their_decoded_names() {
+    fn secrets_of_a_form_are_recognized_by_their_decoded_names() {
         let text = "a=1&api%5Fkey=x&passwd=&session=y&code=HK.00700&flag";
         let expected = "a=1&api%5Fkey=***&passwd=***&session=***&code=HK.00700&flag";
         assert_eq!(redact_pairs(text, Side::Request), expected);
@@ -246,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_redacted_once_and_for_all(text in "[\\[\\]{}\":,\\\\a1é token]{0,80}") {
+        fn redaction_is_idempotent(text in "[\\[\\]{}\":,\\\\a1é token]{0,80}") {
             let once = redact_members(&text, Side::Request);
             prop_assert_eq!(&redact_members(&once, Side::Request), &once);
         }

@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     BaseUrl, Cursor, HttpResponse, Request, RequestPlan, SenderOptions,
     adaptive_throttle::AdaptiveThrottle,
-    blocking_pool::{BlockingPool, PoolSlot, own_client},
+    blocking_pool::{BlockingPool, PoolSlot, local_client},
     clock::{Clock, ClockReading, LocalInstant},
     connection::{build_client, read_response, transport_error},
     observer::RequestSpan,
@@ -184,21 +184,23 @@ impl Transport {
         state: &ProcessState,
         message: reqwest::Request,
     ) -> Result<HttpResponse> {
-        let (own, shared) = (own_client(), state.client.load_full());
+        let (local, shared) = (local_client(), state.client.load_full());
         let has_time = self.base.is_path(message.url().path(), SERVER_TIME.path);
         let sent = LocalInstant::now();
         let whole = async {
-            let client = own.as_ref().unwrap_or(&shared);
+            let client = local.as_ref().unwrap_or(&shared);
             let response = client.execute(message).await;
             let response = response.map_err(|error| transport_error(error, false))?;
             read_response(response, self.options.max_body_bytes).await
         };
         let Ok(outcome) = timeout(self.options.timeout, whole).await else {
-            if own.is_none() {
+            if local.is_none() {
                 self.reset_pool(state, &shared);
             }
             let seconds = self.options.timeout.as_secs_f64();
-            return Err(ErrorKind::Timeout(format!("no complete answer within {seconds} s")).into());
+            return Err(
+                ErrorKind::Timeout(format!("no complete response within {seconds} s")).into()
+            );
         };
         // Every response with the service's time is a reading of its clock, whoever asked for it.
         if has_time
@@ -211,8 +213,8 @@ impl Transport {
     }
 
     /// Abandons the connections that are idle now: after a sleep, or if the network has dropped them,
-    /// none of them gets an answer, and each retry would wait for another one. A slot of the blocking
-    /// pool has only the one that has just been abandoned.
+    /// none of them gets a response, and each retry would wait for another one. A local runtime has only
+    /// the one that has just been abandoned.
     fn reset_pool(&self, state: &ProcessState, used: &Arc<reqwest::Client>) {
         if let Ok(client) = build_client(&self.base, &self.options) {
             state.client.compare_and_swap(used, Arc::new(client));

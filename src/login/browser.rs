@@ -1,15 +1,15 @@
-//! Opens the user's browser, without a shell.
+//! Opens the user's browser without a shell.
 
 use std::process::{Command, Stdio};
 
 use url::{Host, Url};
 
-/// Opens a URL of ours; false where there is no browser to be seen.
+/// Opens a URL in the user's browser; false if no graphical browser was found.
 pub fn open_browser(url: &Url) -> bool {
     is_safe(url) && openers().into_iter().any(|opener| start(opener, url.as_str()))
 }
 
-/// https, or a loopback address.
+/// Whether it is https, or http to a loopback address.
 fn is_safe(url: &Url) -> bool {
     let loopback = match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -19,7 +19,7 @@ fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && loopback)
 }
 
-/// A program with its arguments before the URL.
+/// A program, and its arguments before the URL.
 type Opener = (String, &'static [&'static str]);
 
 #[cfg(target_os = "macos")]
@@ -29,7 +29,7 @@ fn openers() -> Vec<Opener> {
 
 #[cfg(windows)]
 fn openers() -> Vec<Opener> {
-    // `start` would need cmd, which reads & in the URL as its own.
+    // `start` would need cmd, which interprets & in the URL.
     vec![("rundll32.exe".to_owned(), &["url.dll,FileProtocolHandler"])]
 }
 
@@ -37,12 +37,12 @@ fn openers() -> Vec<Opener> {
 fn openers() -> Vec<Opener> {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let mut openers: Vec<Opener> = Vec::new();
-    // A list of programs; forms with %s or options are left to xdg-open, which knows them too.
+    // A list of programs; entries with %s or options are left to xdg-open, which supports them.
     if let Some(list) = set("BROWSER") {
         let plain = |name: &&str| !name.is_empty() && !name.contains(['%', ' ']);
         openers.extend(list.split(':').filter(plain).map(|name| (name.to_owned(), &[] as _)));
     }
-    // Without a screen these would start a browser for terminals, in the middle of a program.
+    // Without a display these would start a text browser in the terminal of the running program.
     if set("DISPLAY")
         .or_else(|| set("WAYLAND_DISPLAY"))
         .or_else(|| set("WSL_DISTRO_NAME"))
@@ -64,7 +64,7 @@ fn start((program, arguments): Opener, url: &str) -> bool {
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = started else { return false };
-    // Somebody has to take note of its end; nobody waits for it.
+    // Reaped on a thread of its own: the login does not wait for the browser.
     let _ = std::thread::Builder::new().name("boardlot-browser".into()).spawn(move || child.wait());
     true
 }

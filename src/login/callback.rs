@@ -1,5 +1,4 @@
-//! A callback: the parameters that the browser, or the user, brings back, and whether to believe
-//! them.
+//! The callback of a login: its parameters, from the browser or pasted by the user, and their check.
 
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
@@ -10,20 +9,24 @@ use crate::{
     error::{Error, ErrorKind, Result},
 };
 
-/// Far above any real one.
+/// Far above any real URL.
 const URL_MAX_BYTES: usize = 32 * 1024;
 
-/// The parameters of a callback, not yet believed.
+/// The parameters of a callback, not yet checked.
 pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 
-/// What a callback means to a login.
+/// What a callback means for a login.
 pub enum Verdict {
+    /// The authorization code.
     Code(Code),
+    /// The user or the authorization server refused.
     Error {
+        /// The error code of RFC 6749.
         error: String,
+        /// The server's description of it.
         description: String,
     },
-    /// Not of this login: it goes on as if nothing had come.
+    /// Not for this login, which keeps waiting; and why.
     Unrelated(&'static str),
 }
 
@@ -45,15 +48,16 @@ impl std::fmt::Debug for Verdict {
 }
 
 impl Callback {
-    pub fn of_query(query: &str) -> Self {
+    /// The parameters of a query string.
+    pub fn from_query(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes());
         let wiped = |text: std::borrow::Cow<'_, str>| Zeroizing::new(text.into_owned());
         Callback(pairs.map(|(name, value)| (wiped(name), wiped(value))).collect())
     }
 
-    /// The callback URL as it stands in the browser's address bar.
-    pub fn of_url(text: &str, port: u16) -> Result<Self> {
-        let place = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
+    /// The parameters of a callback URL, copied from the browser's address bar.
+    pub fn from_url(text: &str, port: u16) -> Result<Self> {
+        let expected = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
         let url = if text.len() <= URL_MAX_BYTES { Url::parse(text.trim()).ok() } else { None };
         let query = url.as_ref().and_then(|url| {
             let ours = url.scheme() == "http"
@@ -64,31 +68,31 @@ impl Callback {
             if ours { url.query() } else { None }
         });
         match query {
-            Some(query) => Ok(Self::of_query(query)),
+            Some(query) => Ok(Self::from_query(query)),
             None => Err(invalid(&format!(
-                "what was given is no callback URL of this login, which begins with {place}?code="
+                "that is not this login's callback URL; expected {expected}?code=..."
             ))),
         }
     }
 
-    /// The state decides first; without it nothing else is looked at.
-    pub fn judge(&self, attempt: &Attempt) -> Verdict {
+    /// Checks the state first; without the right one no other parameter is used.
+    pub fn check(&self, attempt: &Attempt) -> Verdict {
         let Some(state) = self.only("state") else {
-            return Verdict::Unrelated("the callback has no state, or two");
+            return Verdict::Unrelated("the callback has no state, or several");
         };
         if !attempt.has_state(state) {
-            return Verdict::Unrelated("the state of the callback is not that of this login");
+            return Verdict::Unrelated("the state of the callback is not the state of this login");
         }
         match (self.only("code"), self.only("error")) {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
                 Verdict::Code(Zeroizing::new(code.to_owned()))
             }
-            // A code beside an error is not believed.
+            // A code next to an error is not used.
             (_, Some(error)) if !error.is_empty() => Verdict::Error {
                 error: error.to_owned(),
                 description: self.only("error_description").unwrap_or_default().to_owned(),
             },
-            _ => Verdict::Unrelated("the callback has no code, or two"),
+            _ => Verdict::Unrelated("the callback has no code, or several"),
         }
     }
 
@@ -105,7 +109,7 @@ impl Callback {
     }
 }
 
-/// A callback that is not accepted; the standard's code for a malformed request.
+/// A callback that is not accepted, with the code of RFC 6749 for a malformed request.
 pub fn invalid(why: &str) -> Error {
     ErrorKind::OAuth { error: "invalid_request".to_owned(), description: why.to_owned() }.into()
 }
@@ -114,21 +118,21 @@ pub fn invalid(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn judged(query: &str) -> String {
+    fn checked(query: &str) -> String {
         let attempt =
             Attempt { verifier: Zeroizing::new("v".into()), state: Zeroizing::new("right".into()) };
-        match Callback::of_query(query).judge(&attempt) {
+        match Callback::from_query(query).check(&attempt) {
             Verdict::Code(code) => format!("code {}", *code),
             Verdict::Error { error, description } => format!("error {error} {description}"),
-            Verdict::Unrelated(_) => "foreign".into(),
+            Verdict::Unrelated(_) => "unrelated".into(),
         }
     }
 
     #[test]
     fn only_one_code_with_the_right_state_counts() {
-        assert_eq!(judged("code=a%2Bb&state=right"), "code a+b");
-        assert_eq!(judged("state=right&code=a&extra=1"), "code a");
-        assert_eq!(judged("code=a&error=x&state=right"), "error x ");
+        assert_eq!(checked("code=a%2Bb&state=right"), "code a+b");
+        assert_eq!(checked("state=right&code=a&extra=1"), "code a");
+        assert_eq!(checked("code=a&error=x&state=right"), "error x ");
         for query in [
             "",
             "code=a",
@@ -142,19 +146,21 @@ mod tests {
             "error=x",
             "error=&state=right",
         ] {
-            assert_eq!(judged(query), "foreign", "{query}");
+            assert_eq!(checked(query), "unrelated", "{query}");
         }
     }
 
     #[test]
-    fn an_error_is_surfaced_as_the_service_says_it() {
+    fn an_error_is_returned_as_the_service_sent_it() {
         let query = "error=access_denied&error_description=no+way&state=right";
-        assert_eq!(judged(query), "error access_denied no way");
+        assert_eq!(checked(query), "error access_denied no way");
     }
 
     #[test]
     fn a_pasted_callback_is_of_this_port_and_path() {
-        assert!(Callback::of_url(" http://127.0.0.1:4000/callback?code=a&state=b\n", 4000).is_ok());
+        assert!(
+            Callback::from_url(" http://127.0.0.1:4000/callback?code=a&state=b\n", 4000).is_ok()
+        );
         for text in [
             "",
             "x",
@@ -168,7 +174,7 @@ mod tests {
             "http://evil.example:4000/callback?code=a&state=b",
             "http://127.0.0.1:4000/other?code=a&state=b",
         ] {
-            let error = Callback::of_url(text, 4000).expect_err(text);
+            let error = Callback::from_url(text, 4000).expect_err(text);
             assert!(matches!(error.kind.as_ref(), ErrorKind::OAuth { .. }), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! The loopback listener: a reader of small GET requests that nobody can keep busy.
+//! The loopback listener: accepts small GET requests, and no client can keep it busy.
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -15,11 +15,13 @@ use super::{CALLBACK_PATH, callback::Callback, page::Page};
 
 const MAX_CONNECTIONS: usize = 8;
 const MAX_REQUEST_BYTES: usize = 8 * 1024;
-const READ_PATIENCE: Duration = Duration::from_secs(5);
-/// How long the last page may take to reach the browser.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Browsers send about 20.
+const MAX_HEADERS: usize = 100;
+const READ_DEADLINE: Duration = Duration::from_secs(5);
+/// How long a page may take to reach the browser.
+const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// A callback that came in, and where its page goes.
+/// A callback that was received, and the channel for the page to answer it with.
 pub struct CallbackRequest {
     pub callback: Callback,
     pub reply: oneshot::Sender<Page>,
@@ -28,7 +30,7 @@ pub struct CallbackRequest {
 pub struct Listener {
     socket: TcpListener,
     host: String,
-    visits: (mpsc::Sender<CallbackRequest>, mpsc::Receiver<CallbackRequest>),
+    callbacks: (mpsc::Sender<CallbackRequest>, mpsc::Receiver<CallbackRequest>),
     connections: JoinSet<()>,
     /// Oldest first.
     open: VecDeque<AbortHandle>,
@@ -36,125 +38,117 @@ pub struct Listener {
 
 impl Listener {
     pub fn new(socket: TcpListener, port: u16) -> Self {
-        let visits = mpsc::channel(MAX_CONNECTIONS);
+        let callbacks = mpsc::channel(MAX_CONNECTIONS);
         let (connections, open) = (JoinSet::new(), VecDeque::new());
-        Listener { socket, host: format!("127.0.0.1:{port}"), visits, connections, open }
+        Listener { socket, host: format!("127.0.0.1:{port}"), callbacks, connections, open }
     }
 
-    /// The next callback; everything else is answered here.
+    /// The next callback; all other requests are answered here.
     pub async fn next(&mut self) -> CallbackRequest {
         loop {
             tokio::select! {
-                Some(request) = self.visits.1.recv() => return request,
+                Some(request) = self.callbacks.1.recv() => return request,
                 Some(_) = self.connections.join_next() => self.open.retain(|one| !one.is_finished()),
                 accepted = self.socket.accept() => match accepted {
                     Ok((stream, _)) => self.admit(stream),
-                    // Out of files or memory: that passes.
+                    // Out of file descriptors or memory, which is temporary.
                     Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
                 },
             }
         }
     }
 
-    /// Takes a connection on; where there are too many, the oldest goes. So idle ones cannot keep
-    /// the browser out, which sends its request at once.
+    /// Serves a connection, and closes the oldest one if there are too many: idle connections cannot
+    /// keep out the browser, which sends its request at once.
     fn admit(&mut self, stream: TcpStream) {
         while self.open.len() >= MAX_CONNECTIONS
             && let Some(oldest) = self.open.pop_front()
         {
             oldest.abort();
         }
-        let work = serve(stream, self.host.clone(), self.visits.0.clone());
+        let work = serve(stream, self.host.clone(), self.callbacks.0.clone());
         self.open.push_back(self.connections.spawn(work));
     }
 
-    /// Lets the last page out.
+    /// Closes the socket and waits until the last page is sent.
     pub async fn drain(mut self) {
         let all = async { while self.connections.join_next().await.is_some() {} };
         drop(self.socket);
-        let _ = timeout(FAREWELL, all).await;
+        let _ = timeout(RESPONSE_DEADLINE, all).await;
     }
 }
 
-async fn serve(mut stream: TcpStream, host: String, visits: mpsc::Sender<CallbackRequest>) {
-    let Ok(Ok(request)) = timeout(READ_PATIENCE, read(&mut stream)).await else { return };
+async fn serve(mut stream: TcpStream, host: String, callbacks: mpsc::Sender<CallbackRequest>) {
+    let Ok(Ok(request)) = timeout(READ_DEADLINE, read(&mut stream, &host)).await else { return };
     let page = match request {
-        None => Page::TooLarge,
-        Some(head) => match judge(&head, &host) {
-            Err(page) => page,
-            Ok(callback) => {
-                let (reply, page) = oneshot::channel();
-                let request = CallbackRequest { callback, reply };
-                match visits.send(request).await {
-                    Ok(()) => page.await.unwrap_or(Page::Refused),
-                    Err(_) => Page::Refused,
-                }
+        Err(page) => page,
+        Ok(callback) => {
+            let (reply, page) = oneshot::channel();
+            match callbacks.send(CallbackRequest { callback, reply }).await {
+                Ok(()) => page.await.unwrap_or(Page::Refused),
+                Err(_) => Page::Refused,
             }
-        },
+        }
     };
-    let answer = async {
-        stream.write_all(page.answer().as_bytes()).await?;
+    let respond = async {
+        stream.write_all(page.response().as_bytes()).await?;
         stream.shutdown().await?;
-        // What is left unread would make the system throw the answer away.
-        let mut rest = [0; 1024];
+        // Unread bytes would make the system reset the connection and discard the response.
+        let mut unread = [0; 1024];
         let mut left = MAX_REQUEST_BYTES;
         while left > 0 {
-            match stream.read(&mut rest).await? {
+            match stream.read(&mut unread).await? {
                 0 => break,
-                read => left = left.saturating_sub(read),
+                count => left = left.saturating_sub(count),
             }
         }
         io::Result::Ok(())
     };
-    let _ = timeout(FAREWELL, answer).await;
+    let _ = timeout(RESPONSE_DEADLINE, respond).await;
 }
 
-/// The head of a request; `None` where it is too large.
-async fn read(stream: &mut TcpStream) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+/// The callback that a connection requests, or the page that refuses the request.
+async fn read(stream: &mut TcpStream, host: &str) -> io::Result<Result<Callback, Page>> {
     let mut head = Zeroizing::new(Vec::with_capacity(MAX_REQUEST_BYTES + 1));
     loop {
-        let seen = head.len().saturating_sub(3);
         let room = (MAX_REQUEST_BYTES + 1).saturating_sub(head.len()) as u64;
         if stream.take(room).read_buf(&mut *head).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let new = head.get(seen..).unwrap_or_default();
-        if new.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
-            return Ok(Some(head));
-        }
-        if head.len() > MAX_REQUEST_BYTES {
-            return Ok(None);
+        match parse(&head, host) {
+            Ok(Some(callback)) => return Ok(Ok(callback)),
+            Ok(None) if head.len() <= MAX_REQUEST_BYTES => {}
+            Ok(None) => return Ok(Err(Page::TooLarge)),
+            Err(page) => return Ok(Err(page)),
         }
     }
 }
 
-/// The callback that a request is, or what to answer to it.
-pub(super) fn judge(head: &[u8], host: &str) -> Result<Callback, Page> {
-    let head = std::str::from_utf8(head).map_err(|_| Page::Malformed)?;
-    let (head, _) = head.split_once("\r\n\r\n").ok_or(Page::Malformed)?;
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(Page::Malformed);
-    };
-    let mut hosts = lines.filter_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then(|| value.trim())
-    });
-    // Another name for this address would be a site that pretends to be us.
-    if hosts.next() != Some(host) || hosts.next().is_some() {
+/// The callback in the head of a request; `None` while the head is incomplete.
+fn parse(head: &[u8], host: &str) -> Result<Option<Callback>, Page> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(head) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Page::TooLarge),
+        Err(_) => return Err(Page::Malformed),
+    }
+    let mut hosts =
+        request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
+    // Another name for this address would be a site that pretends to be this listener.
+    if hosts.next().map(|header| header.value) != Some(host.as_bytes()) || hosts.next().is_some() {
         return Err(Page::Malformed);
     }
+    let target = request.path.unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     if path != CALLBACK_PATH {
         return Err(Page::NotFound);
     }
-    if method != "GET" {
+    if request.method != Some("GET") {
         return Err(Page::WrongMethod);
     }
-    Ok(Callback::of_query(query))
+    Ok(Some(Callback::from_query(query)))
 }
 
 #[cfg(test)]
@@ -163,15 +157,15 @@ mod tests {
 
     const HOST: &str = "127.0.0.1:4000";
 
-    fn judged(head: &str) -> Option<Page> {
-        judge(head.as_bytes(), HOST).err()
+    fn refused(head: &str) -> Option<Page> {
+        parse(head.as_bytes(), HOST).err()
     }
 
     #[test]
-    fn only_a_get_of_the_callback_with_our_host_comes_through() {
+    fn only_a_get_of_the_callback_with_the_listeners_host_is_accepted() {
         let request = |line: &str, headers: &str| format!("{line}\r\n{headers}\r\n");
         let host = "Host: 127.0.0.1:4000\r\n";
-        assert_eq!(judged(&request("GET /callback?code=a HTTP/1.1", host)), None);
+        assert_eq!(refused(&request("GET /callback?code=a HTTP/1.1", host)), None);
         for (line, headers, page) in [
             ("POST /callback HTTP/1.1", host, Page::WrongMethod),
             ("HEAD /callback HTTP/1.1", host, Page::WrongMethod),
@@ -180,6 +174,8 @@ mod tests {
             ("GET /favicon.ico HTTP/1.1", host, Page::NotFound),
             ("GET /callback HTTP/9.9", host, Page::Malformed),
             ("GET /callback", host, Page::Malformed),
+            ("GET  /callback HTTP/1.1", host, Page::Malformed),
+            ("GET /call back HTTP/1.1", host, Page::Malformed),
             ("", host, Page::Malformed),
             ("GET /callback HTTP/1.1", "", Page::Malformed),
             ("GET /callback HTTP/1.1", "Host: localhost:4000\r\n", Page::Malformed),
@@ -190,7 +186,23 @@ mod tests {
                 Page::Malformed,
             ),
         ] {
-            assert_eq!(judged(&request(line, headers)), Some(page), "{line} {headers}");
+            assert_eq!(refused(&request(line, headers)), Some(page), "{line} {headers}");
         }
+        for headers in ["no colon\r\n", "Host : 127.0.0.1:4000\r\n", " folded\r\n", "X: \0\r\n"] {
+            let head = request("GET /callback HTTP/1.1", &format!("{host}{headers}"));
+            assert_eq!(refused(&head), Some(Page::Malformed), "{headers}");
+        }
+        let many = format!("{host}{}", "X: y\r\n".repeat(MAX_HEADERS));
+        assert_eq!(refused(&request("GET /callback HTTP/1.1", &many)), Some(Page::TooLarge));
+    }
+
+    #[test]
+    fn an_incomplete_head_is_neither_accepted_nor_refused() {
+        let head = format!("GET /callback?code=a HTTP/1.1\r\nHost: {HOST}\r\n\r\n");
+        for length in 0..head.len() {
+            let parsed = parse(head.get(..length).expect("a part").as_bytes(), HOST);
+            assert!(matches!(parsed, Ok(None)), "{length}");
+        }
+        assert!(matches!(parse(head.as_bytes(), HOST), Ok(Some(_))));
     }
 }

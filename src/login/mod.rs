@@ -1,13 +1,14 @@
-//! Logging in: register, send the user to the consent page, take the callback, exchange the code.
+//! Logging in: register a client, send the user to the consent page, receive the callback, exchange
+//! the code.
 //!
-//! A login is one task. It owns the listening socket, so that whatever ends the task closes it, and
-//! it is the only place where the code is exchanged, whether the callback came from the browser or
-//! was pasted.
+//! A login is one task. It owns the listening socket, which closes with it, and only the task exchanges
+//! the code, whether the browser sent the callback or the user pasted it.
 
 mod browser;
 mod callback;
 mod listener;
 mod page;
+mod registration;
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,32 +26,33 @@ pub use callback::{Callback, Verdict};
 
 use self::{listener::CallbackRequest, page::Page};
 use crate::{
-    api::{AUTHORIZE, Argument, Endpoint, REGISTER, TOKEN},
-    auth::{
-        Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, blocking, now_ms,
-        store::{TokenStore, registration_key},
-    },
-    decode::{client_registered, token_answer},
+    api::{AUTHORIZE, Argument, Endpoint, TOKEN},
+    auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
+    decode::token_answer,
     error::{Error, ErrorKind, Redactor, Result},
     http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
 };
 
-/// A person watches the page meanwhile: shorter than a call's.
+/// Shorter than for other requests, since a person is waiting.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 const CALLBACK_PATH: &str = "/callback";
 
 /// How to log in.
 pub struct Options {
+    /// Where to save the tokens.
     pub store: Arc<dyn TokenStore>,
     /// A client that was registered elsewhere, with `redirect_port`.
     pub client_id: Option<String>,
+    /// The name to register a client with.
     pub client_name: String,
-    /// 0: the port of the last time, or any that is free.
+    /// 0: the port of the last login, or any free port.
     pub redirect_port: u16,
     /// Whether to register a client that has a secret.
     pub confidential: bool,
+    /// How long the user may take.
     pub deadline: Duration,
+    /// How to send requests.
     pub sender: SenderOptions,
 }
 
@@ -60,7 +62,7 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// A login that was begun: its URL waits for the user, its listener for the callback.
+/// A login in progress: it waits for the user to open its URL, and for the callback.
 #[derive(Debug)]
 pub struct Flow {
     url: Url,
@@ -71,42 +73,42 @@ pub struct Flow {
 }
 
 type Outcome = Result<Arc<OAuth>>;
-/// A pasted callback, and where to say that it is none of ours.
+/// A pasted callback, and the channel for the error if it is not for this login.
 type Pasted = (Callback, oneshot::Sender<Error>);
 
 impl Flow {
-    /// Binds the port, registers a client where none is stored for that port, and listens.
+    /// Binds the port, registers a client if none is stored for that port, and listens.
     pub async fn begin(base: BaseUrl, options: Options) -> Result<Flow> {
-        let until = Instant::now() + options.deadline;
+        let deadline = Instant::now() + options.deadline;
         let sender_options = SenderOptions {
             timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
             ..options.sender.clone()
         };
         let sender = Sender::new(base, None, sender_options)?;
-        let (socket, client) = client(&sender, &options).await?;
+        let (socket, client) = registration::client(&sender, &options).await?;
         let attempt = Attempt::new()?;
         let redirect_uri = redirect_uri(client.redirect_port);
         let url = authorization_url(&sender, &client, &attempt, &redirect_uri)?;
         let (port, store) = (client.redirect_port, options.store);
         let login = Login { sender, client, attempt, redirect_uri, store };
         let (pasted, inbox) = mpsc::channel(1);
-        let (told, outcome) = watch::channel(None);
+        let (ended, outcome) = watch::channel(None);
         let task = runtime()?.spawn(async move {
-            let ended = match timeout_at(until, login.run(socket, inbox)).await {
-                Ok(ended) => ended,
+            let outcome = match timeout_at(deadline, login.run(socket, inbox)).await {
+                Ok(outcome) => outcome,
                 Err(_) => Err(ErrorKind::Timeout(format!(
-                    "nobody logged in within {} s",
+                    "the user did not log in within {} s",
                     options.deadline.as_secs_f64()
                 ))
                 .into()),
             };
             // The socket is closed by now.
-            told.send_replace(Some(ended));
+            ended.send_replace(Some(outcome));
         });
         Ok(Flow { url, port, pasted, outcome, task: task.abort_handle() })
     }
 
-    /// Where the user logs in and consents.
+    /// The page on which the user logs in and consents.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
@@ -116,15 +118,16 @@ impl Flow {
         self.port
     }
 
+    /// Opens the page in the user's browser; false if none was found.
     pub fn open_browser(&self) -> bool {
         browser::open_browser(&self.url)
     }
 
-    /// The callback as the user copied it from the browser's address bar.
+    /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
     pub async fn finish(&self, callback_url: &str) -> Outcome {
-        let callback = Callback::of_url(callback_url, self.port)?;
+        let callback = Callback::from_url(callback_url, self.port)?;
         let (refuse, refused) = oneshot::channel();
-        let over = "this login is over; begin another";
+        let over = "this login has ended; begin another";
         if self.pasted.send((callback, refuse)).await.is_err() {
             return Err(callback::invalid(over));
         }
@@ -143,7 +146,7 @@ impl Flow {
             .unwrap_or_else(|| Err(callback::invalid("this login was cancelled; begin another")))
     }
 
-    /// Gives the login up and closes its socket.
+    /// Cancels the login and closes its socket.
     pub fn cancel(&self) {
         self.task.abort();
     }
@@ -155,7 +158,7 @@ impl Drop for Flow {
     }
 }
 
-/// The task's own: all it needs to turn a callback into stored tokens.
+/// What the task needs to turn a callback into stored tokens.
 struct Login {
     sender: Sender,
     client: Registration,
@@ -170,7 +173,7 @@ impl Login {
         loop {
             tokio::select! {
                 CallbackRequest { callback, reply } = listener.next() => {
-                    match callback.judge(&self.attempt) {
+                    match callback.check(&self.attempt) {
                         Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
                         verdict => {
                             let ended = self.end(verdict).await;
@@ -181,10 +184,10 @@ impl Login {
                         }
                     }
                 }
-                Some((callback, refuse)) = inbox.recv() => match callback.judge(&self.attempt) {
+                Some((callback, refuse)) = inbox.recv() => match callback.check(&self.attempt) {
                     Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
                     verdict => {
-                        // Nothing to refuse: whoever pasted it waits for the outcome.
+                        // Accepted: the caller of `finish` waits for the outcome.
                         drop(refuse);
                         return self.end(verdict).await;
                     }
@@ -203,7 +206,7 @@ impl Login {
         }
     }
 
-    /// Exchanges the code, once: the row of the token endpoint is not repeatable.
+    /// Exchanges the code, once: the token endpoint is not idempotent.
     async fn exchange(&self, code: &str) -> Outcome {
         let secret = self.client.client_secret.as_ref();
         let mut arguments = vec![
@@ -216,14 +219,14 @@ impl Login {
         if let Some(secret) = secret {
             arguments.push(("client_secret", text(secret)));
         }
-        let asked_at_ms = now_ms();
+        let requested_at_ms = now_ms();
         let answer =
             send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
-                let own = [code, self.attempt.verifier.as_str()].into_iter();
-                let redactor = Redactor::new(own.chain(secret.map(|secret| secret.as_str())));
+                let secrets = [code, self.attempt.verifier.as_str()].into_iter();
+                let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
                 self.log_in_again(error.redacted(&redactor))
             })?;
-        let set = TokenSet::new(&self.client, answer, asked_at_ms);
+        let set = TokenSet::new(&self.client, answer, requested_at_ms);
         let client_id = self.client.client_id.clone();
         let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));
         oauth.bind(self.sender.base().as_str())?;
@@ -231,82 +234,21 @@ impl Login {
         Ok(oauth)
     }
 
-    /// A code works once, so whatever went wrong, only a new login helps.
+    /// A code is valid once: after any failure a new login is needed.
     fn log_in_again(&self, error: Error) -> Error {
         match error.kind.as_ref() {
             ErrorKind::OAuth { .. } | ErrorKind::Config(_) => error,
             _ => ErrorKind::LoginRequired {
                 error: "login_required".to_owned(),
                 message: format!(
-                    "the code was sent and its answer may be lost, and a code works once: log in \
-                     again ({error})"
+                    "the code was sent but the tokens were not received, and a code is valid \
+                     once: log in again ({error})"
                 ),
                 origin: Some(self.sender.base().as_str().to_owned()),
             }
             .into(),
         }
     }
-}
-
-/// The client to log in with, and the socket on the port of its redirect URI: that of the last
-/// time, or one that is registered now.
-async fn client(sender: &Sender, options: &Options) -> Result<(TcpListener, Registration)> {
-    let known = known_client(sender, options).await?;
-    if let Some(known) = known
-        && let Ok(socket) = bind(known.redirect_port).await
-    {
-        return Ok((socket, known));
-    }
-    let taken = |error: std::io::Error| {
-        Error::config(format!(
-            "redirect_port {} of 127.0.0.1 cannot be listened on: {error}; give another, or 0",
-            options.redirect_port
-        ))
-    };
-    if let Some(client_id) = &options.client_id {
-        if options.redirect_port == 0 {
-            return Err(Error::config(
-                "client_id needs the redirect_port that it is registered with: the service matches \
-                 http://127.0.0.1:PORT/callback exactly",
-            ));
-        }
-        let socket = bind(options.redirect_port).await.map_err(taken)?;
-        return Ok((socket, Registration::new(client_id.clone(), None, options.redirect_port)));
-    }
-    let socket = bind(options.redirect_port).await.map_err(taken)?;
-    let port = socket.local_addr().map_err(taken)?.port();
-    let registration = register(sender, options, port).await?;
-    Ok((socket, registration))
-}
-
-async fn known_client(sender: &Sender, options: &Options) -> Result<Option<Registration>> {
-    let (store, key) = (options.store.clone(), registration_key(sender.base().as_str()));
-    let known = blocking(move || {
-        let Some(bytes) = store.load(&key)? else { return Ok(None) };
-        Registration::read(&bytes, &format!("the store's entry '{key}'")).map(Some)
-    })
-    .await?;
-    Ok(known.filter(|known| {
-        let port = options.redirect_port;
-        options.client_id.as_ref().is_none_or(|wanted| *wanted == known.client_id)
-            && (port == 0 || port == known.redirect_port)
-            && (options.client_id.is_some() || options.confidential == known.is_confidential())
-    }))
-}
-
-async fn register(sender: &Sender, options: &Options, port: u16) -> Result<Registration> {
-    let method = if options.confidential { "client_secret_post" } else { "none" };
-    let texts = |words: &[&str]| Argument::Texts(words.iter().map(|&w| w.to_owned()).collect());
-    let arguments = [
-        ("redirect_uris", texts(&[&redirect_uri(port)])),
-        ("token_endpoint_auth_method", text(method)),
-        ("grant_types", texts(&["authorization_code", "refresh_token"])),
-        ("response_types", texts(&["code"])),
-        ("client_name", text(&options.client_name)),
-    ];
-    let (client_id, secret) = send(sender, &REGISTER, &arguments, client_registered).await?;
-    let registration = Registration::new(client_id, secret.filter(|_| options.confidential), port);
-    Ok(if options.confidential { registration.confidential() } else { registration })
 }
 
 fn authorization_url(
@@ -331,14 +273,10 @@ async fn send<T>(
     sender: &Sender,
     endpoint: &'static Endpoint,
     arguments: &[(&str, Argument)],
-    read: fn(&crate::http::HttpResponse) -> Result<T>,
+    parse: fn(&crate::http::HttpResponse) -> Result<T>,
 ) -> Result<T> {
     let plan = RequestPlan::new(endpoint, arguments)?;
-    sender.call(&sender.request(&plan, None, None)?, read).await
-}
-
-async fn bind(port: u16) -> std::io::Result<TcpListener> {
-    TcpListener::bind(("127.0.0.1", port)).await
+    sender.call(&sender.request(&plan, None, None)?, parse).await
 }
 
 fn redirect_uri(port: u16) -> String {
@@ -349,5 +287,5 @@ fn text(value: &str) -> Argument {
     Argument::Text(value.to_owned())
 }
 
-/// A code, wiped when it was used.
+/// An authorization code, wiped from memory when it is dropped.
 type Code = Zeroizing<String>;

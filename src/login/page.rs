@@ -1,14 +1,14 @@
-//! What the browser shows at the end: static pages, the same for everybody.
+//! The pages that end a login in the browser: static, the same for all users.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// What is answered to a request.
+/// The response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
     Done,
     Failed,
-    /// Not of this login.
+    /// Not for this login.
     Refused,
     Malformed,
     NotFound,
@@ -39,7 +39,7 @@ const CROSS: &str = "<path d=\"M9 9l6 6M15 9l-6 6\"/>";
 impl Page {
     const fn status(self) -> &'static str {
         match self {
-            // The browser did all right; how the login ended is for the program to say.
+            // The request itself was valid; the program reports how the login ended.
             Page::Done | Page::Failed => "200 OK",
             Page::Refused | Page::Malformed => "400 Bad Request",
             Page::NotFound => "404 Not Found",
@@ -48,30 +48,30 @@ impl Page {
         }
     }
 
-    const fn words(self) -> (&'static str, &'static str) {
+    const fn text(self) -> (&'static str, &'static str) {
         match self {
             Page::Done => (
                 "You are logged in",
                 "Your program has what it needs. You can close this window now.",
             ),
             Page::Failed => (
-                "The login did not work out",
-                "Your program says why. You can close this window and log in again from there.",
+                "The login failed",
+                "Your program shows the reason. You can close this window and log in again from there.",
             ),
             Page::Refused => (
-                "This is not the login we wait for",
-                "Nothing was changed. You can close this window and use the address that your \
+                "This login is not in progress",
+                "Nothing was changed. You can close this window and open the address that your \
                  program shows.",
             ),
             Page::Malformed | Page::NotFound | Page::WrongMethod | Page::TooLarge => (
-                "There is nothing here",
-                "A program on this computer waits for a login. You can close this window.",
+                "Page not found",
+                "A program on this computer is waiting for a login. You can close this window.",
             ),
         }
     }
 
-    /// The whole answer, head and body.
-    pub fn answer(self) -> String {
+    /// The whole response, head and body.
+    pub fn response(self) -> String {
         let body = self.body();
         let style = STANDARD.encode(Sha256::digest(STYLE));
         format!(
@@ -91,7 +91,7 @@ impl Page {
     }
 
     fn body(self) -> String {
-        let (title, text) = self.words();
+        let (title, text) = self.text();
         let (class, mark) = if self == Page::Done { ("good", TICK) } else { ("bad", CROSS) };
         format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_is_closed_to_other_sites_and_says_what_to_do() {
+    fn every_page_is_isolated_from_other_sites_and_says_what_to_do() {
         for page in [
             Page::Done,
             Page::Failed,
@@ -119,8 +119,8 @@ mod tests {
             Page::WrongMethod,
             Page::TooLarge,
         ] {
-            let answer = page.answer();
-            let (head, body) = answer.split_once("\r\n\r\n").expect("a body");
+            let response = page.response();
+            let (head, body) = response.split_once("\r\n\r\n").expect("a body");
             assert!(head.contains("default-src 'none'") && head.contains("frame-ancestors 'none'"));
             assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())));
             assert!(body.contains("close this window") && !body.contains("<script"));

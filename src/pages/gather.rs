@@ -4,30 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::try_join_all;
 
-use super::Pages;
-use crate::{
-    decode::{BatchBuilder, Columns, PageSlice},
-    error::{Error, Result},
-};
-
-/// Collects records as they are fetched.
-pub trait Sink {
-    /// Adds records.
-    fn push(&mut self, slice: PageSlice) -> Result<()>;
-}
-
-impl Sink for Vec<PageSlice> {
-    fn push(&mut self, slice: PageSlice) -> Result<()> {
-        Vec::push(self, slice);
-        Ok(())
-    }
-}
-
-impl<Make: Fn() -> Columns> Sink for BatchBuilder<Make> {
-    fn push(&mut self, slice: PageSlice) -> Result<()> {
-        self.push_slice(&slice)
-    }
-}
+use super::{Pages, Sink};
+use crate::error::{Error, Result};
 
 impl Pages {
     /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in

@@ -12,6 +12,7 @@ mod gather;
 mod listing;
 mod page_stream;
 mod position;
+mod sink;
 mod window;
 
 use std::{
@@ -20,11 +21,12 @@ use std::{
 };
 
 pub use date_range::{DateRange, NextEnd, PreviousRows};
-pub use gather::{Sink, exhausted};
+pub use gather::exhausted;
 pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
 pub use page_stream::Source;
 use page_stream::{FetchedPage, PageStream};
 pub use position::{Position, SharedPosition};
+pub use sink::Sink;
 use window::Window;
 
 use crate::{

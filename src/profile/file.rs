@@ -1,75 +1,77 @@
-//! `config.toml` as a file that several processes change: locked, written beside, renamed.
+//! Changes `config.toml` under a lock, since several processes may do so at once.
 
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use crate::{error::Error, lock::FileLock};
+use crate::{
+    atomic_file::{self, folder_of},
+    error::Error,
+    lock::FileLock,
+};
 
 /// How long to wait for another process to finish its change.
-const PATIENCE: Duration = Duration::from_secs(20);
-const MOST_LINKS: usize = 40;
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_LINKS: usize = 40;
 
 /// Why the file is not changed.
 #[derive(Debug)]
 pub enum ChangeError {
-    /// What the file says, or what it shall say, is refused.
-    Refused(Error),
-    /// The operating system does not let it be read or written.
+    /// The file's content, or the new content, is invalid.
+    Invalid(Error),
+    /// The operating system refused to read or write it.
     Io { path: PathBuf, error: io::Error },
-    /// The one who waited for the lock gave up.
+    /// The caller gave up waiting for the lock.
     Interrupted,
 }
 
 impl From<Error> for ChangeError {
     fn from(error: Error) -> Self {
-        ChangeError::Refused(error)
+        ChangeError::Invalid(error)
     }
 }
 
 impl fmt::Display for ChangeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangeError::Refused(error) => error.fmt(out),
+            ChangeError::Invalid(error) => error.fmt(out),
             ChangeError::Io { path, error } => write!(out, "{}: {error}", path.display()),
             ChangeError::Interrupted => out.write_str("interrupted"),
         }
     }
 }
 
-/// The path of the file itself: links are followed, also where they lead to no file yet.
-pub fn followed(path: &Path) -> io::Result<PathBuf> {
+/// The path of the file itself: links are followed, even if their target does not exist yet.
+pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else { return Ok(path) };
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Reads the file, changes its text and puts the new text in its place, under a lock that other
-/// processes wait for. The file's mode and owner stay, and a link to it stays a link.
+/// Reads the file, changes its text and replaces the file, under a lock that other processes wait
+/// for. The file keeps its mode and owner, and a link to it remains a link.
 ///
-/// `interrupted` is called while the lock is waited for and ends the wait when it returns true.
+/// `interrupted` is called while waiting for the lock and ends the wait by returning true.
 pub fn change(
     path: &Path,
     mut interrupted: impl FnMut() -> bool,
     change: impl FnOnce(&str) -> Result<String, Error>,
 ) -> Result<(), ChangeError> {
-    let path = followed(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
+    let path =
+        resolve_links(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
     let failed = |error: io::Error| ChangeError::Io { path: path.clone(), error };
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = folder_of(&path);
     fs::create_dir_all(folder).map_err(failed)?;
-    let beside = |ending: &str| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        folder.join(format!(".{name}{ending}"))
-    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lock = folder.join(format!(".{name}.lock"));
     // One that belongs to another user, as after a `sudo`, can be locked without writing to it.
-    let lock = beside(".lock");
     let lock = OpenOptions::new()
         .write(true)
         .create(true)
@@ -78,10 +80,10 @@ pub fn change(
         .or_else(|error| File::open(&lock).map_err(|_| error));
     let wait = || if interrupted() { Err(Stopped::Interrupted) } else { Ok(()) };
     let _lock =
-        match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, PATIENCE, wait)) {
+        match lock.map_err(Stopped::Io).and_then(|lock| FileLock::wait(lock, LOCK_TIMEOUT, wait)) {
             Ok(Some(lock)) => lock,
             Ok(None) => {
-                let held = format!("another process has been changing it for {PATIENCE:?}");
+                let held = format!("another process has been changing it for {LOCK_TIMEOUT:?}");
                 return Err(failed(io::Error::new(io::ErrorKind::TimedOut, held)));
             }
             Err(Stopped::Interrupted) => return Err(ChangeError::Interrupted),
@@ -96,16 +98,7 @@ pub fn change(
     if text == before {
         return Ok(());
     }
-    let new = beside(".new");
-    let written = write(&new, &text, &path).and_then(|()| fs::rename(&new, &path));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&new);
-        return Err(failed(error));
-    }
-    // The rename itself lasts only once the folder is synced; not every file system can.
-    #[cfg(unix)]
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    Ok(())
+    atomic_file::replace(&path, text.as_bytes(), |new| create_like(new, &path)).map_err(failed)
 }
 
 enum Stopped {
@@ -119,16 +112,11 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Writes the new file with the mode and the owner of the one that it replaces.
-fn write(new: &Path, text: &str, replaced: &Path) -> io::Result<()> {
-    // Left behind by a process that died; nobody else writes, since this one holds the lock.
-    match fs::remove_file(new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
+/// Creates the new file with the mode and the owner of the one that it replaces.
+fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).open(new)?;
     if let Ok(before) = fs::metadata(replaced) {
-        // As root, whose file it would otherwise become.
+        // Otherwise root would become the owner of another user's file.
         #[cfg(unix)]
         {
             use std::os::unix::fs::{MetadataExt, fchown};
@@ -136,6 +124,5 @@ fn write(new: &Path, text: &str, replaced: &Path) -> io::Result<()> {
         }
         file.set_permissions(before.permissions())?;
     }
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    Ok(file)
 }

@@ -1,4 +1,4 @@
-//! Profiles: what a user calls by name instead of typing it. The file holds no secret.
+//! Profiles: a service and credentials under a name, in `config.toml`. The file contains no secret.
 
 mod file;
 
@@ -20,26 +20,33 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// The service.
     pub base_url: String,
+    /// The credentials.
     #[serde(default)]
     pub auth: ProfileAuth,
 }
 
-/// The kind of credentials, and where the secret lies.
+/// The kind of credentials, and where the secret is stored.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ProfileAuth {
+    /// None.
     #[default]
     None,
+    /// An API key.
     ApiKey {
+        /// The id that the service gave the key.
         key_id: String,
-        /// The file of the private key; a relative path starts at the configuration folder.
+        /// The file of the private key; relative to the configuration folder.
         private_key: PathBuf,
     },
+    /// The tokens of a login.
     #[serde(rename = "oauth")]
     OAuth {
+        /// The registered client.
         client_id: String,
-        /// The encrypted file of the tokens; without it the keychain.
+        /// The encrypted file of the tokens; by default they are in the keychain.
         store: Option<PathBuf>,
     },
 }
@@ -47,7 +54,7 @@ pub enum ProfileAuth {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
-    /// Not read before they are asked for: a mistake in one leaves the others.
+    /// Parsed when one is used, so that a mistake in one does not affect the others.
     #[serde(default)]
     profiles: BTreeMap<String, toml::Value>,
 }
@@ -58,7 +65,7 @@ impl Profile {
         Self::load_from(&folder()?, name)
     }
 
-    /// The same; none where there is no such profile, or no file yet.
+    /// The same; `None` if there is no such profile, or no file yet.
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
         let folder = folder()?;
@@ -69,20 +76,20 @@ impl Profile {
         found.map(|profile| Self::of(profile, &folder, name)).transpose()
     }
 
-    /// Puts a profile of a login into the user's `config.toml` and returns the file's path. One that
-    /// exists is refused, or with `replace` takes these values. `interrupted` is called while
-    /// another process changes the file, and ends the wait when it returns true.
-    pub fn keep_login(
+    /// Saves a login as a profile in the user's `config.toml` and returns the file's path. An existing
+    /// profile is an error, or with `replace` is updated. `interrupted` is called while another
+    /// process is changing the file, and ends the wait by returning true.
+    pub fn save_login(
         name: &str,
         login: &ProfileLogin<'_>,
         replace: bool,
         interrupted: impl FnMut() -> bool,
     ) -> Result<PathBuf, ChangeError> {
-        Self::keep_login_in(&folder()?, name, login, replace, interrupted)
+        Self::save_login_in(&folder()?, name, login, replace, interrupted)
     }
 
-    /// What else is there stays as it is, comments and all.
-    fn keep_login_in(
+    /// Everything else in the file is preserved, including comments.
+    fn save_login_in(
         folder: &Path,
         name: &str,
         login: &ProfileLogin<'_>,
@@ -93,10 +100,9 @@ impl Profile {
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
         file::change(&path, interrupted, |before| {
-            // A file that was broken before is found out here.
             let mut document: DocumentMut =
                 before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
-            // Comments alone would end up behind the first table.
+            // A file of comments alone: they would end up after the first table.
             let head = if document.is_empty() {
                 document = DocumentMut::new();
                 if before.is_empty() || before.ends_with('\n') {
@@ -107,7 +113,7 @@ impl Profile {
             } else {
                 ""
             };
-            login.put(&mut document, name, replace).map_err(at)?;
+            login.insert(&mut document, name, replace).map_err(at)?;
             let text = format!("{head}{document}");
             toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
             Ok(text)
@@ -119,11 +125,11 @@ impl Profile {
         let mut profiles = ConfigFile::read(folder)?.profiles;
         let profile = profiles.remove(name).ok_or_else(|| {
             let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             Error::config(format!(
-                "profile: {}: there is no profile '{}'; there are {}",
+                "profile: {}: '{}' is not a profile; the file has {known}",
                 folder.join("config.toml").display(),
                 name.escape_debug(),
-                known.join(", ")
             ))
         })?;
         Self::of(profile, folder, name)
@@ -144,23 +150,25 @@ impl Profile {
     }
 }
 
-/// A login that becomes a profile.
+/// A login to save as a profile.
 #[derive(Debug, Clone, Copy)]
 pub struct ProfileLogin<'a> {
+    /// The service.
     pub base_url: &'a str,
+    /// The registered client.
     pub client_id: &'a str,
-    /// The encrypted file of the tokens; without it the keychain.
+    /// The encrypted file of the tokens; by default they are in the keychain.
     pub store: Option<&'a Path>,
 }
 
 impl ProfileLogin<'_> {
-    fn put(&self, document: &mut DocumentMut, name: &str, replace: bool) -> Result<(), String> {
+    fn insert(&self, document: &mut DocumentMut, name: &str, replace: bool) -> Result<(), String> {
         let mut profiles = Table::new();
         profiles.set_implicit(true);
         let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
         let profiles = profiles.as_table_like_mut().ok_or("'profiles' is not a table")?;
         if profiles.contains_key(name) && !replace {
-            return Err(format!("the profile '{name}' exists already; choose another name"));
+            return Err(format!("the profile '{name}' already exists; choose another name"));
         }
         let mut auth = InlineTable::new();
         auth.insert("kind", "oauth".into());
@@ -196,11 +204,11 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The user's `config.toml`, which need not exist. Links are followed: this is the file that a
-/// change would write.
+/// The path of the user's `config.toml`, which may not exist. Links are followed: this is the file that
+/// a change writes.
 pub fn config_file() -> Result<PathBuf> {
     let path = folder()?.join("config.toml");
-    file::followed(&path)
+    file::resolve_links(&path)
         .map_err(|error| Error::config(format!("profile: {}: {error}", path.display())))
 }
 
@@ -215,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_names_a_service_and_where_its_key_lies() {
+    fn a_profile_names_a_service_and_its_credentials() {
         let folder = std::env::temp_dir().join(format!("boardlot-profile-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         let text = "[profiles.paper]\nbase_url = \"https://api.example.com\"\n\
@@ -230,11 +238,11 @@ mod tests {
 
         let client_id = "a \"quoted\" id";
         let url = "https://api.example.com";
-        let keep = |name, client_id, replace| {
+        let save = |name, client_id, replace| {
             let login = ProfileLogin { base_url: url, client_id, store: None };
-            Profile::keep_login_in(&folder, name, &login, replace, || false)
+            Profile::save_login_in(&folder, name, &login, replace, || false)
         };
-        keep("live", client_id, false).expect("added");
+        save("live", client_id, false).expect("added");
         let ProfileAuth::OAuth { client_id: read, store } =
             Profile::load_from(&folder, "live").expect("a profile").auth
         else {
@@ -243,9 +251,9 @@ mod tests {
         assert_eq!((read.as_str(), store), (client_id, None));
         Profile::load_from(&folder, "paper").expect("the other one is still there");
         for name in ["live", "", "a b", "x]\n[y"] {
-            keep(name, client_id, false).expect_err(name);
+            save(name, client_id, false).expect_err(name);
         }
-        keep("live", "another", true).expect("replaced");
+        save("live", "another", true).expect("replaced");
         let again = Profile::load_from(&folder, "live").expect("a profile").auth;
         assert!(matches!(again, ProfileAuth::OAuth { client_id, .. } if client_id == "another"));
         fs::remove_dir_all(&folder).expect("removed");

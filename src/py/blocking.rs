@@ -42,7 +42,7 @@ pub fn block_in<T: Send>(
     logging::refresh_levels(py);
     let outcome = shutdown_gate::detach(py, || {
         let outcome = poll_until_ready(&slot, future, on_poll);
-        slot.leave(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
+        slot.release(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
         outcome
     });
     let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;

@@ -33,7 +33,7 @@ pub fn save_profile(
     let login = ProfileLogin { base_url, client_id, store: store.as_deref() };
     let (saved, raised) = detach(py, || {
         let mut raised = None;
-        let saved = Profile::keep_login(name, &login, replace, || {
+        let saved = Profile::save_login(name, &login, replace, || {
             raised = with_interpreter(|py| py.check_signals()).err();
             raised.is_some()
         });
@@ -42,7 +42,7 @@ pub fn save_profile(
     match (saved, raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(path), None) => Ok(path),
-        (Err(ChangeError::Refused(error)), None) => Err(raise(py, error)),
+        (Err(ChangeError::Invalid(error)), None) => Err(raise(py, error)),
         (Err(ChangeError::Io { path, error }), None) => Err(os_error(py, &path, &error)),
         (Err(error @ ChangeError::Interrupted), None) => {
             Err(PyInterruptedError::new_err(error.to_string()))

@@ -13,7 +13,7 @@ use super::{
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::{
-    auth::store::{Guard, Secret, TokenStore, hold_in_state_folder},
+    auth::store::{Guard, Secret, TokenStore, lock_in_state_folder},
     error::Result,
 };
 
@@ -128,6 +128,6 @@ impl TokenStore for PythonStore {
     /// Only the object knows how processes share it, so a lock file of boardlot's excludes the other
     /// processes of this machine. Without a home folder there is no lock.
     fn lock(&self, key: &str) -> Result<Guard> {
-        Ok(hold_in_state_folder(&self.class, key).unwrap_or_else(|_| Guard::new(())))
+        Ok(lock_in_state_folder(&self.class, key).unwrap_or_else(|_| Guard::new(())))
     }
 }

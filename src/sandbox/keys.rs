@@ -2,25 +2,17 @@
 //! Signatures are checked by other implementations than the client signs with.
 
 use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
-use rsa::{
-    BigUint, RsaPublicKey,
-    pkcs1v15::{Signature, VerifyingKey},
-    sha2::Sha256,
-    signature::Verifier,
-    traits::PublicKeyParts,
-};
 
+use super::rsa::RsaPublicKey;
 use crate::error::{Error, Result};
 
-const RSA_MIN_BITS: usize = 2048;
-const RSA_MAX_BITS: usize = 8192;
 const ED25519_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 const RSA_OID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 
 #[derive(Debug)]
 pub enum UploadedKey {
     Ed25519(ed25519_dalek::VerifyingKey),
-    RsaSha256(VerifyingKey<Sha256>),
+    RsaSha256(RsaPublicKey),
 }
 
 impl UploadedKey {
@@ -40,30 +32,18 @@ impl UploadedKey {
                 let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes);
                 key.map(UploadedKey::Ed25519).map_err(|error| unreadable(&error))
             }
-            RSA_OID => Self::rsa(bits),
+            RSA_OID => RsaPublicKey::from_pkcs1(bits)
+                .map(UploadedKey::RsaSha256)
+                .map_err(|why| unreadable(&why)),
             other => Err(unreadable(&format!("{other} is neither Ed25519 nor RSA"))),
         }
-    }
-
-    fn rsa(pkcs1: &[u8]) -> Result<Self> {
-        let parts =
-            rsa::pkcs1::RsaPublicKey::try_from(pkcs1).map_err(|error| unreadable(&error))?;
-        let modulus = BigUint::from_bytes_be(parts.modulus.as_bytes());
-        let exponent = BigUint::from_bytes_be(parts.public_exponent.as_bytes());
-        let key = RsaPublicKey::new_with_max_size(modulus, exponent, RSA_MAX_BITS)
-            .map_err(|error| unreadable(&error))?;
-        if key.n().bits() < RSA_MIN_BITS {
-            return Err(unreadable(&format!("an RSA key under {RSA_MIN_BITS} bits")));
-        }
-        Ok(UploadedKey::RsaSha256(VerifyingKey::new(key)))
     }
 
     pub fn verifies(&self, payload: &[u8], signature: &[u8]) -> bool {
         match self {
             UploadedKey::Ed25519(key) => ed25519_dalek::Signature::from_slice(signature)
                 .is_ok_and(|signature| key.verify_strict(payload, &signature).is_ok()),
-            UploadedKey::RsaSha256(key) => Signature::try_from(signature)
-                .is_ok_and(|signature| key.verify(payload, &signature).is_ok()),
+            UploadedKey::RsaSha256(key) => key.verifies(payload, signature),
         }
     }
 }

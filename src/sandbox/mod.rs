@@ -70,6 +70,7 @@ mod plates;
 mod prices;
 mod request_log;
 mod routes;
+mod rsa;
 mod scopes;
 mod securities;
 mod seeded_rng;

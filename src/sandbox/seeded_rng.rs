@@ -1,13 +1,13 @@
 //! Seeded draws: each piece of data has its own stream, named by a label, so that the data do not
 //! depend on the order in which they are asked for.
 
-use rand_chacha::{
+use chacha20::{
     ChaCha8Rng,
-    rand_core::{RngCore, SeedableRng},
+    rand_core::{Rng, SeedableRng},
 };
 use sha2::{Digest, Sha256};
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SeededRng(ChaCha8Rng);
 
 impl SeededRng {

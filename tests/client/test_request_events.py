@@ -148,7 +148,7 @@ def test_a_log_line_repeats_nothing_of_what_the_service_said(sandbox, caplog):
     with pytest.raises(bl.ServiceError) as caught:
         sandbox.client(max_retries=1).dividends("HK.00700")
     assert caught.value.message not in caplog.text
-    assert "refused by the service" in lines(caplog, "boardlot.retry")[0].getMessage()
+    assert "rejected by the service" in lines(caplog, "boardlot.retry")[0].getMessage()
 
 
 @pytest.fixture

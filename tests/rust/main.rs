@@ -12,6 +12,7 @@ mod arrows;
 mod clock;
 mod date_ranges;
 mod exceptions;
+mod file_cycles;
 mod generated;
 mod listings;
 mod logins;

@@ -22,8 +22,8 @@ pub fn set(access: &str, refresh: Option<&str>, seconds: u64, asked_at_ms: i64) 
 #[test]
 fn tokens_are_the_same_by_access_refresh_and_end() {
     let one = set("a", Some("r"), 10, 0);
-    assert!(one.is_same(&one.clone().refused()));
-    assert!(one.clone().refused().refresh_refused && !one.refresh_refused);
+    assert!(one.is_same(&one.clone().with_refresh_refused()));
+    assert!(one.clone().with_refresh_refused().refresh_refused && !one.refresh_refused);
     assert!(!one.is_same(&set("b", Some("r"), 10, 0)));
     assert!(!one.is_same(&set("a", Some("s"), 10, 0)));
     assert!(!one.is_same(&set("a", None, 10, 0)));
@@ -58,7 +58,7 @@ fn a_stored_access_token_is_one_that_can_be_sent() {
         assert!(!is_token(unusable));
         let written = set(unusable, None, 10, 0).write().expect("written");
         let error = TokenSet::read(&written, "the entry").expect_err("refused").to_string();
-        assert!(error.contains("the entry is no token set"), "{error}");
+        assert!(error.contains("the entry is not a token set"), "{error}");
     }
 }
 
@@ -77,7 +77,7 @@ fn a_registration_is_read_as_it_was_written() {
     }
     let other = br#"{"version":2,"client_id":"c","redirect_port":1}"#;
     let error = Registration::read(other, "the entry").expect_err("refused").to_string();
-    assert!(error.contains("the entry is of format version 2"), "{error}");
+    assert!(error.contains("the format version of the entry is 2"), "{error}");
 }
 
 #[test]

@@ -1,137 +1,116 @@
-//! Files that belong to one user: opened only where nobody else could have touched them, written
-//! beside and renamed, locked by the operating system.
+//! Private files: opened only if no other user could have changed them, replaced atomically, locked
+//! by the operating system.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::{Secret, store_error};
 use crate::{
+    atomic_file::{self, folder_of},
     error::{Error, Result},
     lock::FileLock,
 };
 
-/// Asked again and again while a lock is waited for; an error gives the waiting up.
+/// Called repeatedly while waiting for a lock; an error ends the wait.
 pub type WhileWaiting = dyn Fn() -> Result<()> + Send + Sync;
 
-/// The content of a private file; `None` where there is none.
+/// The content of a private file; `None` if it does not exist.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
-    if !check_folder(parent(path))? {
+    if !check_folder(folder_of(path))? {
         return Ok(None);
     }
-    let way_out = "make it readable for you, or choose another path";
+    let remedy = "make it readable for you, or choose another path";
     let file = match open(path, OpenOptions::new().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(refused(path, &error, way_out)),
+        Err(error) => return Err(refused(path, &error, remedy)),
     };
-    let metadata = file.metadata().map_err(|error| refused(path, &error, way_out))?;
+    let metadata = file.metadata().map_err(|error| refused(path, &error, remedy))?;
     check_private(path, &metadata)?;
     if metadata.len() > max_bytes {
         return Err(store_error(path, "it is too large for a token store", MOVE_AWAY));
     }
     let mut content =
         Secret::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1));
-    file.take(max_bytes).read_to_end(&mut content).map_err(|e| refused(path, &e, way_out))?;
+    file.take(max_bytes).read_to_end(&mut content).map_err(|e| refused(path, &e, remedy))?;
     Ok(Some(content))
 }
 
-/// Puts a private file in place at once: written beside, synced, renamed. To be called under the
-/// file's lock.
+/// Replaces a private file. The caller holds its lock.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
-    let beside = with_ending(path, ".new");
-    let written = write_beside(&beside, content).and_then(|()| fs::rename(&beside, path));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&beside);
-        let way_out = "make room or give yourself the right to write there; the file is as it was";
-        return Err(store_error(path, format!("it cannot be written: {error}"), way_out));
-    }
-    // The rename itself lasts only once the folder is synced; not every file system can.
-    #[cfg(unix)]
-    let _ = File::open(parent(path)).and_then(|folder| folder.sync_all());
-    Ok(())
+    let create = |path: &Path| {
+        let file = open(path, OpenOptions::new().write(true).create_new(true))?;
+        make_private(&file)?;
+        Ok(file)
+    };
+    atomic_file::replace(path, content, create).map_err(|error| {
+        let remedy = "free some space or make the folder writable; the file is unchanged";
+        store_error(path, format!("it cannot be written: {error}"), remedy)
+    })
 }
 
-fn write_beside(beside: &Path, content: &[u8]) -> io::Result<()> {
-    // Left behind by a process that died; nobody else is writing, since we hold the lock.
-    match fs::remove_file(beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = open(beside, OpenOptions::new().write(true).create_new(true))?;
-    make_private(&file)?;
-    file.write_all(content)?;
-    file.sync_all()
-}
-
-/// An exclusive lock on a permanent file. The operating system lets go of it when a process dies.
+/// An exclusive lock on a file that is never removed. The operating system releases it when a process
+/// dies.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
 
 impl Lock {
-    pub fn acquire(path: &Path, patience: Duration, tick: &WhileWaiting) -> Result<Self> {
-        make_folder(parent(path))?;
-        let way_out = "give yourself the right to write there, or choose another path";
+    pub fn acquire(path: &Path, max_wait: Duration, while_waiting: &WhileWaiting) -> Result<Self> {
+        make_folder(folder_of(path))?;
+        let remedy = "make the folder writable for you, or choose another path";
         let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
-            .map_err(|error| refused(path, &error, way_out))?;
-        let metadata = file.metadata().map_err(|error| refused(path, &error, way_out))?;
+            .map_err(|error| refused(path, &error, remedy))?;
+        let metadata = file.metadata().map_err(|error| refused(path, &error, remedy))?;
         if metadata.len() == 0 {
-            // Under a closed umask it could not be opened a second time.
+            // With a strict umask it could not be opened a second time.
             let _ = make_private(&file);
         }
         let metadata = file.metadata().unwrap_or(metadata);
         check_private(path, &metadata)?;
-        match FileLock::wait(file, patience, || tick().map_err(Ended::GivenUp)) {
+        match FileLock::wait(file, max_wait, || while_waiting().map_err(Failure::Cancelled)) {
             Ok(Some(lock)) => Ok(Lock(lock)),
             Ok(None) => Err(store_error(
                 path,
-                format!("another process has held it for {} s", patience.as_secs()),
+                format!("another process has held it for {} s", max_wait.as_secs()),
                 "end that process, or call again",
             )),
-            Err(Ended::GivenUp(error)) => Err(error),
-            Err(Ended::Refused(error)) => Err(refused(path, &error, way_out)),
+            Err(Failure::Cancelled(error)) => Err(error),
+            Err(Failure::Io(error)) => Err(refused(path, &error, remedy)),
         }
     }
 }
 
 /// Why there is no lock.
-enum Ended {
-    GivenUp(Error),
-    Refused(io::Error),
+enum Failure {
+    Cancelled(Error),
+    Io(io::Error),
 }
 
-impl From<io::Error> for Ended {
+impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Ended::Refused(error)
+        Failure::Io(error)
     }
 }
 
-/// The path with something behind its name.
-pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+/// The path with a suffix after its name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     PathBuf::from(name)
 }
 
-pub const MOVE_AWAY: &str = "it was left as it is: move it away, then log in again";
+pub const MOVE_AWAY: &str = "it was left unchanged: move it away, then log in again";
 
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => path,
-    }
-}
-
-fn refused(path: &Path, error: &io::Error, way_out: &str) -> crate::error::Error {
-    // O_NOFOLLOW answers a link by ELOOP, whose own words puzzle.
+fn refused(path: &Path, error: &io::Error, remedy: &str) -> crate::error::Error {
+    // O_NOFOLLOW fails on a link with ELOOP, whose own message is misleading.
     if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
-        return store_error(path, "it is a symbolic link", "put the file itself there");
+        return store_error(path, "it is a symbolic link", "use the path of the file itself");
     }
-    store_error(path, error, way_out)
+    store_error(path, error, remedy)
 }
 
 #[cfg(unix)]
@@ -142,8 +121,8 @@ fn make_folder(folder: &Path) -> Result<()> {
             .recursive(true)
             .mode(0o700)
             .create(folder)
-            .map_err(|error| store_error(folder, error, "make the folder, or choose another"))?;
-        // A closed umask takes the owner's bits, too.
+            .map_err(|error| store_error(folder, error, "create the folder, or choose another"))?;
+        // A strict umask clears the owner's bits, too.
         let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     }
     check_folder(folder).map(drop)
@@ -152,10 +131,10 @@ fn make_folder(folder: &Path) -> Result<()> {
 #[cfg(not(unix))]
 fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
-        .map_err(|error| store_error(folder, error, "make the folder, or choose another"))
+        .map_err(|error| store_error(folder, error, "create the folder, or choose another"))
 }
 
-/// Whether the folder is there, and none in which others could replace the file.
+/// Whether the folder exists; an error if other users could replace a file in it.
 #[cfg(unix)]
 fn check_folder(folder: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -166,23 +145,23 @@ fn check_folder(folder: &Path) -> Result<bool> {
         Err(error) => return Err(store_error(folder, error, "choose another path")),
     };
     if !metadata.is_dir() {
-        return Err(store_error(folder, "it is no folder", "choose another path"));
+        return Err(store_error(folder, "it is not a folder", "choose another path"));
     }
-    // In a folder of root's, such as /tmp, only the sticky bit keeps others away.
+    // In a folder of root, such as /tmp, only the sticky bit stops other users.
     let owner = metadata.uid();
     if owner != rustix::process::geteuid().as_raw() && owner != 0 {
         return Err(store_error(folder, "it belongs to another user", "choose another path"));
     }
     if metadata.mode() & 0o022 != 0 && metadata.mode() & STICKY == 0 {
-        let way_out = format!("run: chmod 700 {}", folder.display());
-        return Err(store_error(folder, "other users can write to the folder", &way_out));
+        let remedy = format!("run: chmod 700 {}", folder.display());
+        return Err(store_error(folder, "other users can write to the folder", &remedy));
     }
     Ok(true)
 }
 
 #[cfg(not(unix))]
 fn check_folder(folder: &Path) -> Result<bool> {
-    // Windows keeps a user's folders from other users by itself.
+    // On Windows, a user's folders are private by default.
     Ok(folder.is_dir())
 }
 
@@ -190,15 +169,14 @@ fn check_folder(folder: &Path) -> Result<bool> {
 fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     if !metadata.is_file() {
-        return Err(store_error(path, "it is no regular file", "choose another path"));
+        return Err(store_error(path, "it is not a regular file", "choose another path"));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(store_error(path, "it belongs to another user", "choose another path"));
     }
     if metadata.mode() & 0o077 != 0 {
-        let way_out =
-            format!("log in again if they may have, or run: chmod 600 {}", path.display());
-        return Err(store_error(path, "other users can read or change it", &way_out));
+        let remedy = format!("run: chmod 600 {}, and log in again if one may have", path.display());
+        return Err(store_error(path, "other users can read or change it", &remedy));
     }
     Ok(())
 }
@@ -208,11 +186,11 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     if metadata.is_file() {
         Ok(())
     } else {
-        Err(store_error(path, "it is no regular file", "choose another path"))
+        Err(store_error(path, "it is not a regular file", "choose another path"))
     }
 }
 
-/// Opens the file itself: no link is followed, and a pipe does not keep us waiting.
+/// Opens the file itself: a link is not followed, and a pipe does not block.
 #[cfg(unix)]
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -227,7 +205,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.open(path)
 }
 
-/// The owner's bits, which a closed umask takes away as well.
+/// Sets the owner's bits, which a strict umask clears as well.
 #[cfg(unix)]
 fn make_private(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

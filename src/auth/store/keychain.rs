@@ -1,32 +1,32 @@
 //! The keychain of the operating system: Secret Service, Keychain, Credential Manager.
 //!
-//! Where it limits the size of an entry, it holds a random key, and a file encrypted with that key
-//! holds the value.
+//! If it limits the size of an entry, a larger value is stored in a file, encrypted with a random key
+//! that is stored in the keychain.
 
 use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
-use super::{EncryptedFile, Guard, Secret, TokenStore, digest, hold_in_state_folder, state_folder};
+use super::{EncryptedFile, Guard, Secret, TokenStore, digest, lock_in_state_folder, state_folder};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What an entry of ours is filed under.
+/// The service name of our entries.
 const SERVICE: &str = "boardlot";
 
-/// The first byte of an entry: the value follows, or the key of its file.
-const WHOLE: u8 = b'v';
-const KEY_OF_FILE: u8 = b'k';
+/// The first byte of an entry: the value follows, or the key of the file that holds it.
+const VALUE: u8 = b'v';
+const FILE_KEY: u8 = b'k';
 
 /// The keychain of the user who is logged in.
 #[derive(Debug)]
 pub struct Keychain {
-    /// The largest entry that the keychain takes.
+    /// The largest entry that the keychain accepts.
     max_bytes: usize,
 }
 
 impl Default for Keychain {
     fn default() -> Self {
-        // The Credential Manager of Windows takes 2,560 bytes: CRED_MAX_CREDENTIAL_BLOB_SIZE.
+        // The Credential Manager of Windows accepts 2,560 bytes: CRED_MAX_CREDENTIAL_BLOB_SIZE.
         Keychain { max_bytes: if cfg!(windows) { 2560 } else { usize::MAX } }
     }
 }
@@ -41,26 +41,26 @@ impl TokenStore for Keychain {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         let Some(entry) = platform::load(key)? else { return Ok(None) };
         match entry.split_first() {
-            Some((&WHOLE, value)) => Ok(Some(Secret::new(value.to_vec()))),
-            Some((&KEY_OF_FILE, bytes)) => {
-                let bytes: [u8; 32] = bytes.try_into().map_err(|_| foreign(key))?;
+            Some((&VALUE, value)) => Ok(Some(Secret::new(value.to_vec()))),
+            Some((&FILE_KEY, bytes)) => {
+                let bytes: [u8; 32] = bytes.try_into().map_err(|_| not_ours(key))?;
                 EncryptedFile::with_key(Self::file(key)?, Zeroizing::new(bytes)).load(key)
             }
-            _ => Err(foreign(key)),
+            _ => Err(not_ours(key)),
         }
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
         if value.len() < self.max_bytes {
-            return platform::save(key, &tagged(WHOLE, value));
+            return platform::save(key, &tagged(VALUE, value));
         }
         let known = platform::load(key)?;
         let bytes = match known.as_ref().and_then(|entry| entry.split_first()) {
-            Some((&KEY_OF_FILE, bytes)) => bytes.try_into().map_err(|_| foreign(key))?,
+            Some((&FILE_KEY, bytes)) => bytes.try_into().map_err(|_| not_ours(key))?,
             _ => {
                 let mut bytes = [0; 32];
-                getrandom::fill(&mut bytes).map_err(|error| unusable(&error))?;
-                platform::save(key, &tagged(KEY_OF_FILE, &bytes))?;
+                getrandom::fill(&mut bytes).map_err(|error| unavailable(&error))?;
+                platform::save(key, &tagged(FILE_KEY, &bytes))?;
                 bytes
             }
         };
@@ -70,13 +70,13 @@ impl TokenStore for Keychain {
     fn delete(&self, key: &str) -> Result<()> {
         platform::delete(key)?;
         match std::fs::remove_file(Self::file(key)?) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unusable(&error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unavailable(&error)),
             _ => Ok(()),
         }
     }
 
     fn lock(&self, key: &str) -> Result<Guard> {
-        hold_in_state_folder("keychain", key)
+        lock_in_state_folder("keychain", key)
     }
 }
 
@@ -87,7 +87,7 @@ fn tagged(tag: u8, value: &[u8]) -> Secret {
     entry
 }
 
-fn foreign(key: &str) -> Error {
+fn not_ours(key: &str) -> Error {
     ErrorKind::Store(format!(
         "the keychain's entry '{SERVICE}', '{key}' was not written by boardlot; delete it there, \
          then log in again"
@@ -95,7 +95,7 @@ fn foreign(key: &str) -> Error {
     .into()
 }
 
-fn unusable(error: &dyn std::fmt::Display) -> Error {
+fn unavailable(error: &dyn std::fmt::Display) -> Error {
     ErrorKind::Store(format!(
         "the keychain cannot be used: {error}; unlock it, or use an EncryptedFileStore"
     ))
@@ -111,11 +111,11 @@ mod platform {
     use tokio::time::timeout;
     use zeroize::Zeroizing;
 
-    use super::{SERVICE, Secret, unusable};
+    use super::{SERVICE, Secret, unavailable};
     use crate::{error::Result, process::runtime};
 
     /// Long enough for a person to type the keychain's password.
-    const PATIENCE: Duration = Duration::from_secs(120);
+    const TIMEOUT: Duration = Duration::from_secs(120);
     const CONTENT_TYPE: &str = "application/octet-stream";
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
@@ -171,13 +171,13 @@ mod platform {
         HashMap::from([("application", SERVICE), ("key", key)])
     }
 
-    /// On this process's own runtime, whose threads a forked child makes anew; a connection of its
-    /// own each time, for the same reason.
+    /// Runs on this process's own runtime, which a forked child creates again; each call has a new
+    /// connection for the same reason.
     fn wait<T>(work: impl Future<Output = std::result::Result<T, Failure>>) -> Result<T> {
-        let outcome = runtime()?.block_on(async { timeout(PATIENCE, work).await });
+        let outcome = runtime()?.block_on(async { timeout(TIMEOUT, work).await });
         match outcome {
-            Ok(outcome) => outcome.map_err(|error| unusable(&error)),
-            Err(_) => Err(unusable(&format!("no answer within {} s", PATIENCE.as_secs()))),
+            Ok(outcome) => outcome.map_err(|error| unavailable(&error)),
+            Err(_) => Err(unavailable(&format!("no response within {} s", TIMEOUT.as_secs()))),
         }
     }
 }
@@ -187,29 +187,29 @@ mod platform {
     use keyring::v1::{Entry, Error as Failure};
     use zeroize::Zeroizing;
 
-    use super::{SERVICE, Secret, unusable};
+    use super::{SERVICE, Secret, unavailable};
     use crate::error::Result;
 
     pub fn load(key: &str) -> Result<Option<Secret>> {
         match entry(key)?.get_secret() {
             Ok(value) => Ok(Some(Zeroizing::new(value))),
             Err(Failure::NoEntry) => Ok(None),
-            Err(error) => Err(unusable(&error)),
+            Err(error) => Err(unavailable(&error)),
         }
     }
 
     pub fn save(key: &str, value: &[u8]) -> Result<()> {
-        entry(key)?.set_secret(value).map_err(|error| unusable(&error))
+        entry(key)?.set_secret(value).map_err(|error| unavailable(&error))
     }
 
     pub fn delete(key: &str) -> Result<()> {
         match entry(key)?.delete_credential() {
             Ok(()) | Err(Failure::NoEntry) => Ok(()),
-            Err(error) => Err(unusable(&error)),
+            Err(error) => Err(unavailable(&error)),
         }
     }
 
     fn entry(key: &str) -> Result<Entry> {
-        Entry::new(SERVICE, key).map_err(|error| unusable(&error))
+        Entry::new(SERVICE, key).map_err(|error| unavailable(&error))
     }
 }

@@ -1,4 +1,4 @@
-//! Tokens that end with the process.
+//! Tokens in the memory of this process.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -8,21 +8,22 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use super::{Guard, RENEWAL_PATIENCE, Secret, TokenStore};
+use super::{Guard, REFRESH_LOCK_TIMEOUT, Secret, TokenStore};
 use crate::{
     error::{ErrorKind, Result},
     process::PerProcess,
 };
 
-/// Reading and writing take no lock, which a forked child could find locked for good.
+/// A store that is lost with the process. Reading and writing take no lock, because a forked child could
+/// find it locked for ever.
 #[derive(Default)]
 pub struct Memory {
     values: ArcSwap<BTreeMap<String, Arc<Secret>>>,
-    held: PerProcess<Arc<Held>>,
+    locks: PerProcess<Arc<Locks>>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Locks {
     keys: Mutex<HashSet<String>>,
     released: Condvar,
 }
@@ -52,32 +53,33 @@ impl TokenStore for Memory {
     }
 
     fn lock(&self, key: &str) -> Result<Guard> {
-        let held = Arc::clone(&*self.held.get_or_make(|| Ok(Arc::default()))?);
-        let until = Instant::now() + RENEWAL_PATIENCE;
-        let mut keys = held.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let locks = Arc::clone(&*self.locks.get_or_make(|| Ok(Arc::default()))?);
+        let until = Instant::now() + REFRESH_LOCK_TIMEOUT;
+        let mut keys = locks.keys.lock().unwrap_or_else(PoisonError::into_inner);
         while keys.contains(key) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let what = "another refresh does not come to an end; call again";
+                let what = "another refresh has not finished; call again";
                 return Err(ErrorKind::Store(what.into()).into());
             }
-            keys = held.released.wait_timeout(keys, left).unwrap_or_else(PoisonError::into_inner).0;
+            keys =
+                locks.released.wait_timeout(keys, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         keys.insert(key.to_owned());
         drop(keys);
-        Ok(Guard::new(Release { held, key: key.to_owned() }))
+        Ok(Guard::new(Release { locks, key: key.to_owned() }))
     }
 }
 
 struct Release {
-    held: Arc<Held>,
+    locks: Arc<Locks>,
     key: String,
 }
 
 impl Drop for Release {
     fn drop(&mut self) {
-        self.held.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-        self.held.released.notify_all();
+        self.locks.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.locks.released.notify_all();
     }
 }
 
@@ -105,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_held_by_one_at_a_time() {
+    fn a_key_is_locked_by_one_at_a_time() {
         let store = Arc::new(Memory::default());
-        let first = store.lock("a").expect("held");
+        let first = store.lock("a").expect("locked");
         let _other = store.lock("b").expect("another key is free");
         let waiting = {
             let store = store.clone();
@@ -116,6 +118,6 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(!waiting.is_finished());
         drop(first);
-        waiting.join().expect("no panic").expect("held in its turn");
+        waiting.join().expect("no panic").expect("locked after the first");
     }
 }

@@ -1,10 +1,11 @@
-//! Token stores: where the tokens lie between runs. Each fails closed: what cannot be kept safely
-//! is not kept, and a store that cannot be read is left as it is.
+//! Token stores: where tokens are stored between runs. Each fails closed: tokens that cannot be stored
+//! safely are not stored, and a store that cannot be read is left unchanged.
 
 mod encrypted;
 mod files;
 mod keychain;
 mod memory;
+mod sealed;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,34 +24,35 @@ pub use memory::Memory;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long to wait for another process to finish a change of a file.
-const CHANGE_PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait for another process to finish changing a file.
+const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for another process to finish a refresh, with its retries.
-const RENEWAL_PATIENCE: Duration = Duration::from_secs(60);
+const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A place for secrets, by key. All of it may block: call it where blocking is fine.
+/// Secrets by key. Every method may block.
 pub trait TokenStore: Send + Sync {
     /// The value of a key, if there is one.
     fn load(&self, key: &str) -> Result<Option<Secret>>;
-    /// Keeps a value, in the place of an earlier one.
+    /// Stores a value, replacing an earlier one.
     fn save(&self, key: &str, value: &[u8]) -> Result<()>;
-    /// Forgets a key; one that is not there is fine.
+    /// Deletes a key; an unknown key is not an error.
     fn delete(&self, key: &str) -> Result<()>;
-    /// Holds back every other process and thread that wants to renew what lies under the key, until
-    /// the guard is dropped.
+    /// Makes every other process and thread that refreshes the value of the key wait until the guard
+    /// is dropped.
     fn lock(&self, key: &str) -> Result<Guard>;
 }
 
 /// Bytes that are wiped from memory when they are dropped.
 pub type Secret = Zeroizing<Vec<u8>>;
 
-/// Lets go of what was held when it is dropped.
+/// Releases a lock when it is dropped.
 #[expect(dead_code, reason = "held for its drop")]
 pub struct Guard(Box<dyn Send>);
 
 impl Guard {
-    pub fn new(held: impl Send + 'static) -> Self {
-        Guard(Box::new(held))
+    /// A guard that drops `lock` with itself.
+    pub fn new(lock: impl Send + 'static) -> Self {
+        Guard(Box::new(lock))
     }
 }
 
@@ -65,21 +67,21 @@ pub fn token_key(origin: &str, client_id: &str) -> String {
     format!("{origin} {client_id}")
 }
 
-/// The key under which a service's last registration lies, so that a new login finds it.
+/// The key of a service's last registration, so that a new login finds it.
 pub fn registration_key(origin: &str) -> String {
     origin.to_owned()
 }
 
-/// Holds a lock file in the user's state folder, for a store that has no folder of its own.
-pub fn hold_in_state_folder(store: &str, key: &str) -> Result<Guard> {
+/// Takes a lock file in the user's state folder, for a store without a folder of its own.
+pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
     let name = format!("{}.lock", digest(&format!("{store}\n{key}")));
     let path = state_folder()?.join(name);
-    files::Lock::acquire(&path, RENEWAL_PATIENCE, &|| Ok(())).map(Guard::new)
+    files::Lock::acquire(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
 }
 
 fn state_folder() -> Result<PathBuf> {
     let strategy = etcetera::choose_base_strategy()
-        .map_err(|error| ErrorKind::Store(format!("there is no home folder: {error}")))?;
+        .map_err(|error| ErrorKind::Store(format!("no home folder was found: {error}")))?;
     Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("boardlot"))
 }
 
@@ -88,7 +90,7 @@ fn digest(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(hash.get(..16).unwrap_or(&hash))
 }
 
-/// What went wrong with a file, and the way out.
-fn store_error(path: &Path, what: impl std::fmt::Display, way_out: &str) -> Error {
-    ErrorKind::Store(format!("{}: {what}; {way_out}", path.display())).into()
+/// An error of a file, with what to do about it.
+fn store_error(path: &Path, what: impl std::fmt::Display, remedy: &str) -> Error {
+    ErrorKind::Store(format!("{}: {what}; {remedy}", path.display())).into()
 }

@@ -1,0 +1,145 @@
+//! The token cache of a process: the token in use, the refresh that is under way, and the outcome of
+//! earlier ones.
+
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::watch;
+
+use super::token::{TokenSet, now_ms};
+use crate::{error::Result, process::runtime};
+
+/// How long to use a token that is still valid after an early refresh has failed, and how long to wait
+/// before tokens that could not be saved are saved again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The outcome of a refresh.
+pub type Outcome = Result<Arc<TokenSet>>;
+
+#[derive(Default)]
+pub struct TokenCache {
+    pub current: ArcSwapOption<TokenSet>,
+    refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
+    /// The stored tokens whose refresh the service refused for good: they are not sent again.
+    refused: ArcSwapOption<TokenSet>,
+    unsaved: ArcSwapOption<Unsaved>,
+    pause_until: ArcSwapOption<Instant>,
+}
+
+/// New tokens that could not be saved.
+struct Unsaved {
+    /// The content of the store then: if it has changed, another process has refreshed.
+    stored: TokenSet,
+    refreshed: TokenSet,
+    retry_at: Instant,
+}
+
+impl TokenCache {
+    pub fn set_current(&self, set: TokenSet) -> Arc<TokenSet> {
+        let set = Arc::new(set);
+        self.current.store(Some(set.clone()));
+        set
+    }
+
+    /// Clears everything but a refresh that is under way.
+    pub fn clear(&self) {
+        self.current.store(None);
+        self.refused.store(None);
+        self.unsaved.store(None);
+    }
+
+    /// Records that the service refused to refresh these tokens.
+    pub fn mark_refused(&self, stored: TokenSet) {
+        self.clear();
+        self.refused.store(Some(Arc::new(stored)));
+    }
+
+    /// Whether the service has refused to refresh these tokens.
+    pub fn is_refused(&self, stored: &TokenSet) -> bool {
+        stored.refresh_refused
+            || self.refused.load().as_ref().is_some_and(|refused| refused.is_same(stored))
+    }
+
+    /// Records that refreshed tokens could not replace the stored ones.
+    pub fn record_unsaved(&self, stored: TokenSet, refreshed: TokenSet) {
+        let retry_at = Instant::now() + RETRY_INTERVAL;
+        self.unsaved.store(Some(Arc::new(Unsaved { stored, refreshed, retry_at })));
+    }
+
+    /// Records that saving them failed again.
+    pub fn postpone_save(&self) {
+        if let Some(unsaved) = self.unsaved.load_full() {
+            self.record_unsaved(unsaved.stored.clone(), unsaved.refreshed.clone());
+        }
+    }
+
+    pub fn clear_unsaved(&self) {
+        self.unsaved.store(None);
+    }
+
+    /// The tokens that are not saved yet.
+    pub fn unsaved(&self) -> Option<TokenSet> {
+        self.unsaved.load().as_ref().map(|unsaved| unsaved.refreshed.clone())
+    }
+
+    /// The tokens that are to replace these in the store.
+    pub fn unsaved_replacing(&self, stored: &TokenSet) -> Option<TokenSet> {
+        let unsaved = self.unsaved.load_full()?;
+        unsaved.stored.is_same(stored).then(|| unsaved.refreshed.clone())
+    }
+
+    /// Whether it is time to save unsaved tokens again.
+    pub fn save_is_due(&self) -> bool {
+        self.unsaved.load().as_ref().is_some_and(|unsaved| Instant::now() >= unsaved.retry_at)
+    }
+
+    /// Postpones the next early refresh.
+    pub fn pause_refresh(&self) {
+        self.pause_until.store(Some(Arc::new(Instant::now() + RETRY_INTERVAL)));
+    }
+
+    pub fn refresh_is_paused(&self, current: &TokenSet) -> bool {
+        !current.is_expired(now_ms())
+            && self.pause_until.load().as_ref().is_some_and(|until| Instant::now() < **until)
+    }
+
+    /// The refresh that is under way, or a new one. It is a task of its own, so that a cancelled caller
+    /// does not end it for the others.
+    pub fn join_refresh<F>(
+        self: &Arc<Self>,
+        start: impl FnOnce() -> F,
+    ) -> Result<watch::Receiver<Option<Outcome>>>
+    where
+        F: Future<Output = Outcome> + Send + 'static,
+    {
+        let mut refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(under_way) = &*refresh {
+            return Ok(under_way.clone());
+        }
+        let runtime = runtime()?;
+        let (sender, receiver) = watch::channel(None);
+        *refresh = Some(receiver.clone());
+        let (work, cache) = (start(), self.clone());
+        runtime.spawn(async move {
+            // Also cleared if the work panics, so that no caller waits for ever.
+            let under_way = UnderWay(cache);
+            let outcome = work.await;
+            drop(under_way);
+            sender.send_replace(Some(outcome));
+        });
+        Ok(receiver)
+    }
+}
+
+/// A refresh that is under way; the next one can start when this is dropped.
+struct UnderWay(Arc<TokenCache>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        *self.0.refresh.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,83 @@
+//! The client of a login: the registration of the last login, the caller's own, or a new one.
+
+use tokio::net::TcpListener;
+
+use super::{Options, redirect_uri, send, text};
+use crate::{
+    api::{Argument, REGISTER},
+    auth::{Registration, blocking, store::registration_key},
+    decode::client_registered,
+    error::{Error, Result},
+    http::Sender,
+};
+
+/// The client to log in with, and a socket on the port of its redirect URI. Registers a client if the
+/// last one cannot be used.
+pub async fn client(sender: &Sender, options: &Options) -> Result<(TcpListener, Registration)> {
+    let stored = stored_client(sender, options).await?;
+    if let Some(stored) = stored
+        && let Ok(socket) = bind(stored.redirect_port).await
+    {
+        return Ok((socket, stored));
+    }
+    let unusable = |error: std::io::Error| {
+        let port = options.redirect_port;
+        Error::config(match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                format!("redirect_port {port} is already in use; choose another, or 0 for any")
+            }
+            _ => format!(
+                "redirect_port {port} cannot be listened on: {error}; choose another, or 0 for any"
+            ),
+        })
+    };
+    if let Some(client_id) = &options.client_id {
+        if options.redirect_port == 0 {
+            return Err(Error::config(
+                "client_id needs the redirect_port that it is registered with, since the service \
+                 matches http://127.0.0.1:PORT/callback exactly",
+            ));
+        }
+        let socket = bind(options.redirect_port).await.map_err(unusable)?;
+        return Ok((socket, Registration::new(client_id.clone(), None, options.redirect_port)));
+    }
+    let socket = bind(options.redirect_port).await.map_err(unusable)?;
+    let port = socket.local_addr().map_err(unusable)?.port();
+    let registration = register(sender, options, port).await?;
+    Ok((socket, registration))
+}
+
+/// The client of the last login, if it matches the options.
+async fn stored_client(sender: &Sender, options: &Options) -> Result<Option<Registration>> {
+    let (store, key) = (options.store.clone(), registration_key(sender.base().as_str()));
+    let stored = blocking(move || {
+        let Some(bytes) = store.load(&key)? else { return Ok(None) };
+        Registration::read(&bytes, &format!("the store's entry '{key}'")).map(Some)
+    })
+    .await?;
+    Ok(stored.filter(|stored| {
+        let port = options.redirect_port;
+        options.client_id.as_ref().is_none_or(|wanted| *wanted == stored.client_id)
+            && (port == 0 || port == stored.redirect_port)
+            && (options.client_id.is_some() || options.confidential == stored.is_confidential())
+    }))
+}
+
+async fn register(sender: &Sender, options: &Options, port: u16) -> Result<Registration> {
+    let method = if options.confidential { "client_secret_post" } else { "none" };
+    let texts = |texts: &[&str]| Argument::Texts(texts.iter().map(|&t| t.to_owned()).collect());
+    let arguments = [
+        ("redirect_uris", texts(&[&redirect_uri(port)])),
+        ("token_endpoint_auth_method", text(method)),
+        ("grant_types", texts(&["authorization_code", "refresh_token"])),
+        ("response_types", texts(&["code"])),
+        ("client_name", text(&options.client_name)),
+    ];
+    let (client_id, secret) = send(sender, &REGISTER, &arguments, client_registered).await?;
+    let registration = Registration::new(client_id, secret.filter(|_| options.confidential), port);
+    Ok(if options.confidential { registration.confidential() } else { registration })
+}
+
+async fn bind(port: u16) -> std::io::Result<TcpListener> {
+    TcpListener::bind(("127.0.0.1", port)).await
+}

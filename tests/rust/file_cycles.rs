@@ -1,0 +1,308 @@
+//! Inside each module, files do not import each other in a circle.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use super::arrows::{code, is_test, sources, src};
+
+/// Cycles that are still there, as the files of each; to be broken.
+const ALLOWED: &[&[&str]] = &[
+    &["auth/store", "auth/store/files"],
+    &["login", "login/callback", "login/listener"],
+    &["py/errors", "py/fork_safe_cell"],
+    &["py/event_loop", "py/notifier", "py/operation"],
+    &["py/records", "py/shapes"],
+    &[
+        "sandbox",
+        "sandbox/dividends",
+        "sandbox/futures",
+        "sandbox/history",
+        "sandbox/login",
+        "sandbox/login/authorize",
+        "sandbox/login/clients",
+        "sandbox/login/page",
+        "sandbox/login/token",
+        "sandbox/plates",
+        "sandbox/routes",
+        "sandbox/scopes",
+        "sandbox/server",
+        "sandbox/tokens",
+        "sandbox/verify",
+        "sandbox/world",
+    ],
+    &[
+        "sandbox/ipos",
+        "sandbox/ipos/asia",
+        "sandbox/ipos/hong_kong",
+        "sandbox/ipos/mainland",
+        "sandbox/ipos/united_states",
+    ],
+    &["sandbox/listed", "sandbox/securities"],
+];
+
+/// A module by its path below the crate: `["http", "plan"]`.
+type Module = Vec<String>;
+
+/// The source files by their modules.
+struct Tree {
+    code: BTreeMap<Module, String>,
+}
+
+/// A path that a file names, such as `super::plan::Cursor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Import {
+    path: Vec<String>,
+    /// The name that it gets by `as`.
+    alias: Option<String>,
+    /// Whether it is re-exported by `pub use`.
+    public: bool,
+}
+
+impl Tree {
+    fn read() -> Self {
+        let files = sources(&src()).into_iter().filter(|path| !is_test(path));
+        Tree { code: files.map(|path| (module(&path), without_comments(&code(&path)))).collect() }
+    }
+
+    /// The modules that a module imports something from, of those below the same top module.
+    fn imports(&self, module: &Module) -> BTreeSet<Module> {
+        let (imports, rest) = imports(&self.code[module]);
+        let inline = inline_paths(&rest).into_iter();
+        imports
+            .into_iter()
+            // A re-export alone does not depend on what it exports.
+            .filter(|import| !import.public || names(&rest, import.name()))
+            .map(|import| import.path)
+            .chain(inline)
+            .filter_map(|path| self.resolve(module, &path, 0))
+            .filter(|target| target != module && target.first() == module.first())
+            .collect()
+    }
+
+    /// The module that defines what a path names; none if that is outside this crate.
+    fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
+        let mut rest = path;
+        let mut module = match rest.first()?.as_str() {
+            "crate" => Module::new(),
+            "self" | "super" => from.clone(),
+            child if self.code.contains_key(&joined(from, child)) => {
+                rest = path;
+                return self.descend(from.clone(), rest, depth);
+            }
+            _ => return None,
+        };
+        if rest[0] != "super" {
+            rest = &rest[1..];
+        }
+        while rest.first().is_some_and(|segment| segment == "super") {
+            module.pop()?;
+            rest = &rest[1..];
+        }
+        self.descend(module, rest, depth)
+    }
+
+    fn descend(&self, mut module: Module, mut rest: &[String], depth: usize) -> Option<Module> {
+        assert!(depth < 20, "re-exports in a circle at {module:?}");
+        while let Some(segment) = rest.first()
+            && self.code.contains_key(&joined(&module, segment))
+        {
+            module.push(segment.clone());
+            rest = &rest[1..];
+        }
+        if module.is_empty() {
+            return None;
+        }
+        if let Some(item) = rest.first() {
+            let exports = imports(self.code.get(&module)?).0.into_iter();
+            let export = exports.filter(|import| import.public).find(|one| one.name() == item);
+            if let Some(export) = export {
+                return self.resolve(&module, &export.path, depth + 1);
+            }
+        }
+        Some(module)
+    }
+
+    /// The sets of modules of which each one imports every other, directly or not.
+    fn cycles(&self) -> Vec<BTreeSet<Module>> {
+        let direct: BTreeMap<&Module, BTreeSet<Module>> =
+            self.code.keys().map(|module| (module, self.imports(module))).collect();
+        let reached: BTreeMap<&Module, BTreeSet<&Module>> = direct
+            .keys()
+            .map(|&start| {
+                let mut reached = BTreeSet::new();
+                let mut open: Vec<&Module> = direct[start].iter().collect();
+                while let Some(module) = open.pop() {
+                    if reached.insert(module) {
+                        open.extend(&direct[module]);
+                    }
+                }
+                (start, reached)
+            })
+            .collect();
+        let mut cycles: Vec<BTreeSet<Module>> = Vec::new();
+        for (&start, targets) in &reached {
+            let cycle: BTreeSet<Module> = targets
+                .iter()
+                .filter(|&&target| reached[target].contains(start))
+                .map(|&module| module.clone())
+                .collect();
+            if cycle.len() > 1 && !cycles.contains(&cycle) {
+                cycles.push(cycle);
+            }
+        }
+        cycles
+    }
+}
+
+impl Import {
+    fn name(&self) -> &str {
+        let last = self.path.last().map(String::as_str).unwrap_or_default();
+        self.alias.as_deref().unwrap_or(last)
+    }
+}
+
+fn module(path: &Path) -> Module {
+    let inside: PathBuf = path.strip_prefix(src()).expect("a source").with_extension("");
+    let mut module: Module =
+        inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    module.pop_if(|last| last == "mod" || last == "lib");
+    module
+}
+
+fn joined(module: &Module, child: &str) -> Module {
+    module.iter().cloned().chain([child.to_owned()]).collect()
+}
+
+fn without_comments(code: &str) -> String {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The paths of all `use` declarations, and the code without these and the declarations of modules.
+fn imports(code: &str) -> (Vec<Import>, String) {
+    let (mut imports, mut rest) = (Vec::new(), String::new());
+    let mut declaration = String::new();
+    for line in code.lines() {
+        let text = line.trim_start();
+        if text.ends_with(';') && (text.starts_with("mod ") || text.starts_with("pub mod ")) {
+            continue;
+        }
+        let starts = ["use ", "pub use ", "pub(super) use ", "pub(crate) use "];
+        if declaration.is_empty() && !starts.iter().any(|start| text.starts_with(start)) {
+            rest.push_str(line);
+            rest.push('\n');
+            continue;
+        }
+        declaration.push_str(text);
+        declaration.push(' ');
+        if text.ends_with(';') {
+            let public = declaration.starts_with("pub");
+            let tree = declaration.split_once("use ").expect("a declaration").1;
+            expand(tree.trim_end().trim_end_matches(';'), &[], public, &mut imports);
+            declaration.clear();
+        }
+    }
+    (imports, rest)
+}
+
+/// Splits `a::{b, c as d}` into its paths.
+fn expand(tree: &str, prefix: &[String], public: bool, imports: &mut Vec<Import>) {
+    let mut path = prefix.to_vec();
+    let mut tree = tree.trim();
+    while let Some((segment, rest)) = tree.split_once("::")
+        && !segment.contains('{')
+    {
+        path.push(segment.trim().to_owned());
+        tree = rest.trim();
+    }
+    if let Some(group) = tree.strip_prefix('{') {
+        let group = group.trim_end().strip_suffix('}').expect("a group");
+        let mut depth = 0;
+        let parts = group.split(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            c == ',' && depth == 0
+        });
+        for part in parts.filter(|part| !part.trim().is_empty()) {
+            expand(part, &path, public, imports);
+        }
+        return;
+    }
+    let (name, alias) = match tree.split_once(" as ") {
+        Some((name, alias)) => (name.trim(), Some(alias.trim().to_owned())),
+        None => (tree, None),
+    };
+    if name != "*" && name != "self" {
+        path.push(name.to_owned());
+    }
+    imports.push(Import { path, alias, public });
+}
+
+/// The paths of two and more segments in code.
+fn inline_paths(code: &str) -> Vec<Vec<String>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut paths = Vec::new();
+    let mut rest = code;
+    while let Some(begin) = rest.find(is_word) {
+        rest = &rest[begin..];
+        let end = rest.find(|c: char| !is_word(c) && c != ':').unwrap_or(rest.len());
+        let path: Vec<String> = rest[..end].split("::").map(str::to_owned).collect();
+        if path.len() > 1 && path.iter().all(|part| !part.is_empty() && part.chars().all(is_word)) {
+            paths.push(path);
+        }
+        rest = &rest[end.max(1)..];
+    }
+    paths
+}
+
+/// Whether code has this word.
+fn names(code: &str, word: &str) -> bool {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|other| other == word)
+}
+
+#[test]
+fn files_of_a_module_do_not_import_each_other_in_a_circle() {
+    let is_allowed = |cycle: &BTreeSet<Module>| {
+        let allows = |allowed: &[&str]| {
+            cycle.iter().all(|module| allowed.contains(&module.join("/").as_str()))
+        };
+        ALLOWED.iter().any(|allowed| allows(allowed))
+    };
+    let cycles = Tree::read().cycles();
+    let found: Vec<_> = cycles.iter().filter(|cycle| !is_allowed(cycle)).collect();
+    assert!(found.is_empty(), "these files import each other: {found:#?}");
+}
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let module = |name: &str| name.split('/').map(str::to_owned).collect();
+    Tree { code: files.iter().map(|(name, code)| (module(name), (*code).to_owned())).collect() }
+}
+
+#[test]
+fn a_cycle_is_found_through_re_exports_groups_aliases_and_paths() {
+    for (inner, other) in [
+        ("use super::Thing;", "use super::one::f;"),
+        ("use crate::m::{self, other::{Thing as T, U}};", "use super::one::f;"),
+        ("fn f() { super::other::g() }", "use crate::m::one::*;"),
+        ("fn f() { crate::m::other::g() }", "fn g() { super::one::f() }"),
+    ] {
+        let cycles =
+            tree(&[("m", "pub use other::Thing;"), ("m/one", inner), ("m/other", other)]).cycles();
+        assert_eq!(cycles.len(), 1, "{inner} and {other}: {cycles:?}");
+    }
+    let facade = tree(&[("m", "pub use one::f;\nfn g() { f() }"), ("m/one", "use super::g;")]);
+    assert_eq!(facade.cycles().len(), 1, "a module that uses what it re-exports");
+}
+
+#[test]
+fn a_facade_and_a_chain_are_not_cycles() {
+    for files in [
+        [("m", "mod f;\npub use one::f;"), ("m/one", "use super::other::g;"), ("m/other", "")],
+        [("m", "use one::f;"), ("m/one", "use super::other::g;"), ("m/other", "use std::fs;")],
+        [("m", "pub use one::{f, g};"), ("m/one", ""), ("m/other", "use super::f;")],
+        [("m", ""), ("m/one", "use crate::n::x;"), ("n", "use crate::m::one::f;")],
+    ] {
+        assert_eq!(tree(&files).cycles(), Vec::<BTreeSet<Module>>::new(), "{files:?}");
+    }
+}
