@@ -91,7 +91,7 @@ class Client(_core.ClientBase):
     """
 
     __slots__ = ("_sandbox",)
-    _face = "sync"
+    _call_mode = "sync"
 
     def __init__(
         self,
@@ -562,7 +562,7 @@ class AsyncClient(_core.ClientBase):
     """
 
     __slots__ = ("_sandbox",)
-    _face = "async"
+    _call_mode = "async"
 
     def __init__(
         self,

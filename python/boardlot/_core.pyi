@@ -488,7 +488,7 @@ class Explanation:
 
 @disjoint_base
 class ClientBase:
-    _face: str
+    _call_mode: str
     def __new__(cls, base_url: str | None = None, **options: Any) -> Self: ...
     @property
     def base_url(self) -> str: ...

@@ -1,4 +1,4 @@
-//! `Recorder` and `Replay`, as Python sees them.
+//! `Recorder` and `Replay`: the `tape` of a client.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -10,13 +10,13 @@ use crate::{
     http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
 };
 
-/// Writes the traffic of clients to a new file, for tests and bug reports.
+/// Records the traffic of clients in a new file, for tests and bug reports.
 ///
-/// `Recorder(path)`, then `Client(..., cassette=recorder)`; any number of clients of one service may
-/// share it. The file is readable text, a JSON object a line, written as each request ends; only its
-/// owner can read it. It holds no key, no signature, no token and no client secret; account ids,
-/// symbols and answers are in it. Use it in a `with` block, or `close()` it. Raises `ConfigError`
-/// where the file exists or cannot be written.
+/// Pass it as `Client(..., tape=Recorder(path))`. Any number of clients of one service can share it. The
+/// file has one JSON object per line, written when each request ends, and only its owner can read it.
+/// It contains no key, signature, token or client secret, but it does contain account ids, symbols and
+/// responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists or
+/// cannot be written.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Recorder {
     cassette: Arc<Cassette>,
@@ -31,7 +31,7 @@ impl Recorder {
         Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
     }
 
-    /// Ends the recording: the clients that still use it are refused.
+    /// Ends the recording. Clients that still use it raise `ConfigError`.
     fn close(&self) {
         if let Cassette::Recorder(recorder) = self.cassette.as_ref() {
             recorder.close();
@@ -57,13 +57,12 @@ impl Recorder {
     }
 }
 
-/// Plays the traffic of a file back, with no network and no credentials.
+/// Replays recorded traffic from a file, without a network or credentials.
 ///
-/// `Replay(path)`, then `Client(cassette=replay)`. A request is answered as the same request was: by
-/// method, path, query and body; what was recorded several times comes in its order, and then the
-/// last answer again and again. Any other request raises `ConfigError`. No time passes between the
-/// attempts of a request: retries do not wait. Raises `ConfigError` too for a file that is not a
-/// tape; an empty file, which a recorder leaves that nobody used, is one.
+/// Pass it as `Client(tape=Replay(path))`. A request gets the response that was recorded for the same
+/// method, path, query and body. If there are several, they are returned in order, and then the last
+/// one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that
+/// is not a recording; an empty file is one, of a recorder that was not used.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Replay {
     cassette: Arc<Cassette>,
@@ -80,7 +79,7 @@ impl Replay {
         Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })
     }
 
-    /// The service whose traffic was recorded; `None` if nothing was.
+    /// The base URL of the recorded service; `None` if nothing was recorded.
     #[getter]
     fn base_url(&self) -> Option<&str> {
         self.base_url.as_deref()
@@ -90,14 +89,14 @@ impl Replay {
         format!("Replay('{}')", self.path.display())
     }
 
-    /// A pickle carries the path: played again, it begins again.
+    /// A pickle contains the path. When it is loaded, the replay starts from the beginning.
     fn __getnewargs__(&self) -> (PathBuf,) {
         (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),)
     }
 }
 
-/// The address of a client that plays an empty cassette: it refuses every request before a name is
-/// looked up, and no host can have this one.
+/// The base URL of a client that replays an empty cassette. It is never resolved, since every request
+/// is refused, and no host can have this name.
 const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
 
 /// The cassette of an argument, and the base URL of the recorded service if it is known.

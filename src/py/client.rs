@@ -1,4 +1,4 @@
-//! `Client` and `AsyncClient`: one class below both; their typed methods are generated.
+//! The base class of `Client` and `AsyncClient`, whose typed methods are generated.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -32,16 +32,16 @@ use crate::{
     pages::Listing,
 };
 
-/// What `Client` and `AsyncClient` share. Which of the two a subclass is, its `_face` says.
+/// The base class of `Client` and `AsyncClient`.
 #[pyclass(frozen, subclass, module = "boardlot._core")]
 pub struct ClientBase {
     core: Core,
     mode: CallMode,
-    /// The arguments as they were given, for pickling.
+    /// The arguments of the constructor, for pickling.
     given: Py<PyDict>,
-    /// What the core refers to weakly: hooks, and the credentials with their store.
-    needed: Vec<Py<PyAny>>,
-    /// What the records of each endpoint looked like before, in the order of the table.
+    /// What the core has weak references to: the hooks, and the credentials with their store.
+    referents: Vec<Py<PyAny>>,
+    /// The shapes of the records seen so far, for each endpoint in the order of the table.
     shapes: Vec<Shapes>,
 }
 
@@ -78,12 +78,12 @@ impl ClientBase {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
-        let mode = match class.getattr("_face")?.extract::<&str>()? {
+        let mode = match class.getattr("_call_mode")?.extract::<&str>()? {
             "async" => CallMode::Async,
             _ => CallMode::Sync,
         };
-        // What calls need of Python's is loaded now: a child forked while another thread imports a
-        // module waits for that thread, which it does not have.
+        // The modules that calls need are imported now. A child that is forked while another thread
+        // imports a module would wait forever for that thread.
         DateClasses::get(py)?;
         if mode == CallMode::Async {
             load_asyncio(py)?;
@@ -93,43 +93,43 @@ impl ClientBase {
             None => PyDict::new(py),
         };
         given.set_item("base_url", &base_url)?;
-        let (core, needed) = build_client(py, base_url, &given)?;
+        let (core, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
             core,
             mode,
             given: given.unbind(),
-            needed,
+            referents,
             shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
         })
     }
 
-    /// The service's address.
+    /// The base URL of the service.
     #[getter]
     fn base_url(&self) -> &str {
         self.core.sender().base().as_str()
     }
 
-    /// The address of the quote WebSocket as it was given, or None.
+    /// The address of the quote WebSocket, if it was passed.
     #[getter]
     fn ws_quote_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.given.bind(py).get_item("ws_quote_url")
     }
 
-    /// The address of the trade WebSocket as it was given, or None.
+    /// The address of the trade WebSocket, if it was passed.
     #[getter]
     fn ws_trade_url<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.given.bind(py).get_item("ws_trade_url")
     }
 
-    /// How many seconds the service's clock is ahead of this machine's: 0.0 until a signed request
-    /// was refused for it, and from then on what requests are signed by.
+    /// How many seconds the service's clock is ahead of this machine's, by which the timestamps of
+    /// signed requests are corrected. It is 0.0 until the service rejects a timestamp.
     #[getter]
     fn clock_offset(&self) -> f64 {
-        // Milliseconds fit a float exactly.
+        // A float represents milliseconds exactly.
         self.core.sender().clock().offset_ms() as f64 / 1e3
     }
 
-    /// Ends the client: later calls are refused, idle connections are closed.
+    /// Closes the idle connections and refuses later calls.
     fn _close(&self) {
         self.core.sender().close();
     }
@@ -141,7 +141,8 @@ impl ClientBase {
         let finish = |py: Python<'_>, millis: i64| {
             let time = DateClasses::get(py)?.datetime_of(py, millis.saturating_mul(1000));
             time.map(Bound::unbind).map_err(|_| {
-                let text = format!("server_time: {millis} ms are no time of the years 1 to 9999");
+                let text =
+                    format!("server_time is {millis} ms; expected a time in the years 1 to 9999");
                 raise(py, Error::protocol(text, b""))
             })
         };
@@ -149,7 +150,7 @@ impl ClientBase {
         Self::run(this, Call::new("server_time", future, Box::new(finish)))
     }
 
-    /// The records of an endpoint of the table.
+    /// The records of an endpoint.
     fn _call<'py>(
         this: &Bound<'py, Self>,
         name: &str,
@@ -163,7 +164,7 @@ impl ClientBase {
         Self::run(this, Call::new(name, future, records))
     }
 
-    /// The pages of an endpoint of the table.
+    /// A pager over the rows of an endpoint.
     fn _pages<'py>(
         this: &Bound<'py, Self>,
         name: &str,
@@ -232,7 +233,8 @@ impl ClientBase {
         query: Option<&Bound<'_, PyAny>>,
         body: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
-        let plan = plan(py, method, path, query, request_arguments::body(body)?, HeaderMap::new())?;
+        let body = request_arguments::body(body)?;
+        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
         let explained = self.core(py)?.explain(&plan).map_err(|error| raise(py, error))?;
         Ok(Explanation(explained))
     }
@@ -321,10 +323,11 @@ impl ClientBase {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.given)?;
-        self.needed.iter().try_for_each(|object| visit.call(object))
+        self.referents.iter().try_for_each(|object| visit.call(object))
     }
 
-    /// A pickle carries the arguments; credentials in it are references or refuse.
+    /// A pickle contains the arguments, but no secret: credentials are pickled by reference or not at
+    /// all.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
         let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;

@@ -67,7 +67,7 @@ pub fn build_client(
     let base_url = base_url
         .or(recorded_base_url)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
-        .ok_or_else(|| refuse(Error::config("base_url is missing; give it or a profile")))?;
+        .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
         (None, Some(profile)) => Auth::from_profile(py, profile.auth)?,

@@ -1,4 +1,4 @@
-//! The core's errors as the exceptions of `boardlot.errors`: one exhaustive conversion.
+//! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
 use pyo3::{prelude::*, types::PyDict};
 

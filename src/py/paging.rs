@@ -10,13 +10,13 @@ use crate::{
     pages::{NextEnd, PagingStyle},
 };
 
-/// Paging backward by moving the end of a range of dates (service document, section 2.4).
+/// Pages backward by moving the end of a date range (service document, section 2.4).
 ///
-/// `end` names the parameter that is moved. Its next value is read from `next`, a dotted place in
-/// the response (`"extra.next_time"`), or is the day before the earliest date in the records' field
-/// `before` (`"data_date"`): give exactly one of the two. `unique` names the field that identifies a
-/// row: rows that the next page repeats are then dropped. `pagination.has_more` ends the iteration,
-/// and so does a next end that lies before the `start` of the query or body.
+/// `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
+/// response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
+/// `before`, such as `"data_date"`. Pass exactly one of the two. `unique` is the name of the field that
+/// identifies a row, so that rows repeated on the next page can be dropped. The iteration ends if
+/// `pagination.has_more` is false, or if the next end is before the `start` of the query or body.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct DateRange(crate::pages::DateRange);
 
@@ -40,7 +40,7 @@ impl DateRange {
             (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field.to_owned()),
             _ => {
-                let text = "DateRange takes either next or before: where the next end comes from";
+                let text = "DateRange takes exactly one of next and before";
                 return Err(raise(py, Error::config(text)));
             }
         };
@@ -59,7 +59,7 @@ impl DateRange {
     }
 }
 
-/// The style that the argument stands for; the cursor travels where the method has its parameters.
+/// The paging style of an argument. The cursor is sent in the query of a GET, otherwise in the body.
 pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<PagingStyle> {
     let place =
         if method == Method::GET { ParameterLocation::Query } else { ParameterLocation::Body };
@@ -68,8 +68,8 @@ pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<PagingStyle
     }
     match paging.extract::<&str>() {
         Ok("next_key") => Ok(PagingStyle::NextKey(place)),
-        // Some endpoints want an empty cursor for the first page and some want none: the caller's
-        // query or body says which.
+        // Some endpoints expect an empty cursor for the first page. The caller puts it in the query or
+        // body.
         Ok("page_flag") => Ok(PagingStyle::PageFlag(place, FirstPage::Omitted)),
         _ => Err(raise(
             paging.py(),

@@ -1,4 +1,4 @@
-//! Progress bars: counted in Rust, drawn by `boardlot.results.progress` where tqdm is installed.
+//! Progress bars: counted in Rust, drawn by `boardlot.results.progress` if tqdm is installed.
 
 use std::sync::{
     Arc,

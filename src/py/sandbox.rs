@@ -1,4 +1,4 @@
-//! `Sandbox` and `Faults`: the service on this machine, as Python sees it.
+//! `Sandbox`, `Faults` and `RecordedRequest`.
 
 use std::net::IpAddr;
 
@@ -15,10 +15,10 @@ use crate::{
     sandbox,
 };
 
-/// The whole service on this machine, in this process: for trying out and for tests.
+/// A simulation of the whole service in this process, for experiments and tests.
 ///
-/// It listens on `host` (127.0.0.1) and `port` (0: any free one) from construction on, with data
-/// that the same `seed` makes the same. Use it in a `with` block, or `close()` it.
+/// It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
+/// generates the same data. Use it in a `with` block, or call `close()`.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
@@ -42,16 +42,16 @@ impl Sandbox {
         faults: Option<&Bound<'_, Faults>>,
         host: &str,
     ) -> PyResult<Self> {
-        let refused = |error| raise(py, error);
+        let refuse = |error| raise(py, error);
         let host: IpAddr = host.parse().map_err(|_| {
             raise(py, Error::argument("host", &format!("'{host}'"), "a numeric IP address"))
         })?;
         let count =
-            |name: &str, number: i128| fitting(name, number, "an integer from 0").map_err(refused);
+            |name: &str, number: i128| fitting(name, number, "an integer from 0").map_err(refuse);
         let options = sandbox::Options {
-            seed: seed_of(seed).map_err(refused)?,
+            seed: seed_of(seed).map_err(refuse)?,
             host,
-            port: fitting("port", port, "an integer from 0 to 65535").map_err(refused)?,
+            port: fitting("port", port, "an integer from 0 to 65535").map_err(refuse)?,
             fills: count("fills", fills)?,
             orders: count("orders", orders)?,
             plate_stocks: count("plate_stocks", plate_stocks)?,
@@ -59,19 +59,19 @@ impl Sandbox {
             clock_offset,
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
         };
-        let runtime = runtime().map_err(refused)?;
+        let runtime = runtime().map_err(refuse)?;
         detach(py, || sandbox::Sandbox::start(options, runtime.handle()))
             .map(Sandbox)
-            .map_err(refused)
+            .map_err(refuse)
     }
 
-    /// Where it listens, such as `http://127.0.0.1:40123`.
+    /// The base URL, such as `http://127.0.0.1:40123`.
     #[getter]
     fn base_url(&self) -> &str {
         self.0.base_url()
     }
 
-    /// The account ids it knows, by kind: `"crypto"`, `"sim"`, `"trade"`.
+    /// The account ids by kind: `"crypto"`, `"sim"`, `"trade"`.
     #[getter]
     fn accounts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let accounts = PyDict::new(py);
@@ -81,13 +81,13 @@ impl Sandbox {
         Ok(accounts)
     }
 
-    /// What it received, oldest first: the last 10,000 requests.
+    /// The last 10,000 requests, oldest first.
     #[getter]
     fn requests(&self) -> Vec<RecordedRequest> {
         self.0.requests().into_iter().map(RecordedRequest).collect()
     }
 
-    /// How it misbehaves on purpose; may be set while it runs, `None` for not at all.
+    /// The faults that it injects. Can be set while it runs; `None` for no faults.
     #[getter]
     fn faults(&self) -> Faults {
         Faults(self.0.faults())
@@ -99,12 +99,12 @@ impl Sandbox {
         self.0.set_faults(faults).map_err(|error| raise(py, error))
     }
 
-    /// Registers a public key (PEM), as the developer dashboard does; gives its key id.
+    /// Registers a public key (PEM), as the developer dashboard does, and returns its key id.
     fn upload_key(&self, py: Python<'_>, public_pem: &str) -> PyResult<String> {
         self.0.upload_key(public_pem).map_err(|error| raise(py, error))
     }
 
-    /// A new key, registered: ready for `Client(auth=...)`.
+    /// Generates and registers a key, for `Client(auth=...)`.
     #[pyo3(signature = (algorithm = "Ed25519"))]
     fn api_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
         let (private, public) = Algorithm::parse(algorithm)
@@ -114,15 +114,15 @@ impl Sandbox {
         py.get_type::<ApiKey>().call1((key_id, private.as_str()))
     }
 
-    /// A `Client` of this sandbox: `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; further
-    /// arguments are the client's.
+    /// A `Client` of this sandbox. `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; the
+    /// other arguments are those of `Client`.
     #[pyo3(signature = (auth = None, **options))]
     fn client<'py>(
         this: &Bound<'py, Self>,
         auth: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::client_of(this, "Client", auth, options)
+        Self::make_client(this, "Client", auth, options)
     }
 
     /// An `AsyncClient` of this sandbox; see `client`.
@@ -132,11 +132,11 @@ impl Sandbox {
         auth: Option<&Bound<'py, PyAny>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::client_of(this, "AsyncClient", auth, options)
+        Self::make_client(this, "AsyncClient", auth, options)
     }
 
-    /// What a person would do on the consent page: the demo user signs in and allows these scopes
-    /// (by default those ticked at first). Gives the callback URL that a browser would go to.
+    /// Signs the demo user in and grants these scopes (by default those that are preselected), as a
+    /// person would on the consent page. Returns the callback URL that a browser would open.
     #[pyo3(signature = (authorize_url, scopes = None))]
     fn authorize_demo_user(
         &self,
@@ -149,22 +149,22 @@ impl Sandbox {
             .map_err(|error| raise(py, error))
     }
 
-    /// Ends every access token; refresh tokens stay good.
+    /// Revokes all access tokens. Refresh tokens stay valid.
     fn revoke_tokens(&self) {
         self.0.revoke_tokens();
     }
 
-    /// Ends every access and refresh token: users have to log in again.
+    /// Revokes all access and refresh tokens, so that users have to log in again.
     fn revoke_grants(&self) {
         self.0.revoke_grants();
     }
 
-    /// Back to the state of the seed: requests, nonces, clients and logins forgotten, keys kept.
+    /// Restores the initial state: forgets requests, nonces, clients and logins, but not keys.
     fn reset(&self, py: Python<'_>) {
         detach(py, || self.0.reset());
     }
 
-    /// Stops listening and closes its connections.
+    /// Stops listening and closes all connections.
     fn close(&self, py: Python<'_>) {
         detach(py, || self.0.stop());
     }
@@ -184,7 +184,7 @@ impl Sandbox {
 }
 
 impl Sandbox {
-    /// A login of the demo user with all scopes, kept in memory.
+    /// Logs the demo user in; the tokens are kept in memory.
     fn login<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let boardlot = py.import("boardlot")?;
         let options = PyDict::new(py);
@@ -194,7 +194,7 @@ impl Sandbox {
         flow.call_method1("finish", (callback,))
     }
 
-    fn client_of<'py>(
+    fn make_client<'py>(
         this: &Bound<'py, Self>,
         class: &str,
         auth: Option<&Bound<'py, PyAny>>,
@@ -221,7 +221,7 @@ impl Sandbox {
         options.set_item("auth", auth)?;
         let class: Bound<'py, PyType> = py.import("boardlot")?.getattr(class)?.cast_into()?;
         let client = class.call((sandbox.base_url(),), Some(&options))?;
-        // The sandbox lives as long as its clients do, also where nothing else names it.
+        // The sandbox lives at least as long as its clients.
         client.setattr("_sandbox", this)?;
         Ok(client)
     }
@@ -236,7 +236,7 @@ fn seed_of(seed: i128) -> Result<u64> {
     fitting("seed", seed, "an integer from 0 to 2^64 - 1")
 }
 
-/// How a sandbox misbehaves on purpose: `latency` in seconds, rates from 0 to 1.
+/// The faults that a sandbox injects: `latency` in seconds, rates from 0 to 1.
 #[pyclass(frozen, eq, module = "boardlot._core")]
 #[derive(PartialEq)]
 pub struct Faults(sandbox::Faults);
@@ -289,7 +289,7 @@ impl Faults {
     }
 }
 
-/// One request that the sandbox received.
+/// A request that the sandbox received.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordedRequest(sandbox::RecordedRequest);
 
@@ -311,7 +311,7 @@ impl RecordedRequest {
         &self.0.query
     }
 
-    /// The HTTP status that it was answered with; 0 where there was no answer.
+    /// The HTTP status of the response; 0 if there was none.
     #[getter]
     fn status(&self) -> u16 {
         self.0.status

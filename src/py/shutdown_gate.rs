@@ -88,8 +88,8 @@ pub fn with_interpreter<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(work)
 }
 
-/// Attaches on a thread of the runtime's blocking pool, for work that only Python can do, such as
-/// calling a token store of the caller's own.
+/// Attaches for work that only Python can do, such as calling a token store of the caller's own: on a
+/// thread of the runtime's blocking pool, or on a caller's thread that is detached.
 pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let gate = GATE.get_or_make(|| Ok(Gate::default()))?;
     let _guard = gate.pass().map_err(|_| ErrorKind::Store("the program is exiting".into()))?;
