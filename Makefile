@@ -1,24 +1,43 @@
-# The same commands everywhere. Each sets up what it needs: a Rust toolchain, a C compiler and
-# CPython 3.10 or newer are all that has to be there.
+# The same commands everywhere; `make help` lists them. Each sets up what it needs: a Rust toolchain, a
+# C compiler and CPython 3.10 or newer are all that has to be there.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.rs')
+# Cargo has its own idea of how many jobs run side by side.
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: setup demo test test-long delivery free-threaded-test asan coverage mutants faults soak check audit docs notebooks generate fuzz bench bench-quick bench-inner wheel wheel-test clean
+.PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
+	mutants faults soak check format msrv api-check audit docs notebooks generate lock fuzz bench \
+	bench-quick bench-inner wheel wheel-test clean system-packages
 
-demo: $(BIN)/.built
+help: ## Lists these targets.
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
+
+setup: $(BIN)/.built ## Compiles the extension and installs all tools into .venv.
+
+demo: $(BIN)/.extension ## Shows what boardlot does, against its own sandbox.
 	$(BIN)/boardlot demo
 
-test: $(BIN)/.built
-	tools/install-test-packages
-	cargo test --locked --no-default-features --features sandbox
-	$(BIN)/pytest
+# The Rust tests compile while the Python tools are installed, and run beside the Python tests.
+test: ## All tests: those of the core and those of the Python package.
+	+@$(MAKE) --no-print-directory -j4 test-rust test-python
 
-check: $(BIN)/.built docs audit
+test-rust: ## The core's tests, without Python; ARGS="name" picks some.
+	$(CARGO) test --locked --no-default-features --features sandbox $(ARGS)
+
+# More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
+test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli -k resume" picks some.
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+
+system-packages:
+	@tools/install-test-packages
+
+check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling, licences, advisories.
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
@@ -27,70 +46,81 @@ check: $(BIN)/.built docs audit
 	$(BIN)/mypy
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(BIN)/zizmor --offline --quiet --persona pedantic .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/zizmor --offline --quiet --persona pedantic .github
+	$(BIN)/typos
+
+format: $(BIN)/.tools ## Formats Rust and Python.
+	cargo fmt
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The oldest Rust that is promised: rust-version in Cargo.toml.
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: ## Compiles everything with the oldest Rust that is promised.
+	rustup toolchain install --profile minimal --no-self-update $(MSRV)
+	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv
+	$(CARGO) +$(MSRV) check --locked --target-dir target/msrv --no-default-features --features sandbox
+
+# Names, arguments and defaults that users may have to change, of what is committed. What only the
+# command line and the doctor use may change at any time. BASE is a tag, branch or commit.
+BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD)
+api-check: $(BIN)/.tools ## Breaking changes of the Python API since BASE, by default the last tag.
+	! $(BIN)/griffe check boardlot --search python --against $(BASE) --base-ref HEAD --no-inspection 2>&1 \
+		| grep -v '^python/boardlot/\(cli\|doctor\)/[a-z]'
 
 # Licences, sources and known advisories of all crates and Python packages; see tools/audit.py.
-audit: $(BIN)/.built target/tools/bin/cargo-deny
+audit: $(BIN)/.built target/tools/bin/cargo-deny ## Licences, sources and advisories of all dependencies.
 	$(BIN)/python tools/audit.py
 
 target/tools/bin/cargo-deny:
 	cargo install --locked --quiet cargo-deny --version 0.20.2 --root target/tools
 
 # The documentation as a site, into site/; a broken link is an error.
-docs: $(BIN)/.built $(BIN)/.docs
+docs: $(BIN)/.built $(BIN)/.docs ## The documentation as a site, into site/.
 	$(BIN)/zensical build --strict --clean
 
-# Runs the notebooks and keeps what they show.
-notebooks: $(BIN)/.built
+notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into them.
 	$(BIN)/python tools/run_notebooks.py
 
-setup: $(BIN)/.built
+generate: ## Writes what is derived from the table of endpoints.
+	$(CARGO) run --locked --no-default-features --features sandbox --example generate
 
-# Writes what is derived from the table of endpoints.
-generate:
-	cargo run --locked --no-default-features --example generate
+test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
+	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py
+	$(BIN)/pytest -m slow --ignore tests/packaging
 
-# The long forms of the tests: minutes to an hour each.
-test-long: $(BIN)/.built
-	tools/install-test-packages
-	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest tests/processes/test_exits.py
-	$(BIN)/pytest -m slow
-
-# Every kind of fault x every operation x 30 seeds: about six minutes on two cores.
-faults: $(BIN)/.built
+faults: $(BIN)/.built ## Every kind of fault x every operation x 30 seeds: six minutes.
 	$(BIN)/python -m tests.faults.matrix --seeds 30
 
-# Rows under deadlines, cancellations and signals: a minute for each way to read them, half an hour.
-delivery: $(BIN)/.built
+# A minute for each way to read rows.
+delivery: $(BIN)/.built ## Rows under deadlines, cancellations and signals: half an hour.
 	$(BIN)/pytest -m "slow or not slow" tests/delivery
 
 # Objects that threads share, on a CPython without the interpreter lock: PYTHON_FT is one of 3.14t or
 # newer into whose environment this package was installed, with pytest and psutil beside it.
-free-threaded-test: $(BIN)/.built
+free-threaded-test: $(BIN)/.built ## Shared objects on a CPython without the interpreter lock.
 	$(PYTHON_FT) -c 'import boardlot, sys; sys.exit(sys._is_gil_enabled() and "PYTHON_FT has the interpreter lock")'
 	BOARDLOT_TEST_PYTHON=$(PYTHON_FT) $(BIN)/pytest -m "slow or not slow" tests/threads/test_sharing.py
 	$(PYTHON_FT) -m pytest -p no:cacheprovider tests/threads/test_collection.py tests/delivery \
 		tests/processes/test_event_loops.py
 
-# What reaches the unsafe code, under the address sanitizer; see tools/asan.
-asan: $(BIN)/.built
+asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/asan.
 	tools/asan
 
-# Lines and branches of Rust and Python that the tests reach, into target/coverage.
-coverage: $(BIN)/.built
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.10'
+coverage: $(BIN)/.built ## Lines and branches that the tests reach, into target/coverage.
 	$(BIN)/python tools/coverage.py $(TESTS)
 
 # Changes the core in hundreds of places, one at a time: each has to be noticed by a test, or to be
 # listed in tests/mutants.toml with a reason. Half a minute for each; FILES restricts it to some files.
-mutants: $(BIN)/.built target/tools/bin/cargo-mutants
+mutants: $(BIN)/.built target/tools/bin/cargo-mutants ## Would a test notice a mistake in the core? Hours.
 	$(BIN)/python tools/mutants.py $(FILES)
 
 target/tools/bin/cargo-mutants:
 	cargo install --locked --quiet cargo-mutants --version 27.1.0 --root target/tools
 
-# An hour of 64 tasks with faults on: flat memory, no file left open, no wrong record.
-soak: $(BIN)/.built
+# Flat memory, no file left open, no wrong record.
+soak: $(BIN)/.built ## An hour of 64 tasks with faults.
 	$(BIN)/python -m tests.soak.soak --minutes 60
 
 # Each fuzzer for so many seconds, from the corpus that is kept and into one that is not. libFuzzer and
@@ -98,7 +128,7 @@ soak: $(BIN)/.built
 FUZZ_SECONDS ?= 60
 FUZZERS := envelopes page columns shapes token callback key checkpoint
 
-fuzz: target/tools/bin/cargo-fuzz
+fuzz: target/tools/bin/cargo-fuzz ## Each fuzzer for FUZZ_SECONDS.
 	for fuzzer in $(FUZZERS); do \
 		mkdir -p target/fuzz/corpus/$$fuzzer && \
 		RUSTC_BOOTSTRAP=1 $< run $$fuzzer --target-dir target/fuzz \
@@ -110,40 +140,56 @@ fuzz: target/tools/bin/cargo-fuzz
 target/tools/bin/cargo-fuzz:
 	cargo install --locked --quiet cargo-fuzz --version 0.13.2 --root target/tools
 
-# Every row of benches/README.md beside its peers: writes benches/results.md and its chart.
-bench: wheel
+bench: wheel ## The benchmarks beside other libraries, into benches/results.md.
 	$(PYTHON) -m benches.run
 
-bench-quick: wheel
+bench-quick: wheel ## The benchmarks in short.
 	$(PYTHON) -m benches.run --quick
 
-# The core's inner parts, by Criterion.
-bench-inner:
+bench-inner: ## The core's inner parts, by Criterion.
 	cargo bench --manifest-path benches/inner/Cargo.toml --target-dir target
 
-# The wheel that users install, into dist/.
-wheel: $(BIN)/.tools
+wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl
 	$(BIN)/maturin build --locked --release --compression-level 9 --out dist
 
-# That wheel in an empty environment for every extra and on every CPython found: minutes.
-wheel-test: wheel $(BIN)/.built
+wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPython: minutes.
 	BOARDLOT_TEST_WHEEL=$$(ls dist/*.whl) $(BIN)/pytest -m "slow or not slow" tests/packaging
 
-$(BIN)/.tools: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'
+# Versions and hashes of all Python tools, from pyproject.toml; no tool is updated by itself.
+LOCK := uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
+	--no-emit-package boardlot --no-emit-package pip
+EXTRAS := arrow calendar cli dask notebook pandas polars progress
+
+lock: ## Updates requirements/*.txt; needs uv.
+	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
+	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
+	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
+
+# Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what
+# all other targets need, `.built` both.
+$(BIN)/.maturin: requirements/demo.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "CPython 3.10 or newer is needed: make PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(PIP) --no-deps --require-hashes -r requirements/demo.txt
 	touch $@
 
-$(BIN)/.docs: $(BIN)/.tools
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+$(BIN)/.extension: $(BIN)/.maturin $(SOURCES)
+	@echo "Compiling boardlot: the first time, some 250 crates in some minutes."
+	env -u MAKEFLAGS -u MFLAGS PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/maturin develop --locked --extras cli
 	touch $@
 
-$(BIN)/.built: $(BIN)/.tools $(SOURCES)
-	$(BIN)/maturin develop --locked --extras arrow,calendar,cli,dask,notebook,pandas,polars,progress
+$(BIN)/.tools: $(BIN)/.maturin requirements/dev.txt
+	$(PIP) --no-deps --require-hashes -r requirements/dev.txt
 	touch $@
 
-clean:
+$(BIN)/.docs: $(BIN)/.tools requirements/docs.txt
+	$(PIP) --no-deps --require-hashes -r requirements/docs.txt
+	touch $@
+
+$(BIN)/.built: $(BIN)/.tools $(BIN)/.extension
+	touch $@
+
+clean: ## Removes all that these targets made.
 	rm -rf target dist site .cache $(VENV) benches/.venv

@@ -188,7 +188,7 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
 
 
 def _start_of_peak() -> int | None:
-    """The memory held now; the peak starts anew from here. Only Linux tells."""
+    """The memory held now; the peak starts again from here. Only Linux tells."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         return _status("VmRSS")

@@ -17,7 +17,7 @@ use crate::{
     decode::{
         ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
         Strings, TypedValue, Value, client_registered, find_member, parse_fast_path, parse_members,
-        parse_page, parse_slow_path, parse_typed, server_time, success_members, token_answer,
+        parse_page, parse_slow_path, parse_typed, server_time, success_members, token_response,
     },
     error::Result,
     http::HttpResponse,
@@ -216,7 +216,7 @@ fn within_budget(bytes: usize, work: impl FnOnce()) {
 
 /// The response of the token endpoint.
 pub fn token(data: &[u8]) {
-    drop(token_answer(&HttpResponse::new(Bytes::copy_from_slice(data))));
+    drop(token_response(&HttpResponse::new(Bytes::copy_from_slice(data))));
 }
 
 /// The callback of a login: without the state, no input is accepted as a code.

@@ -1,4 +1,30 @@
-#![doc = include_str!("../ARCHITECTURE.md")]
+//! A client for market data and trading: signed requests, pages as iterators, records as columns.
+//!
+//! The endpoints are data: a row of [`api::ENDPOINTS`] declares an endpoint's path, parameters,
+//! envelope, records and paging, and all requests and checks are derived from it.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`client`] | the client: calls, listings, requests of one's own, and one endpoint for many keys |
+//! | [`api`] | the endpoints, their parameters and records |
+//! | [`auth`] | API keys and signatures; bearer tokens; the tokens of a login and their stores |
+//! | [`login`] | OAuth 2.1 with PKCE and a loopback listener |
+//! | [`pages`] | iterating over pages, with checkpoints |
+//! | [`decode`] | responses, records, and their Arrow columns |
+//! | [`http`] | request plans and sending: retries, limits, clock, cassettes |
+//! | [`profile`] | profiles in `config.toml` |
+//! | [`error`] | the error type |
+//!
+//! `ARCHITECTURE.md` in the repository lists what each module may import. `examples/` has three programs that run against the sandbox: `sign_and_send`, `paging` and `login`.
+//!
+//! # Features
+//!
+//! - `sandbox` (default): a sandbox of the service over HTTP, in the module `sandbox`.
+//! - `python` (default): the Python extension module, and its allocator. Rust programs turn it off by
+//!   `default-features = false`.
+//! - `abi3` (default): with `python`, one extension module for CPython 3.10 and newer.
+//! - `fuzzing`: the functions that the fuzzers in the repository call.
+#![warn(missing_docs)]
 
 pub mod api;
 mod atomic_file;
@@ -8,13 +34,14 @@ pub mod client_options;
 pub mod decode;
 pub mod error;
 #[cfg(feature = "fuzzing")]
+#[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-pub mod lock;
+mod lock;
 pub mod login;
 pub mod pages;
 pub mod plan;
-pub mod process;
+mod process;
 pub mod profile;
 #[cfg(feature = "python")]
 mod py;

@@ -6,27 +6,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-const POLL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// An exclusive lock on an open file, held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock(#[expect(dead_code, reason = "locked as long as it is open")] File);
 
 impl FileLock {
-    /// Waits for the lock; `None` if another process still holds it after `patience`.
-    /// `keep_waiting` is called between two attempts, and its error ends the wait.
+    /// Waits for the lock; `None` if another process still holds it after `max_wait`.
+    /// `while_waiting` is called between two attempts, and its error ends the wait.
     pub fn wait<E: From<io::Error>>(
         file: File,
-        patience: Duration,
-        mut keep_waiting: impl FnMut() -> Result<(), E>,
+        max_wait: Duration,
+        mut while_waiting: impl FnMut() -> Result<(), E>,
     ) -> Result<Option<Self>, E> {
-        let until = Instant::now() + patience;
+        let deadline = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(FileLock(file))),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    keep_waiting()?;
-                    std::thread::sleep(POLL);
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    while_waiting()?;
+                    std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error.into()),

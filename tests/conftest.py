@@ -1,4 +1,8 @@
-"""What holds for every test: its long forms are run where they are asked for."""
+"""What holds for every test: its long forms are run if they are asked for."""
+
+import os
+
+import pytest
 
 
 def pytest_configure(config):
@@ -6,9 +10,16 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if "slow" in config.option.markexpr:
-        return
     long_forms = [item for item in items if item.get_closest_marker("slow")]
-    if long_forms:
+    if "slow" in config.option.markexpr:
+        if config.pluginmanager.hasplugin("timeout"):
+            for item in long_forms:
+                item.add_marker(pytest.mark.timeout(3600))
+    elif long_forms:
         items[:] = [item for item in items if item not in long_forms]
         config.hook.pytest_deselected(items=long_forms)
+
+
+def pytest_xdist_auto_num_workers():
+    """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
+    return 2 * (os.cpu_count() or 1)

@@ -55,7 +55,7 @@ def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
 
 
 def _take_from_base(kind: griffe.Class, base: griffe.Class) -> None:
-    """Give a class what its base has: whole members, and docstrings of those it types anew."""
+    """Give a class what its base has: whole members, and docstrings of those it types again."""
     for name, member in base.members.items():
         own = kind.members.get(name)
         if name.startswith("_") or isinstance(member, griffe.Alias):

@@ -8,8 +8,7 @@ with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         ...
 ```
 
-Service document: sections named in the docstrings are those of the service's own interface
-document.
+Section numbers in the docstrings are those of the service's own interface document.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # The enums load when first used: the `enum` module alone would double the time of the import.
+    # The enums load on first use: the `enum` module alone would double the import time.
     if name in __all__:
         from . import _records
 

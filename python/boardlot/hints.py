@@ -10,7 +10,7 @@ HINTS = {
     "BoardlotError": "Read the message; report the error if that does not help.",
     "ConfigError": "Correct the argument; nothing was sent.",
     "TransportError": "Check the base URL, the network and the proxy, then call again.",
-    "RequestTimeout": "Call again, or give the client a larger `timeout`.",
+    "RequestTimeout": "Call again, or set a larger `timeout`.",
     "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page "
     "answers in its place.",
     "PaginationError": "Resume from `.checkpoint` later; report the error if it repeats.",

@@ -1,6 +1,6 @@
-"""A pytest fixture: the whole service in this process, fresh for each test.
+"""A pytest fixture: the whole service in this process, new for each test.
 
-Installed with the package; use it by its name:
+It is installed with the package; use it by its name:
 
     def test_fills(boardlot_sandbox):
         client = boardlot_sandbox.client()
@@ -35,16 +35,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def boardlot_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """A running `boardlot.Sandbox` for this test alone, on a free port.
 
-    Whatever a test does to its sandbox (faults, a port, `with`, `close()`), the next test does not
-    see it. Make the client inside the test, by `boardlot_sandbox.client()`: keys and tokens of
-    another test are not known to this sandbox.
+    The next test does not see what a test does to its sandbox (faults, a port, `with`, `close()`).
+    Make the client inside the test, with `boardlot_sandbox.client()`: the sandbox does not know
+    the keys and tokens of another test.
 
-    Options come by the marker of the same name, `@pytest.mark.boardlot_sandbox(seed=7)`, on a
-    test, a class or a module (`pytestmark`); the nearest one wins. They are those of
-    `boardlot.Sandbox`; without a marker they are its defaults.
+    The marker of the same name, `@pytest.mark.boardlot_sandbox(seed=7)`, on a test, a class or a
+    module (`pytestmark`), sets options; the nearest one wins. They are those of
+    `boardlot.Sandbox`; without a marker its defaults apply.
     """
     marker = request.node.get_closest_marker("boardlot_sandbox")
-    # A server starts in milliseconds: sharing one would save less than it could spoil.
+    # A server starts in milliseconds: sharing one would save little and couple the tests.
     args, kwargs = ((), {}) if marker is None else (marker.args, marker.kwargs)
     with Sandbox(*args, **kwargs) as sandbox:
         yield sandbox

@@ -7,19 +7,20 @@ use super::{
     response::{Envelope, ResponseShape},
 };
 
-/// The OAuth endpoints, in the order of the service document. Logging in calls them; they are no
+/// The OAuth endpoints, in the order of the service document. A login calls them; they are not
 /// methods of the client.
 pub const OAUTH_ENDPOINTS: &[&Endpoint] = &[&REGISTER, &AUTHORIZE, &TOKEN];
 
-/// The scopes on offer, with what each allows.
+/// The scopes that a client can request, with what each allows.
 pub const SCOPES: &[(&str, &str)] = &[
     ("quote:read", "Read quotes"),
     ("quote:write", "Change quote settings"),
-    ("trade:read", "Read orders, positions and deals"),
+    ("trade:read", "Read orders, positions and fills"),
     ("trade:write", "Place and change orders"),
     ("accid:*", "All accounts"),
 ];
 
+/// Registers a client.
 pub const REGISTER: Endpoint = Endpoint {
     name: "register",
     method: Method::Post,
@@ -53,6 +54,7 @@ pub const REGISTER: Endpoint = Endpoint {
     command: None,
 };
 
+/// The page on which the user signs in and consents.
 pub const AUTHORIZE: Endpoint = Endpoint {
     name: "authorize",
     method: Method::Get,
@@ -88,6 +90,7 @@ pub const AUTHORIZE: Endpoint = Endpoint {
     command: None,
 };
 
+/// Exchanges a code, or refreshes a token.
 pub const TOKEN: Endpoint = Endpoint {
     name: "token",
     method: Method::Post,
@@ -119,6 +122,7 @@ pub const TOKEN: Endpoint = Endpoint {
     command: None,
 };
 
+/// The response of a registration.
 pub const CLIENT_RECORD: Record = Record {
     name: "OAuthClient",
     section: "2.1",
@@ -138,10 +142,11 @@ pub const CLIENT_RECORD: Record = Record {
     ]],
 };
 
+/// The response of the token endpoint.
 pub const ACCESS_TOKEN: Record = Record {
     name: "AccessToken",
     section: "2.2",
-    doc: "The answer of the token endpoint.",
+    doc: "The response of the token endpoint.",
     groups: &[&[
         Field::text("access_token", "Bearer credential for REST calls"),
         Field::text("token_type", "Fixed `Bearer`"),

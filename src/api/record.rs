@@ -7,27 +7,32 @@ use super::values::ValueSet;
 pub struct Record {
     /// Its name, also of the Python `TypedDict`.
     pub name: &'static str,
+    /// The section of the service document that describes it.
     pub section: &'static str,
+    /// One sentence about it.
     pub doc: &'static str,
     /// Groups of fields in their order; markets share the first group.
     pub groups: &'static [&'static [Field]],
 }
 
 impl Record {
+    /// All fields in their order.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
 }
 
-/// Which record the rows of an answer follow.
+/// Which record the rows of a response have.
 #[derive(Debug, Clone, Copy)]
 pub enum Schema {
+    /// All rows have this record.
     One(&'static Record),
     /// It depends on the value of this parameter.
     By(&'static str, &'static [(&'static str, &'static Record)]),
 }
 
 impl Schema {
+    /// Every record that occurs.
     pub fn records(&self) -> Vec<&'static Record> {
         match self {
             Schema::One(record) => vec![record],
@@ -35,7 +40,7 @@ impl Schema {
         }
     }
 
-    /// The record for these arguments; `value` gives the argument of a name.
+    /// The record for these arguments; `value` returns an argument by its name.
     pub fn choose<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<&'static Record> {
         match self {
             Schema::One(record) => Some(record),
@@ -50,39 +55,52 @@ impl Schema {
 /// One field of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
+    /// Its name on the wire and in Python.
     pub name: &'static str,
+    /// What its values mean.
     pub kind: Kind,
-    /// The unit of its values where it has one: `HKD`, `shares`, `%`.
+    /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
     pub unit: &'static str,
-    /// The documented values where the set is closed.
+    /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
+    /// What it means, without a full stop.
     pub doc: &'static str,
 }
 
 /// What a field's values mean, and so what column they become.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
+    /// Any text.
     Text,
+    /// A JSON integer.
     Integer,
+    /// A JSON number.
     Number,
+    /// A JSON boolean.
     Flag,
-    /// A decimal number sent as a string; `""` is none.
+    /// A decimal number sent as a string; `""` is null.
     Decimal,
-    /// A point in time, counted from the Unix epoch; 0 and `""` are none.
+    /// A point in time, counted from the Unix epoch; 0 and `""` are null.
     Timestamp(TimeUnit, Wire),
-    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, perhaps with a time; `--` and `""` are none.
+    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, optionally with a time; `--` and `""` are null.
     Date,
+    /// A JSON object with these fields.
     Object(&'static [Field]),
 }
 
+/// The unit in which a timestamp counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
+    /// Seconds since 1970.
     Seconds,
+    /// Milliseconds since 1970.
     Millis,
+    /// Microseconds since 1970.
     Micros,
 }
 
 impl TimeUnit {
+    /// How many make a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -91,6 +109,7 @@ impl TimeUnit {
         }
     }
 
+    /// `s`, `ms` or `us`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "s",
@@ -103,7 +122,9 @@ impl TimeUnit {
 /// How a count is written in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
+    /// As a JSON integer.
     Integer,
+    /// As a string of digits.
     Text,
 }
 
@@ -111,24 +132,31 @@ impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
         Field { name, kind, unit: "", values: None, doc }
     }
+    /// Any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Text, doc)
     }
+    /// A JSON integer.
     pub const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Integer, doc)
     }
+    /// A JSON number.
     pub const fn number(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Number, doc)
     }
+    /// A JSON boolean.
     pub const fn flag(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Flag, doc)
     }
+    /// A decimal number sent as a string.
     pub const fn decimal(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Decimal, doc)
     }
+    /// A calendar date.
     pub const fn date(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Date, doc)
     }
+    /// A JSON object.
     pub const fn object(name: &'static str, fields: &'static [Field], doc: &'static str) -> Self {
         Self::new(name, Kind::Object(fields), doc)
     }
@@ -148,16 +176,18 @@ impl Field {
     pub const fn seconds(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), doc)
     }
+    /// The same field with a unit.
     pub const fn unit(self, unit: &'static str) -> Self {
         Field { unit, ..self }
     }
+    /// The same field with a closed set of values.
     pub const fn one_of(self, values: &'static ValueSet) -> Self {
         Field { values: Some(values), ..self }
     }
 }
 
 impl Kind {
-    /// The kind's name as `.schema` and the docs tell it.
+    /// The kind's name in `.schema` and the docs.
     pub const fn name(&self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -173,7 +203,7 @@ impl Kind {
 }
 
 impl Field {
-    /// The unit, where a timestamp's is its own.
+    /// The unit of the values; of a timestamp, that of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {
             Kind::Timestamp(unit, _) => unit.symbol(),

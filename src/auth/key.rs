@@ -36,11 +36,14 @@ enum Private {
 /// The signing algorithms of section 5.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
+    /// Ed25519 (RFC 8032).
     Ed25519,
+    /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017).
     RsaSha256,
 }
 
 impl Algorithm {
+    /// All algorithms.
     pub const ALL: [Algorithm; 2] = [Algorithm::Ed25519, Algorithm::RsaSha256];
 
     /// The service's own name for it.
@@ -51,6 +54,7 @@ impl Algorithm {
         }
     }
 
+    /// The algorithm with this name.
     pub fn parse(name: &str) -> Result<Self> {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.as_str() == name).ok_or_else(|| {
             Error::argument(

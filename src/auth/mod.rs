@@ -12,6 +12,7 @@ pub mod store;
 mod tests;
 mod token;
 mod token_cache;
+mod token_endpoint;
 
 use std::{fmt, sync::Arc};
 
@@ -21,22 +22,39 @@ pub use key::{Algorithm, KeyPair, generate};
 pub use oauth::{OAuth, blocking};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
-pub use refresh::{RefreshFuture, RefreshGrant, TokenEndpoint};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
-pub use token::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
+pub use token::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
+pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};
 
 use crate::error::{Error, Result};
 
 /// What authorizes a request.
 #[derive(Clone)]
 pub enum Credentials {
-    ApiKey { key_id: String, key: Arc<KeyPair>, origin: Arc<Origin> },
-    Bearer { token: Arc<Zeroizing<String>>, origin: Arc<Origin> },
+    /// An API key, which signs each request.
+    ApiKey {
+        /// The id that the service gave the key.
+        key_id: String,
+        /// The private key.
+        key: Arc<KeyPair>,
+        /// The service that they belong to.
+        origin: Arc<Origin>,
+    },
+
+    /// A bearer token.
+    Bearer {
+        /// The token.
+        token: Arc<Zeroizing<String>>,
+        /// The service that they belong to.
+        origin: Arc<Origin>,
+    },
+    /// The tokens of a login.
     OAuth(Arc<OAuth>),
 }
 
 impl Credentials {
+    /// Credentials with an API key.
     pub fn api_key(key_id: String, key: Arc<KeyPair>) -> Result<Self> {
         if is_header_value(&key_id) {
             Ok(Credentials::ApiKey { key_id, key, origin: Arc::default() })
@@ -45,6 +63,7 @@ impl Credentials {
         }
     }
 
+    /// Credentials with a bearer token.
     pub fn bearer(token: Zeroizing<String>) -> Result<Self> {
         if is_header_value(&token) {
             Ok(Credentials::Bearer { token: Arc::new(token), origin: Arc::default() })

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::{
-    TokenEndpoint,
     origin::Origin,
     store::{TokenStore, registration_key, token_key},
     token::{Registration, TokenSet, now_ms},
     token_cache::{Outcome, TokenCache},
+    token_endpoint::TokenEndpoint,
 };
 use crate::{
     error::{Error, ErrorKind, Redactor, Result},

@@ -1,7 +1,7 @@
 //! Refreshes the stored tokens of a login. Across processes the store's own lock decides which one
 //! sends the request; the others find the new token when they read the store again.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -9,35 +9,11 @@ use super::{
     OAuth,
     oauth::blocking,
     store::Guard,
-    token::{TokenAnswer, TokenSet, now_ms},
+    token::{TokenSet, now_ms},
     token_cache::{Outcome, TokenCache},
+    token_endpoint::{RefreshGrant, TokenEndpoint},
 };
 use crate::error::{Error, ErrorKind, Result, excerpt, is_temporary};
-
-/// What a refresh request contains.
-pub struct RefreshGrant {
-    /// The client that the tokens were issued to.
-    pub client_id: String,
-    /// The secret of a confidential client.
-    pub client_secret: Option<Zeroizing<String>>,
-    /// The refresh token to use.
-    pub refresh_token: Zeroizing<String>,
-}
-
-impl std::fmt::Debug for RefreshGrant {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "RefreshGrant({}, ...)", self.client_id)
-    }
-}
-
-/// Sends refresh requests, with the proxy, certificates and limits of the client that uses the tokens.
-pub trait TokenEndpoint: Send + Sync + 'static {
-    /// Sends one request, and returns the new tokens.
-    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_>;
-}
-
-/// A refresh that is under way.
-pub type RefreshFuture<'a> = Pin<Box<dyn Future<Output = Result<TokenAnswer>> + Send + 'a>>;
 
 impl OAuth {
     /// The current token, refreshed if necessary. One call at a time runs in this process.

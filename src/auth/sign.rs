@@ -6,9 +6,13 @@ use sha2::{Digest, Sha256};
 use super::KeyPair;
 use crate::error::{Error, Result};
 
+/// The header with the key's id.
 pub const X_API_KEY: &str = "x-api-key";
+/// The header with the signature, or with a bearer token.
 pub const AUTHORIZATION: &str = "authorization";
+/// The header with the time of the signature.
 pub const X_TIMESTAMP: &str = "x-timestamp";
+/// The header with the nonce.
 pub const X_NONCE: &str = "x-nonce";
 
 /// The five fields, joined by line feeds; an empty field keeps its separator.
@@ -35,7 +39,9 @@ pub fn body_hash(body: &[u8]) -> String {
 /// The time of a signature, and the nonce that prevents a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
+    /// The time in milliseconds since 1970.
     pub timestamp_ms: i64,
+    /// The nonce: a request with the same one is rejected.
     pub nonce: String,
 }
 
@@ -53,12 +59,16 @@ impl Stamp {
 /// The four headers of a signed request.
 #[derive(Debug, Clone)]
 pub struct SignedHeaders {
+    /// The id of the key.
     pub key_id: String,
+    /// The signature in Base64.
     pub signature: String,
+    /// The time and nonce that were signed.
     pub stamp: Stamp,
 }
 
 impl SignedHeaders {
+    /// Signs a request, given by its method, path, query and body.
     pub fn sign(
         key_id: &str,
         key: &KeyPair,
@@ -70,6 +80,7 @@ impl SignedHeaders {
         Ok(SignedHeaders { key_id: key_id.to_owned(), signature, stamp })
     }
 
+    /// The names and values of the headers.
     pub fn pairs(&self) -> [(&'static str, String); 4] {
         [
             (X_API_KEY, self.key_id.clone()),

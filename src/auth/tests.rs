@@ -1,4 +1,4 @@
-//! The refresh of a login's tokens, against a token endpoint that is made up.
+//! The refresh of a login's tokens, against a fake token endpoint.
 
 use std::{
     sync::{
@@ -11,16 +11,17 @@ use std::{
 use zeroize::Zeroizing;
 
 use super::{
-    OAuth, RefreshFuture, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet, now_ms,
+    OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
+    now_ms,
     store::{Memory, TokenStore, registration_key},
 };
 use crate::error::ErrorKind;
 
 const ORIGIN: &str = "https://api.example.com";
 
-/// Answers after a while with tokens that count up, or with a failure.
+/// Responds after a delay with numbered tokens, or with a failure.
 struct Fake {
-    asked: AtomicU32,
+    requests: AtomicU32,
     failure: Option<ErrorKind>,
 }
 
@@ -28,18 +29,18 @@ impl TokenEndpoint for Fake {
     fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
             assert_eq!(grant.refresh_token.as_str(), "refresh");
-            let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+            let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
             tokio::time::sleep(Duration::from_millis(50)).await;
             match &self.failure {
                 Some(failure) => Err(failure.clone().into()),
-                None => Ok(answer(&format!("access-{number}"), 3600)),
+                None => Ok(response(&format!("access-{number}"), 3600)),
             }
         })
     }
 }
 
-fn answer(access: &str, seconds: u64) -> TokenAnswer {
-    TokenAnswer {
+fn response(access: &str, seconds: u64) -> TokenResponse {
+    TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: None,
         lifetime: Duration::from_secs(seconds),
@@ -47,20 +48,20 @@ fn answer(access: &str, seconds: u64) -> TokenAnswer {
     }
 }
 
-/// Credentials whose stored token, `access-0`, is as good as `seconds` from `at_ms` on.
+/// Credentials whose stored token, `access-0`, is valid for `seconds` from `at_ms`.
 async fn credentials(store: &Arc<Memory>, seconds: u64, at_ms: i64) -> Arc<OAuth> {
     let oauth = Arc::new(OAuth::new("c".into(), None, store.clone()));
     oauth.bind(ORIGIN).expect("bound");
     let registration = Registration::new("c".into(), None, 4000);
-    let mut first = answer("access-0", seconds);
+    let mut first = response("access-0", seconds);
     first.refresh_token = Some(Zeroizing::new("refresh".into()));
     let set = TokenSet::new(&registration, first, at_ms);
-    oauth.save_login(set, registration).await.expect("kept");
+    oauth.save_login(set, registration).await.expect("saved");
     oauth
 }
 
 fn endpoint(failure: Option<ErrorKind>) -> (Arc<Fake>, Arc<dyn TokenEndpoint>) {
-    let fake = Arc::new(Fake { asked: AtomicU32::new(0), failure });
+    let fake = Arc::new(Fake { requests: AtomicU32::new(0), failure });
     (fake.clone(), fake)
 }
 
@@ -69,7 +70,7 @@ fn invalid_grant() -> ErrorKind {
 }
 
 #[tokio::test]
-async fn many_that_wait_share_one_refresh() {
+async fn concurrent_callers_share_one_refresh() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 10, 0).await;
     // Another object over the same store, as another client would have it.
@@ -86,26 +87,26 @@ async fn many_that_wait_share_one_refresh() {
         let token = token.expect("no panic").expect("a token");
         assert_eq!(token.access_token.as_str(), "access-1");
     }
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_refused_token_is_renewed_and_a_newer_one_is_taken() {
+async fn a_rejected_token_is_refreshed_and_a_newer_one_is_used() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 3600, now_ms()).await;
     let (fake, endpoint) = endpoint(None);
     let first = oauth.token(&endpoint, None).await.expect("a token");
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 0);
     let second = oauth.token(&endpoint, Some(&first)).await.expect("a token");
     let third = oauth.token(&endpoint, Some(&first)).await.expect("a token");
     assert_eq!(second.access_token.as_str(), "access-1");
     assert_eq!(second.access_token, third.access_token);
     assert_eq!(second.refresh_token.as_deref().map(String::as_str), Some("refresh"));
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn invalid_grant_is_asked_once_until_a_new_login() {
+async fn invalid_grant_is_not_retried_until_a_new_login() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 10, 0).await;
     let (fake, endpoint) = endpoint(Some(invalid_grant()));
@@ -114,28 +115,28 @@ async fn invalid_grant_is_asked_once_until_a_new_login() {
         assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }), "{error}");
         assert!(error.hint().contains("boardlot login"));
     }
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     let again = credentials(&store, 3600, now_ms()).await;
     assert!(again.token(&endpoint, None).await.is_ok());
 }
 
 #[tokio::test]
-async fn ahead_of_its_end_a_token_serves_while_the_service_is_away() {
+async fn a_token_is_used_until_it_expires_while_the_service_is_down() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 600, now_ms() - 560_000).await;
-    let away = ErrorKind::Timeout("away".into());
-    let (fake, endpoint) = endpoint(Some(away));
+    let down = ErrorKind::Timeout("down".into());
+    let (fake, endpoint) = endpoint(Some(down));
     for _ in 0..3 {
-        let token = oauth.token(&endpoint, None).await.expect("still good");
+        let token = oauth.token(&endpoint, None).await.expect("still valid");
         assert_eq!(token.access_token.as_str(), "access-0");
     }
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
     let token = oauth.stored_token().await.expect("a token");
     assert!(oauth.token(&endpoint, Some(&token)).await.is_err());
 }
 
 #[tokio::test]
-async fn credentials_belong_to_one_service_and_can_be_forgotten() {
+async fn credentials_belong_to_one_service_and_can_be_deleted() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 3600, now_ms()).await;
     let error = oauth.bind("https://other.example.com").expect_err("refused");
@@ -145,5 +146,5 @@ async fn credentials_belong_to_one_service_and_can_be_forgotten() {
     let (fake, endpoint) = endpoint(None);
     let error = oauth.token(&endpoint, None).await.expect_err("nothing");
     assert!(matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }));
-    assert_eq!(fake.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(fake.requests.load(Ordering::SeqCst), 0);
 }

@@ -17,11 +17,13 @@ const REFRESH_AHEAD_MAX: Duration = Duration::from_secs(60);
 /// A hundred years; longer lifetimes are reduced to it.
 const LIFETIME_MAX_SECONDS: f64 = 3.2e9;
 
-/// The answer of the token endpoint (section 2.2).
-pub struct TokenAnswer {
+/// The response of the token endpoint (section 2.2).
+pub struct TokenResponse {
+    /// The access token.
     pub access_token: Zeroizing<String>,
     /// On code exchange only.
     pub refresh_token: Option<Zeroizing<String>>,
+    /// How long the access token is valid.
     pub lifetime: Duration,
     /// `None` if the response omits it: the scopes are unchanged.
     pub scopes: Option<Vec<String>>,
@@ -32,10 +34,14 @@ pub struct TokenAnswer {
 #[serde(deny_unknown_fields)]
 pub struct TokenSet {
     version: u32,
+    /// The client that they were issued to.
     pub client_id: String,
+    /// The secret of a confidential client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
+    /// The access token.
     pub access_token: Zeroizing<String>,
+    /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
     /// The service refused the refresh token for good: no process sends it again.
@@ -43,7 +49,9 @@ pub struct TokenSet {
     pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.
     pub expires_at_ms: i64,
+    /// How long the access token is valid from its issue.
     pub lifetime_ms: i64,
+    /// The granted scopes.
     pub scopes: Vec<String>,
     /// The port of the redirect URI that the client is registered with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,32 +60,32 @@ pub struct TokenSet {
 
 impl TokenSet {
     /// The tokens of a new login; `requested_at_ms` is when the request was sent.
-    pub fn new(client: &Registration, answer: TokenAnswer, requested_at_ms: i64) -> Self {
-        let lifetime_ms = millis(answer.lifetime);
+    pub fn new(client: &Registration, response: TokenResponse, requested_at_ms: i64) -> Self {
+        let lifetime_ms = millis(response.lifetime);
         TokenSet {
             version: FORMAT_VERSION,
             client_id: client.client_id.clone(),
             client_secret: client.client_secret.clone(),
-            access_token: answer.access_token,
-            refresh_token: answer.refresh_token,
+            access_token: response.access_token,
+            refresh_token: response.refresh_token,
             refresh_refused: false,
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
-            scopes: answer.scopes.unwrap_or_default(),
+            scopes: response.scopes.unwrap_or_default(),
             redirect_port: Some(client.redirect_port),
         }
     }
 
     /// The tokens after a refresh. The service does not repeat the refresh token.
     #[must_use]
-    pub fn refreshed(&self, answer: TokenAnswer, requested_at_ms: i64) -> Self {
-        let lifetime_ms = millis(answer.lifetime);
+    pub fn refreshed(&self, response: TokenResponse, requested_at_ms: i64) -> Self {
+        let lifetime_ms = millis(response.lifetime);
         TokenSet {
-            access_token: answer.access_token,
-            refresh_token: answer.refresh_token.or_else(|| self.refresh_token.clone()),
+            access_token: response.access_token,
+            refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
-            scopes: answer.scopes.unwrap_or_else(|| self.scopes.clone()),
+            scopes: response.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
     }
@@ -131,9 +139,9 @@ impl fmt::Debug for TokenSet {
     }
 }
 
-impl fmt::Debug for TokenAnswer {
+impl fmt::Debug for TokenResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("TokenAnswer(...)")
+        out.write_str("TokenResponse(...)")
     }
 }
 
@@ -142,9 +150,12 @@ impl fmt::Debug for TokenAnswer {
 #[serde(deny_unknown_fields)]
 pub struct Registration {
     version: u32,
+    /// The id of the client.
     pub client_id: String,
+    /// The secret of a confidential client, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
+    /// The port of its redirect URI.
     pub redirect_port: u16,
     /// Registered with `client_secret_post`; the service may issue the secret elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -152,6 +163,7 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// A client that was registered with this port.
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,
@@ -173,14 +185,17 @@ impl Registration {
         Registration { confidential: true, ..self }
     }
 
+    /// Whether the client is confidential.
     pub fn is_confidential(&self) -> bool {
         self.confidential || self.client_secret.is_some()
     }
 
+    /// The registration as a store holds it: JSON.
     pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
         write_json(self)
     }
 
+    /// Reads the output of `write`; `what` names it in errors.
     pub fn read(bytes: &[u8], what: &str) -> Result<Self> {
         let registration: Registration = read_json(bytes, what)?;
         check_version(registration.version, what)?;
@@ -255,8 +270,8 @@ mod tests {
 
     use super::*;
 
-    fn answer(seconds: u64) -> TokenAnswer {
-        TokenAnswer {
+    fn answer(seconds: u64) -> TokenResponse {
+        TokenResponse {
             access_token: Zeroizing::new("access-1".into()),
             refresh_token: Some(Zeroizing::new("refresh-1".into())),
             lifetime: Duration::from_secs(seconds),
@@ -288,7 +303,7 @@ mod tests {
         let next = set(10).refreshed(answered, 2_000_000);
         assert_eq!(next.refresh_token.as_deref().map(String::as_str), Some("refresh-1"));
         assert_eq!((next.expires_at_ms, next.scopes.len()), (2_005_000, 0));
-        let kept = next.refreshed(TokenAnswer { scopes: None, ..answer(1) }, 0);
+        let kept = next.refreshed(TokenResponse { scopes: None, ..answer(1) }, 0);
         assert!(kept.scopes.is_empty());
     }
 
@@ -323,7 +338,7 @@ mod tests {
             scopes in proptest::collection::vec("[!-~]{1,20}", 0..6),
             port in any::<u16>(),
         ) {
-            let answer = TokenAnswer {
+            let answer = TokenResponse {
                 access_token: Zeroizing::new(access),
                 refresh_token: refresh.map(Zeroizing::new),
                 lifetime: Duration::from_secs(seconds),

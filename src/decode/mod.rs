@@ -25,7 +25,7 @@ pub use scalars::{PushError, TypedValue, parse_typed};
 pub(crate) use envelope::refused_credentials;
 #[cfg(any(feature = "python", feature = "fuzzing"))]
 pub(crate) use json::parse_members;
-pub(crate) use oauth::{client_registered, token_answer};
+pub(crate) use oauth::{client_registered, token_response};
 pub(crate) use scalars::parse_date;
 pub(crate) use server_time::server_time;
 #[cfg(feature = "python")]

@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     api::{REGISTER, TOKEN},
-    auth::{TokenAnswer, is_token, lifetime},
+    auth::{TokenResponse, is_token, lifetime},
     error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
 };
 
 /// The tokens in a response of the token endpoint (section 2.2). A response that is not as documented
 /// is rejected without showing it: it may contain a token.
-pub(crate) fn token_answer(response: &Response<Bytes>) -> Result<TokenAnswer> {
+pub(crate) fn token_response(response: &Response<Bytes>) -> Result<TokenResponse> {
     let top = success_members(TOKEN.contract(), response)
         .map_err(|error| rejected_grant(error, response))?;
     let invalid = |what: &str| Error::protocol(format!("the token response has {what}"), b"");
@@ -44,7 +44,7 @@ pub(crate) fn token_answer(response: &Response<Bytes>) -> Result<TokenAnswer> {
     if scopes.iter().flatten().any(|scope| !is_token(scope)) {
         return Err(invalid("an invalid scope"));
     }
-    Ok(TokenAnswer { access_token, refresh_token, lifetime, scopes })
+    Ok(TokenResponse { access_token, refresh_token, lifetime, scopes })
 }
 
 /// The client id in the response to a registration, and the secret that the service issued to a

@@ -3,17 +3,21 @@
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
 
-use super::{CALLBACK_PATH, Code};
 use crate::{
     auth::Attempt,
     error::{Error, ErrorKind, Result},
 };
 
+/// The path of the redirect URI.
+pub const CALLBACK_PATH: &str = "/callback";
 /// Far above any real URL.
 const URL_MAX_BYTES: usize = 32 * 1024;
 
 /// The parameters of a callback, not yet checked.
 pub struct Callback(Vec<(Zeroizing<String>, Zeroizing<String>)>);
+
+/// An authorization code, wiped from memory when it is dropped.
+pub type Code = Zeroizing<String>;
 
 /// What a callback means for a login.
 pub enum Verdict {
@@ -107,6 +111,11 @@ impl Callback {
     fn count(&self, name: &str) -> usize {
         self.0.iter().filter(|(known, _)| known.as_str() == name).count()
     }
+}
+
+/// The redirect URI of a client that listens on this port.
+pub fn redirect_uri(port: u16) -> String {
+    format!("http://127.0.0.1:{port}{CALLBACK_PATH}")
 }
 
 /// A callback that is not accepted, with the code of RFC 6749 for a malformed request.

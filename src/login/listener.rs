@@ -11,7 +11,10 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-use super::{CALLBACK_PATH, callback::Callback, page::Page};
+use super::{
+    callback::{CALLBACK_PATH, Callback},
+    page::Page,
+};
 
 const MAX_CONNECTIONS: usize = 8;
 const MAX_REQUEST_BYTES: usize = 8 * 1024;

@@ -2,7 +2,11 @@
 
 use tokio::net::TcpListener;
 
-use super::{Options, redirect_uri, send, text};
+use super::{
+    callback::redirect_uri,
+    endpoints::{send, text},
+    options::Options,
+};
 use crate::{
     api::{Argument, REGISTER},
     auth::{Registration, blocking, store::registration_key},

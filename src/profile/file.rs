@@ -24,7 +24,12 @@ pub enum ChangeError {
     /// The file's content, or the new content, is invalid.
     Invalid(Error),
     /// The operating system refused to read or write it.
-    Io { path: PathBuf, error: io::Error },
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        error: io::Error,
+    },
     /// The caller gave up waiting for the lock.
     Interrupted,
 }

@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
-use super::{bridge::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
+use super::{blocking::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
@@ -35,7 +35,7 @@ impl ArrowStream {
             drop(wanted);
             made.map_err(|error| Error::aborted(&error))?
         };
-        block(py, made, |_| Ok(()))
+        block(py, made)
     }
 
     /// The parts of one result, one behind the other.
@@ -55,7 +55,7 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (schema, batches) = taken.ok_or_else(|| {
-            raise(py, Error::config("these columns were handed over before; make them anew"))
+            raise(py, Error::config("these columns were handed over before; make them again"))
         })?;
         let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));

@@ -11,7 +11,7 @@ use pyo3::{
 
 use super::{
     arguments::{Arguments, argument, borrowed, endpoint_arguments},
-    bridge::{Call, CallMode},
+    call::{Call, CallMode},
     client_options::{build_client, check_picklable},
     dates::DateClasses,
     errors::{exception, raise},
@@ -49,6 +49,16 @@ impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
         self.core.sender().check_open().map_err(|error| raise(py, error))?;
         Ok(self.core.clone())
+    }
+
+    /// Runs a call that spawns no tasks.
+    fn run<'py, T: Send + 'static>(
+        this: &Bound<'py, Self>,
+        call: Call<T>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let base = this.get();
+        let call = call.owned_by(Some(this.clone().into_any().unbind()));
+        base.mode.run_pooled(this.py(), base.core.sender(), call)
     }
 
     fn shapes_of(&self, endpoint: &Endpoint) -> Shapes {
@@ -136,11 +146,7 @@ impl ClientBase {
             })
         };
         let future = async move { core.server_time().await };
-        base.mode.call(
-            py,
-            base.core.sender(),
-            Call::new("server_time", future, Box::new(finish)).of(this),
-        )
+        Self::run(this, Call::new("server_time", future, Box::new(finish)))
     }
 
     /// The records of an endpoint of the table.
@@ -154,7 +160,7 @@ impl ClientBase {
         let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
         let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
         let records = base.shapes_of(endpoint).records();
-        base.mode.call(py, base.core.sender(), Call::new(name, future, records).of(this))
+        Self::run(this, Call::new(name, future, records))
     }
 
     /// The pages of an endpoint of the table.
@@ -171,7 +177,7 @@ impl ClientBase {
         let pages = core
             .pages(endpoint, &borrowed(&arguments), windows, resume)
             .map_err(|error| raise(py, error))?;
-        PagerBase::open(py, base.mode, pages, Some(this.as_any()))
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
     fn _request<'py>(
@@ -190,11 +196,7 @@ impl ClientBase {
             Ok(Py::new(py, Response(received))?.into_any())
         };
         let future = async move { core.request(&plan).await };
-        base.mode.call(
-            py,
-            base.core.sender(),
-            Call::new("request", future, Box::new(finish)).of(this),
-        )
+        Self::run(this, Call::new("request", future, Box::new(finish)))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
@@ -219,7 +221,7 @@ impl ClientBase {
         let style = style(paging, plan.method())?;
         let listing = Listing::custom(plan, rows, style);
         let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
-        PagerBase::open(py, base.mode, pages, Some(this.as_any()))
+        PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
     fn _explain(
@@ -292,7 +294,9 @@ impl ClientBase {
             }
             Ok(Py::new(py, Records::with_errors(many.rows, errors.unbind()))?.into_any())
         };
-        progress.run(py, base.mode, Call::new("fetch_many", future, Box::new(finish)).of(this))
+        let owner = Some(this.clone().into_any().unbind());
+        let call = Call::new("fetch_many", future, Box::new(finish)).owned_by(owner);
+        progress.run(py, base.mode, call)
     }
 
     fn _ipo_calendar<'py>(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::{prelude::*, types::PyDict};
 
 use super::{
-    arguments, auth::Auth, cassette::cassette, errors::raise, observer::PyObserver,
+    arguments, auth::Auth, cassette::cassette, errors::raise, observer::PythonObserver,
     request_arguments::headers,
 };
 use crate::{
@@ -62,7 +62,7 @@ pub fn build_client(
             OptionKind::Headers(field) => *field(&mut sender) = headers(Some(&value))?,
         }
     }
-    let (observer, hooks) = PyObserver::new(on_request, on_response)?;
+    let (observer, hooks) = PythonObserver::new(on_request, on_response)?;
     sender.observer = Some(Arc::new(observer));
     let base_url = base_url
         .or(recorded_base_url)

@@ -18,7 +18,7 @@ pub struct DateClasses {
 impl DateClasses {
     pub fn get(py: Python<'_>) -> PyResult<&Self> {
         static CLASSES: ForkSafeOnce<DateClasses> = ForkSafeOnce::new();
-        CLASSES.get_or_try_init(py, || {
+        CLASSES.get_or_try_init(|| {
             let module = py.import("datetime")?;
             let datetime = module.getattr("datetime")?;
             let timedelta = module.getattr("timedelta")?;

@@ -27,7 +27,7 @@ pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
     static ERRORS: ForkSafeOnce<Py<PyModule>> = ForkSafeOnce::new();
     let errors =
-        ERRORS.get_or_try_init(py, || py.import("boardlot.errors").map(Bound::unbind))?.bind(py);
+        ERRORS.get_or_try_init(|| py.import("boardlot.errors").map(Bound::unbind))?.bind(py);
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;

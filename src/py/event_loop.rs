@@ -1,10 +1,10 @@
 //! Waking the tasks of an event loop whose operations have finished.
 //!
-//! Each loop has a queue. The runtime's threads never touch the interpreter: they push the future
-//! that a task waits for, and only who finds the queue empty wakes the loop, by a byte through a
-//! socket that the loop reads. It then resolves all that have been pushed meanwhile, so that many
-//! requests at once share one wake-up. If a loop cannot watch sockets (the proactor of Windows), a
-//! thread that may touch the interpreter wakes it.
+//! Each loop has a queue. The runtime's worker threads never attach to the interpreter: they push the
+//! asyncio future that a task waits for, and only the one that finds the queue empty wakes the loop,
+//! by writing a byte to a socket that the loop reads. The loop then resolves all futures that were
+//! pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
+//! (the proactor of Windows) is woken by the notifier, a thread that attaches.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,43 +13,34 @@ use pyo3::prelude::*;
 use super::{
     errors::raise,
     fork_safe_cell::{ForkSafeOnce, intern},
-    notifier::{self, Notifier},
-    operation::Operation,
+    notifier::{Notifier, Wake},
     shutdown_gate,
-    weak::Holder,
 };
 use crate::{error::Error, process::PerProcess};
-
-/// Makes the types that the module does not show while nobody can fork: see `once`.
-pub fn make_types(py: Python<'_>) {
-    py.get_type::<Operation>();
-    py.get_type::<Drain>();
-    py.get_type::<Holder>();
-}
 
 /// The event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     load_asyncio(py)?.call0().map_err(|_| {
         let text = "no asyncio event loop is running on this thread; await this in a coroutine \
-                    run by asyncio.run(), or use Client (in trio: in a thread of \
+                    run by asyncio.run(), or use Client (with trio, in a thread of \
                     trio.to_thread.run_sync)";
         raise(py, Error::config(text))
     })
 }
 
-/// `asyncio.get_running_loop`.
+/// `asyncio.get_running_loop`, imported on first use.
 pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static GET_RUNNING_LOOP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
 }
 
-/// The futures of one event loop whose operations have finished.
-pub struct Queue {
+/// The asyncio futures of one event loop whose operations have finished.
+pub struct CompletionQueue {
     finished: Mutex<Vec<Py<PyAny>>>,
-    bell: Waker,
+    waker: Waker,
 }
 
-/// How the loop is told that its queue is no longer empty.
+/// How an event loop is woken.
 enum Waker {
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixStream),
@@ -57,126 +48,125 @@ enum Waker {
 }
 
 /// The event loops of this process, each with its queue.
-static QUEUES: PerProcess<Mutex<Vec<Served>>> = PerProcess::new();
+static QUEUES: PerProcess<Mutex<Vec<LoopQueue>>> = PerProcess::new();
 
-type Served = (Py<PyAny>, Arc<Queue>);
+type LoopQueue = (Py<PyAny>, Arc<CompletionQueue>);
 
-impl Queue {
+impl CompletionQueue {
     pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let py = event_loop.py();
         let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
-        let known = |queues: &[Served]| {
+        let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |queues: &[LoopQueue]| {
             let found = queues.iter().find(|(known, _)| known.is(event_loop));
             found.map(|(_, queue)| queue.clone())
         };
-        let all = || queues.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = known(&all()) {
+        if let Some(queue) = known(&queues()) {
             return Ok(queue);
         }
-        // Loops come and go, as `asyncio.run` makes them; what is closed is forgotten now. Asking
-        // them runs Python, which must not happen under the lock.
-        let before = std::mem::take(&mut *all());
-        let open = |known: &Py<PyAny>| -> PyResult<bool> {
-            Ok(!known.call_method0(py, intern!(py, "is_closed"))?.is_truthy(py)?)
+        // `asyncio.run` makes a loop each time, so those that were closed are removed here. Asking
+        // them runs Python code, which must not happen under the lock.
+        let before = std::mem::take(&mut *queues());
+        let is_closed = |event_loop: &Py<PyAny>| -> PyResult<bool> {
+            event_loop.call_method0(py, intern!(py, "is_closed"))?.is_truthy(py)
         };
-        let mut kept = Vec::with_capacity(before.len() + 1);
+        let mut open = Vec::with_capacity(before.len() + 1);
         for entry in before {
-            if open(&entry.0).unwrap_or(false) {
-                kept.push(entry);
+            if !is_closed(&entry.0).unwrap_or(true) {
+                open.push(entry);
             }
         }
-        let queue = Queue::new(event_loop)?;
-        kept.push((event_loop.clone().unbind(), queue.clone()));
-        // Another thread with a loop of its own may have been here meanwhile.
-        all().append(&mut kept);
+        let queue = CompletionQueue::new(event_loop)?;
+        open.push((event_loop.clone().unbind(), queue.clone()));
+        // Another thread may have added the queue of its own loop meanwhile.
+        queues().append(&mut open);
         Ok(queue)
     }
 
     fn new(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         #[cfg(unix)]
-        if let Ok(queue) = Queue::read_by(event_loop) {
+        if let Ok(queue) = CompletionQueue::with_socket(event_loop) {
             return Ok(queue);
         }
-        let notifier = notifier::get().map_err(|error| raise(event_loop.py(), error))?;
-        let bell = Waker::Notifier(notifier, event_loop.clone().unbind());
-        Ok(Arc::new(Queue { finished: Mutex::default(), bell }))
+        let notifier = Notifier::get().map_err(|error| raise(event_loop.py(), error))?;
+        let waker = Waker::Notifier(notifier, event_loop.clone().unbind());
+        Ok(Arc::new(CompletionQueue { finished: Mutex::default(), waker }))
     }
 
-    /// A queue whose bell the loop hears by itself.
+    /// A queue with a socket that the loop watches.
     #[cfg(unix)]
-    fn read_by(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+    fn with_socket(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         use std::os::{fd::AsRawFd, unix::net::UnixStream};
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        theirs.set_nonblocking(true)?;
-        let descriptor = theirs.as_raw_fd();
-        let queue = Arc::new(Queue { finished: Mutex::default(), bell: Waker::Socket(ours) });
-        let drain = Drain { queue: queue.clone(), heard: Some(theirs) };
+        let (sender, receiver) = UnixStream::pair()?;
+        sender.set_nonblocking(true)?;
+        receiver.set_nonblocking(true)?;
+        let descriptor = receiver.as_raw_fd();
+        let waker = Waker::Socket(sender);
+        let queue = Arc::new(CompletionQueue { finished: Mutex::default(), waker });
+        let callback = ResolveFinished { queue: queue.clone(), socket: Some(receiver) };
         let py = event_loop.py();
-        event_loop.call_method1(intern!(py, "add_reader"), (descriptor, drain))?;
+        event_loop.call_method1(intern!(py, "add_reader"), (descriptor, callback))?;
         Ok(queue)
     }
 
-    /// Wakes whoever waits for this future.
+    /// Has the event loop resolve this future.
     pub fn push(self: &Arc<Self>, waiter: Py<PyAny>) {
-        let first = {
-            let mut queue = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.push(waiter);
-            queue.len() == 1
+        let was_empty = {
+            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            finished.push(waiter);
+            finished.len() == 1
         };
-        if first {
-            self.ring();
+        if !was_empty {
+            return;
         }
-    }
-
-    fn ring(self: &Arc<Self>) {
-        match &self.bell {
+        match &self.waker {
             #[cfg(unix)]
             Waker::Socket(socket) => {
-                // It only fails where nobody listens any more, or where it rings already.
+                // It only fails if the loop was closed, or if it is being woken already.
                 let _ = std::io::Write::write(&mut &*socket, &[0]);
             }
-            Waker::Notifier(notifier, _) => notifier.ring(self.clone()),
+            Waker::Notifier(notifier, _) => notifier.notify(self.clone()),
         }
     }
+}
 
-    /// Wakes a loop that does not hear its bell; called by the notifier.
-    pub fn wake(self: Arc<Self>, py: Python<'_>) {
-        if let Waker::Notifier(_, event_loop) = &self.bell {
+impl Wake for CompletionQueue {
+    fn wake(self: Arc<Self>, py: Python<'_>) {
+        if let Waker::Notifier(_, event_loop) = &self.waker {
             let event_loop = event_loop.clone_ref(py);
-            let drain = Drain {
+            let callback = ResolveFinished {
                 queue: self,
                 #[cfg(unix)]
-                heard: None,
+                socket: None,
             };
-            // A loop that was closed meanwhile has nobody waiting any more.
-            let _ = event_loop.call_method1(py, intern!(py, "call_soon_threadsafe"), (drain,));
+            // It only fails if the loop was closed, and then no task waits.
+            let _ = event_loop.call_method1(py, intern!(py, "call_soon_threadsafe"), (callback,));
         }
     }
 }
 
 /// Resolves, on the event loop's own thread, every future whose operation has finished.
 #[pyclass(frozen, module = "boardlot._core")]
-struct Drain {
-    queue: Arc<Queue>,
+pub struct ResolveFinished {
+    queue: Arc<CompletionQueue>,
     #[cfg(unix)]
-    heard: Option<std::os::unix::net::UnixStream>,
+    socket: Option<std::os::unix::net::UnixStream>,
 }
 
 #[pymethods]
-impl Drain {
+impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let _inside = shutdown_gate::enter(py);
+        let _entered = shutdown_gate::enter(py);
         #[cfg(unix)]
-        if let Some(mut socket) = self.heard.as_ref() {
-            // Before the queue is taken: who pushes after that rings again.
+        if let Some(mut socket) = self.socket.as_ref() {
+            // Before the queue is emptied: a push after that writes to the socket again.
             let _ = std::io::Read::read(&mut socket, &mut [0; 16]);
         }
         let finished = std::mem::take(
             &mut *self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner),
         );
         for waiter in finished {
-            // One that was cancelled meanwhile has nobody waiting any more.
+            // It is done already if its task was cancelled.
             if !waiter.call_method0(py, intern!(py, "done"))?.is_truthy(py)? {
                 waiter.call_method1(py, intern!(py, "set_result"), (py.None(),))?;
             }

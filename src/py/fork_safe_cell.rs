@@ -1,15 +1,12 @@
-//! Places for objects of Python's that are made once.
+//! Cells for Python objects that are made once.
 //!
-//! As PyO3's own, but nobody waits for another thread that is making the object, as making it may let
-//! the interpreter go: in a child forked at that moment the other thread is not there, and the wait
-//! would have no end. Two threads may both make it; the first one's is kept.
+//! Like PyO3's, but no thread waits for another one that is making the object, which can release the
+//! interpreter: in a child that was forked at that moment the other thread does not exist, and the wait
+//! would never end. Two threads may both make the object; the first one is kept.
 
 use std::sync::OnceLock;
 
 use pyo3::{prelude::*, types::PyString};
-
-use super::errors::raise;
-use crate::error::Error;
 
 pub struct ForkSafeOnce<T>(OnceLock<T>);
 
@@ -18,16 +15,12 @@ impl<T> ForkSafeOnce<T> {
         ForkSafeOnce(OnceLock::new())
     }
 
-    pub fn get_or_try_init<'a>(
-        &'a self,
-        py: Python<'_>,
-        make: impl FnOnce() -> PyResult<T>,
-    ) -> PyResult<&'a T> {
-        if let Some(made) = self.0.get() {
-            return Ok(made);
+    pub fn get_or_try_init(&self, make: impl FnOnce() -> PyResult<T>) -> PyResult<&T> {
+        if let Some(value) = self.0.get() {
+            return Ok(value);
         }
-        let _ = self.0.set(make()?);
-        self.0.get().ok_or_else(|| raise(py, Error::config("an object of Python's was not kept")))
+        let value = make()?;
+        Ok(self.0.get_or_init(|| value))
     }
 }
 
@@ -39,30 +32,27 @@ impl ForkSafeOnce<Py<PyAny>> {
         module: &str,
         name: &str,
     ) -> PyResult<&Bound<'py, PyAny>> {
-        let made = self.get_or_try_init(py, || Ok(py.import(module)?.getattr(name)?.unbind()));
-        made.map(|object| object.bind(py))
+        let value = self.get_or_try_init(|| Ok(py.import(module)?.getattr(name)?.unbind()));
+        value.map(|object| object.bind(py))
     }
 }
 
 impl ForkSafeOnce<Py<PyString>> {
-    pub fn text<'py>(&self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
-        match self.0.get() {
-            Some(made) => made.bind(py).clone(),
-            None => {
-                let made = PyString::intern(py, text);
-                let _ = self.0.set(made.clone().unbind());
-                made
-            }
+    pub fn interned<'py>(&self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
+        if let Some(value) = self.0.get() {
+            return value.bind(py).clone();
         }
+        let value = PyString::intern(py, text).unbind();
+        self.0.get_or_init(|| value).bind(py).clone()
     }
 }
 
-/// A name that is made once.
+/// A string that is interned once.
 macro_rules! intern {
     ($py:expr, $text:literal) => {{
         static NAME: $crate::py::fork_safe_cell::ForkSafeOnce<pyo3::Py<pyo3::types::PyString>> =
             $crate::py::fork_safe_cell::ForkSafeOnce::new();
-        NAME.text($py, $text)
+        NAME.interned($py, $text)
     }};
 }
 pub(crate) use intern;

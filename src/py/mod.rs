@@ -1,44 +1,53 @@
-//! The only place that knows Python: the classes, the bridge between the two worlds, objects made
-//! from rows, exceptions made from errors.
-#![allow(missing_debug_implementations, reason = "Python's repr stands in its place")]
+//! The Python extension module: its classes, calls that block or are awaited, and the conversion of
+//! rows and errors to Python objects. Only this module knows Python.
+#![allow(missing_debug_implementations, reason = "these types have a Python repr")]
 
 #[cfg(not(system_allocator))]
 mod allocator;
 mod arguments;
 mod arrow;
 mod auth;
-mod bridge;
+mod blocking;
+mod call;
 mod cassette;
 mod client;
 mod client_options;
+mod completion;
 mod credentials;
 mod dates;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
-mod measuring;
+mod logging;
+mod login;
+mod login_prompt;
 mod notifier;
 mod oauth;
 mod objects;
 mod observer;
 mod operation;
+mod page_iterator;
 mod pager;
+mod pager_state;
 mod paging;
 mod profile;
 mod progress;
-mod ranges;
-mod reading;
 mod records;
 mod request_arguments;
+mod request_events;
 mod response;
+mod response_bodies;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod shapes;
 mod shutdown_gate;
 mod signals;
 mod signing;
+mod store_argument;
+mod store_call;
 mod stores;
-mod weak;
+mod time_range;
+mod weak_ref;
 
 use pyo3::prelude::*;
 
@@ -50,22 +59,23 @@ mod _core {
     #[pymodule_export]
     use super::{
         arrow::ArrowStream,
-        bridge::shut_down,
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
-        measuring::{pager_of, reader_of},
-        oauth::{LoginFlow, OAuth, begin_login, login},
-        observer::{RequestEvent, ResponseEvent},
+        login::{LoginFlow, begin_login, login},
+        oauth::OAuth,
+        page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         profile::{config_file, load_profile, save_profile},
-        ranges::time_range_of,
-        reading::{AsyncPageIterator, PageIterator},
         records::{Records, RecordsIterator, SchemaField},
+        request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
+        response_bodies::{pager_of_bodies, response_parser},
+        shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        time_range::time_range_of,
     };
 
     #[cfg(feature = "sandbox")]
@@ -75,13 +85,21 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
-        super::event_loop::make_types(py);
+        create_types(py);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        // `collections.abc` would load more of the standard library than importing may cost.
+        // Importing `collections.abc` would load more of the standard library.
         let sequence = py.import("_collections_abc")?.getattr("Sequence")?;
         sequence.call_method1("register", (module.getattr("Records")?,))?;
         let atexit = py.import("atexit")?;
         atexit.call_method1("register", (module.getattr("_shut_down")?,))?;
         Ok(())
+    }
+
+    /// Creates the types that are not in the module. Later it could be done while another thread forks:
+    /// see `fork_safe_cell`.
+    fn create_types(py: Python<'_>) {
+        py.get_type::<super::operation::Operation>();
+        py.get_type::<super::event_loop::ResolveFinished>();
+        py.get_type::<super::weak_ref::StrongRef>();
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that wakes event loops which watch no sockets.
+//! The thread that wakes event loops which cannot watch sockets.
 
 use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
@@ -7,44 +7,41 @@ use std::{
 
 use pyo3::prelude::*;
 
-use super::event_loop::Queue;
 use crate::{
     error::{Error, Result},
     process::PerProcess,
 };
 
-static NOTIFIER: PerProcess<Arc<Notifier>> = PerProcess::new();
+/// What the notifier can wake.
+pub trait Wake: Send + Sync {
+    fn wake(self: Arc<Self>, py: Python<'_>);
+}
 
-/// Takes the place of the runtime's threads, which never touch the interpreter.
+/// Attaches to the interpreter in place of the runtime's worker threads, which never do.
 pub struct Notifier {
-    waiting: Mutex<Waiting>,
-    ready: Condvar,
+    pending: Mutex<Pending>,
+    not_empty: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    queues: Vec<Arc<Queue>>,
+struct Pending {
+    wakes: Vec<Arc<dyn Wake>>,
     closed: bool,
 }
 
-/// The notifier of this process.
-pub fn get() -> Result<Arc<Notifier>> {
-    Ok((*NOTIFIER.get_or_make(Notifier::start)?).clone())
-}
-
-/// Joins the thread, so that it does not attach to an interpreter that is going away.
-pub fn close(py: Python<'_>) {
-    if let Some(notifier) = NOTIFIER.get() {
-        py.detach(|| notifier.close());
-    }
-}
+static NOTIFIER: PerProcess<Arc<Notifier>> = PerProcess::new();
 
 impl Notifier {
+    /// The notifier of this process.
+    pub fn get() -> Result<Arc<Self>> {
+        Ok((*NOTIFIER.get_or_make(Notifier::start)?).clone())
+    }
+
     fn start() -> Result<Arc<Self>> {
         let notifier = Arc::new(Notifier {
-            waiting: Mutex::default(),
-            ready: Condvar::new(),
+            pending: Mutex::default(),
+            not_empty: Condvar::new(),
             thread: Mutex::new(None),
         });
         let worker = notifier.clone();
@@ -56,38 +53,44 @@ impl Notifier {
         Ok(notifier)
     }
 
-    /// Something is in this queue.
-    pub fn ring(&self, queue: Arc<Queue>) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.closed {
-            waiting.queues.push(queue);
-            self.ready.notify_one();
+    pub fn notify(&self, wake: Arc<dyn Wake>) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pending.closed {
+            pending.wakes.push(wake);
+            self.not_empty.notify_one();
         }
     }
 
     fn run(&self) {
         loop {
-            let queues = {
-                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                while waiting.queues.is_empty() && !waiting.closed {
-                    waiting = self.ready.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            let wakes = {
+                let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+                while pending.wakes.is_empty() && !pending.closed {
+                    pending = self.not_empty.wait(pending).unwrap_or_else(PoisonError::into_inner);
                 }
-                if waiting.closed {
+                if pending.closed {
                     return;
                 }
-                std::mem::take(&mut waiting.queues)
+                std::mem::take(&mut pending.wakes)
             };
-            Python::attach(|py| queues.into_iter().for_each(|queue| queue.wake(py)));
+            Python::attach(|py| wakes.into_iter().for_each(|wake| wake.wake(py)));
         }
     }
 
     fn close(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.ready.notify_all();
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.not_empty.notify_all();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // It only fails if the thread panicked, and then there is nothing to wait for.
+            // It only fails if the thread panicked, and then it has ended too.
             let _ = thread.join();
         }
+    }
+}
+
+/// Joins the thread, so that it does not attach to an interpreter that is shutting down.
+pub fn close(py: Python<'_>) {
+    if let Some(notifier) = NOTIFIER.get() {
+        py.detach(|| notifier.close());
     }
 }

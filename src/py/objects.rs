@@ -9,7 +9,9 @@ use pyo3::{
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::{dates::DateClasses, errors::raise, fork_safe_cell::ForkSafeOnce, signals::tick};
+use super::{
+    dates::DateClasses, errors::raise, fork_safe_cell::ForkSafeOnce, signals::check_periodically,
+};
 use crate::{
     api::{Field, Kind, TimeUnit},
     decode::{
@@ -100,7 +102,7 @@ fn keyed<'py>(
     key_name: Option<&'static str>,
     row: RowAt<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    tick(py)?;
+    check_periodically(py)?;
     let dict = PyDict::new(py);
     if let (Some(name), Some(key)) = (key_name, row.key) {
         dict.set_item(PyString::intern(py, name), key)?;
@@ -118,7 +120,7 @@ pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAn
         Value::List(items) => {
             let list = PyList::empty(py);
             for item in items {
-                tick(py)?;
+                check_periodically(py)?;
                 list.append(object(py, item)?)?;
             }
             list.into_any()
@@ -126,7 +128,7 @@ pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAn
         Value::Object(members) => {
             let dict = PyDict::new(py);
             for (name, member) in members {
-                tick(py)?;
+                check_periodically(py)?;
                 dict.set_item(PyString::intern(py, name), object(py, member)?)?;
             }
             dict.into_any()
@@ -220,7 +222,7 @@ fn typed_members<'py>(
             None => object(py, &Value::parse(raw.get())?).map_err(Untyped::from),
         };
         let set = object.and_then(|object| {
-            tick(py)?;
+            check_periodically(py)?;
             Ok(dict.set_item(PyString::intern(py, &name), object)?)
         });
         if let Err(untyped) = set {

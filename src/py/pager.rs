@@ -5,15 +5,17 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use futures_util::FutureExt;
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
     arrow::{ArrowStream, Frame},
-    bridge::{Call, CallMode, Finish},
+    call::{Call, CallMode, Finish, Start},
     errors::raise,
+    page_iterator::iterate_pages,
+    pager_state::{ItemKind, PagerState},
     progress::Progress,
-    reading::{self, Reading, Unit},
     shutdown_gate::attach,
 };
 use crate::{
@@ -23,34 +25,35 @@ use crate::{
     process::AbortOnDrop,
 };
 
-/// What both pagers share: where the iteration stands, and everything from there on.
+/// What `Pager` and `AsyncPager` have in common.
 #[pyclass(frozen, subclass, generic, module = "boardlot._core")]
 pub struct PagerBase {
-    reading: Arc<Reading>,
+    state: Arc<PagerState>,
     mode: CallMode,
-    /// The client, which has what the core refers to weakly.
+    /// The client, which keeps alive what the core has weak references to.
     owner: Option<Py<PyAny>>,
 }
 
-/// An iterator over the rows of a list that comes in pages: one page in memory at a time, fetching
-/// ahead by at most one.
+/// An iterator over the rows of a paged list. It has one page in memory, and fetches at most one page
+/// ahead.
 #[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
 pub struct Pager;
 
-/// The same for `async for`.
+/// An async iterator over the rows of a paged list. It has one page in memory, and fetches at most one
+/// page ahead.
 #[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
 pub struct AsyncPager;
 
 impl PagerBase {
-    /// The pager of that face, as a Python object.
-    pub fn open<'py>(
+    /// A `Pager` or an `AsyncPager`.
+    pub fn new_pager<'py>(
         py: Python<'py>,
         mode: CallMode,
         pages: Pages,
         owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone().unbind());
-        let base = PagerBase { reading: Reading::of(pages), mode, owner };
+        let base = PagerBase { state: PagerState::new(pages), mode, owner };
         let initializer = PyClassInitializer::from(base);
         match mode {
             CallMode::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
@@ -58,16 +61,15 @@ impl PagerBase {
         }
     }
 
-    /// Everything from here on within the limits, gathered into sinks. It is received once the
-    /// caller's code has what `made` and `finish` make of them: the first in the runtime, the second
-    /// with the interpreter.
+    /// Collects the remaining rows, within the limits, in sinks. `convert` makes a value of them in
+    /// the runtime, and `finish` makes the Python object, with which they count as received.
     fn gather<'py, S, T, F>(
         &self,
         py: Python<'py>,
         limits: (Option<usize>, Option<usize>),
         progress: bool,
         sink: impl Fn() -> S + Send + Sync + 'static,
-        made: impl FnOnce(Vec<S>) -> F + Send + 'static,
+        convert: impl FnOnce(Vec<S>) -> F + Send + 'static,
         finish: Finish<T>,
     ) -> PyResult<Bound<'py, PyAny>>
     where
@@ -75,14 +77,12 @@ impl PagerBase {
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send,
     {
-        let _entered = match self.mode {
-            CallMode::Sync => Some(self.reading.enter(py)?),
+        let _reading = match self.mode {
+            CallMode::Sync => Some(self.state.mark_reading(py)?),
             CallMode::Async => None,
         };
-        self.reading.check_free(py)?;
-        let pages = self.reading.pages.clone();
         let count = Arc::new(AtomicU64::new(0));
-        let label = self.reading.listing.plan.request.label();
+        let label = self.state.listing.plan.request.label();
         let progress = Progress {
             shown: progress,
             label,
@@ -90,34 +90,36 @@ impl PagerBase {
             total: limits.0,
             count: count.clone(),
         };
-        let future = async move {
-            let (max_items, max_pages) = limits;
-            let mut pages = pages.lock_owned().await;
-            let gathered = pages.gather(max_items, max_pages, &count, sink).await?;
-            let value = made(gathered).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
-            // Limited calls in a loop end with an empty result before they are refused.
-            let to_the_end = limits == (None, None) || count.load(Ordering::Relaxed) == 0;
-            Ok((pages, to_the_end, value))
-        };
-        let reading = self.reading.clone();
+        let state = self.state.clone();
+        let start: Start<_> = Box::new(move |py, completion| {
+            let pages = state.lock_pages(py, completion)?;
+            let gathered = async move {
+                let (max_items, max_pages) = limits;
+                let mut pages = pages.await;
+                let sinks = pages.gather(max_items, max_pages, &count, sink).await?;
+                let value =
+                    convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
+                // A loop of limited calls gets an empty result before it is refused.
+                let is_end = limits == (None, None) || count.load(Ordering::Relaxed) == 0;
+                Ok((pages, is_end, value))
+            };
+            // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
+            Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
+        });
+        let state = self.state.clone();
         let finish = move |py: Python<'_>, gathered: (OwnedMutexGuard<Pages>, bool, T)| {
-            let (mut pages, to_the_end, value) = gathered;
-            let object = finish(py, value).map_err(|error| reading.located(py, error))?;
+            let (mut pages, is_end, value) = gathered;
+            let object = finish(py, value).map_err(|error| state.with_checkpoint(py, error))?;
             py.check_signals()?;
-            pages.received_all(to_the_end);
+            pages.received_all(is_end);
             Ok(object)
         };
-        // Large pages and many rows take their time, and Ctrl-C shall not wait for them.
-        let future = async move { AbortOnDrop::spawn(future).join().await };
-        let call = Call {
-            unreceived: Some(self.reading.unreceived.clone()),
-            owner: self.owner.as_ref().map(|owner| owner.clone_ref(py)),
-            ..Call::new(label, future, Box::new(finish))
-        };
+        let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
+        let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
         progress.run(py, self.mode, call)
     }
 
-    /// Everything from here on as a frame, page by page into its columns.
+    /// The remaining rows as a frame, whose columns are built page by page.
     fn frame<'py>(
         &self,
         py: Python<'py>,
@@ -127,19 +129,19 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::ready(py, function, decimals, invalid)?;
-        let fields = self.reading.listing.plan.fields.clone();
+        let fields = self.state.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
             BatchBuilder::new(move || Columns::new(fields.iter().copied(), None, frame.options))
         };
         let mode = self.mode;
-        let made = move |windows: Vec<BatchBuilder<_>>| async move {
+        let convert = move |windows: Vec<BatchBuilder<_>>| async move {
             let parts = windows.into_iter().flat_map(BatchBuilder::finish).collect();
             let columns = ArrowStream::of(parts)?;
             if mode == CallMode::Sync {
                 return Ok(Framed::Columns(columns));
             }
-            // Making a large frame takes its time: not on the thread of the event loop.
+            // Making a large frame takes long, so it is not done on the event loop's thread.
             let frame = move || attach(|py| Ok(Framed::Made(frame.made(py, columns))));
             tokio::task::spawn_blocking(frame).await.map_err(|error| Error::aborted(&error))?
         };
@@ -147,11 +149,11 @@ impl PagerBase {
             Framed::Columns(columns) => frame.made(py, columns),
             Framed::Made(outcome) => outcome,
         };
-        self.gather(py, (None, None), progress, sink, made, Box::new(finish))
+        self.gather(py, (None, None), progress, sink, convert, Box::new(finish))
     }
 }
 
-/// A frame, or what becomes one.
+/// A frame, or its columns.
 enum Framed {
     Columns(ArrowStream),
     Made(PyResult<Py<PyAny>>),
@@ -159,31 +161,31 @@ enum Framed {
 
 #[pymethods]
 impl PagerBase {
-    /// The total number of items where the service tells it, else `None`.
+    /// The total number of items, or `None` if the service does not report it.
     #[getter]
     fn total(&self) -> Option<i64> {
-        self.reading.position.total()
+        self.state.position.total()
     }
 
-    /// How many pages were asked for.
+    /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
-        self.reading.requests.load(Ordering::Relaxed)
+        self.state.requests.load(Ordering::Relaxed)
     }
 
     /// The exact position of the iteration as a small JSON string without secrets. Pass it to the
     /// same method with the same arguments as `resume=`, in another process too.
     fn checkpoint(&self) -> String {
-        self.reading.checkpoint()
+        self.state.checkpoint()
     }
 
-    /// Iterates `Records`, one a page.
+    /// An iterator over the pages, each as `Records`.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        reading::pages(py, self.mode, &self.reading, Unit::Page, self.owner.as_ref())
+        iterate_pages(py, self.mode, &self.state, ItemKind::Page, self.owner.as_ref())
     }
 
-    /// Everything from here on, or as much as the limits allow, as `Records`. A failure midway
-    /// raises, and the pager stands where it was before.
+    /// The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+    /// fails midway, the pager's position does not change.
     #[pyo3(signature = (max_items = None, max_pages = None, *, progress = false))]
     fn all<'py>(
         &self,
@@ -201,13 +203,13 @@ impl PagerBase {
             }
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let fields = self.reading.listing.plan.fields.clone();
+        let fields = self.state.listing.plan.fields.clone();
         let rows =
             |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
-        self.gather(py, limits, progress, Vec::new, rows, self.reading.shapes.records())
+        self.gather(py, limits, progress, Vec::new, rows, self.state.shapes.records())
     }
 
-    /// Everything from here on as a pandas DataFrame; see `boardlot.frames.to_pandas`.
+    /// The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise", progress = false))]
     fn to_pandas<'py>(
         &self,
@@ -219,7 +221,7 @@ impl PagerBase {
         self.frame(py, "to_pandas", decimals, invalid, progress)
     }
 
-    /// Everything from here on as a polars DataFrame; see `boardlot.frames.to_polars`.
+    /// The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise", progress = false))]
     fn to_polars<'py>(
         &self,
@@ -231,8 +233,8 @@ impl PagerBase {
         self.frame(py, "to_polars", decimals, invalid, progress)
     }
 
-    /// Everything from here on as a pyarrow Table; see `boardlot.frames.to_arrow`. With
-    /// `batches=True` an iterator of record batches instead, one a page, each as it comes.
+    /// The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+    /// `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
     #[pyo3(
         signature = (*, decimals = "float64", invalid = "raise", progress = false, batches = false)
     )]
@@ -247,11 +249,11 @@ impl PagerBase {
         if !batches {
             return base.frame(py, "to_arrow", decimals, invalid, progress);
         }
-        if base.reading.position.is_exhausted() {
+        if base.state.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
-        reading::pages(py, base.mode, &base.reading, Unit::Batch(frame), base.owner.as_ref())
+        iterate_pages(py, base.mode, &base.state, ItemKind::Batch(frame), base.owner.as_ref())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -260,7 +262,7 @@ impl PagerBase {
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let name = this.get_type().name()?.to_string();
-        Ok(format!("<{name} of {}>", this.get().reading.listing.plan.request.label()))
+        Ok(format!("<{name} of {}>", this.get().state.listing.plan.request.label()))
     }
 }
 
@@ -271,7 +273,7 @@ impl Pager {
     }
 
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        this.as_super().get().reading.next(this.py(), Unit::Row)
+        this.as_super().get().state.next(this.py(), ItemKind::Row)
     }
 }
 
@@ -283,6 +285,6 @@ impl AsyncPager {
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let base = this.as_super().get();
-        base.reading.next_async(this.py(), Unit::Row, base.owner.as_ref())
+        base.state.next_async(this.py(), ItemKind::Row, base.owner.as_ref())
     }
 }

@@ -7,13 +7,14 @@ use std::sync::{
 
 use pyo3::prelude::*;
 
-use super::fork_safe_cell::intern;
 use super::{
-    bridge::{Call, CallMode, block},
+    blocking::block_polling,
+    call::{Call, CallMode},
+    fork_safe_cell::intern,
     shutdown_gate,
 };
 
-/// A bar that may be shown while an operation runs.
+/// A progress bar for one call.
 pub struct Progress<'a> {
     pub shown: bool,
     pub label: &'a str,
@@ -23,7 +24,7 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Runs an operation under the bar.
+    /// Runs a call, with the bar if it is to be shown.
     pub fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
@@ -31,29 +32,37 @@ impl Progress<'_> {
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if !self.shown {
-            return mode.run(py, call);
+            return mode.run_shared(py, call);
         }
-        let _inside = shutdown_gate::enter(py);
-        let module = py.import("boardlot.results.progress")?;
-        let count = Bound::new(py, Counter(self.count.clone()))?;
-        let bar = module.call_method1("Bar", (self.label, self.unit, self.total, count))?;
+        let _entered = shutdown_gate::enter(py);
         match mode {
             CallMode::Async => {
-                let awaitable = mode.run(py, call)?;
-                module.call_method1("watched", (awaitable, bar))
+                let bar = self.bar(py)?;
+                let awaitable = mode.run_shared(py, call)?;
+                progress_module(py)?.call_method1("watched", (awaitable, bar))
             }
             CallMode::Sync => {
-                let bar = bar.unbind();
+                let (future, finish) = call.start(py)?;
+                let bar = self.bar(py)?.unbind();
                 let draw = |py: Python<'_>| bar.call_method0(py, intern!(py, "draw")).map(|_| ());
-                let outcome = block(py, call.future, draw);
+                let outcome = block_polling(py, future, draw);
                 bar.call_method0(py, intern!(py, "close"))?;
-                (call.finish)(py, outcome?).map(|object| object.into_bound(py))
+                finish(py, outcome?).map(|object| object.into_bound(py))
             }
         }
     }
+
+    fn bar<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let count = Bound::new(py, Counter(self.count.clone()))?;
+        progress_module(py)?.call_method1("Bar", (self.label, self.unit, self.total, count))
+    }
 }
 
-/// How far it is: called by the bar.
+fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("boardlot.results.progress")
+}
+
+/// The number of items so far, which the bar asks for.
 #[pyclass(frozen, module = "boardlot._core")]
 struct Counter(Arc<AtomicU64>);
 

@@ -15,10 +15,10 @@ use pyo3::{
 };
 
 use super::{
-    bridge::Finish,
+    call::Finish,
     objects::{self, Failed},
     records::Records,
-    signals::tick,
+    signals::check_periodically,
 };
 use crate::decode::{
     JsonReader, Page, Raw, RecordNumber, RowAt, RowValues, Rows, Value, field_name, parse_float,
@@ -91,7 +91,7 @@ impl Known {
         key_name: Option<&'static str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        tick(py)?;
+        check_periodically(py)?;
         let key = match (key_name, row.key) {
             (Some(name), Some(key)) => Some(Leading {
                 name,
@@ -273,7 +273,7 @@ impl Shape {
         let key_name = leading.map(|leading| leading.name);
         let (mut next, mut wide) = (0, false);
         while more {
-            tick(py)?;
+            check_periodically(py)?;
             let found = reader.read_key().ok_or_else(missed)?;
             let near = next..before.len().min(next + NEAR);
             let same_key = near.into_iter().find(|at| {

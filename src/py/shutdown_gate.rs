@@ -14,6 +14,7 @@ use std::{
 
 use pyo3::prelude::*;
 
+use super::notifier;
 use crate::{
     error::{ErrorKind, Result},
     process::PerProcess,
@@ -35,17 +36,17 @@ struct State {
     closed_by: Option<ThreadId>,
 }
 
-/// How long the exit waits for the threads inside; one may be waiting at a prompt forever.
+/// How long the exit waits for the threads inside, one of which may be waiting at a prompt.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 thread_local! {
     /// Counts this thread as inside while it runs Rust code that calls Python.
     static ENTERED: Cell<Option<Inside>> = const { Cell::new(None) };
 
-    static CALLED_BACK: Cell<bool> = const { Cell::new(false) };
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts this thread as inside while Rust code calls Python, except during `detach`.
+/// Counts this thread as inside while Rust code calls Python, except within `detach`.
 pub fn enter(py: Python<'_>) -> Entered {
     let here = ENTERED.take();
     let outermost = here.is_none();
@@ -68,7 +69,7 @@ impl Drop for Entered {
     }
 }
 
-/// Does work that needs no interpreter, and attaches again.
+/// Runs work that needs no interpreter, and attaches again.
 pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let (outcome, inside, had_entered) = py.detach(|| {
         let had_entered = ENTERED.take().is_some();
@@ -81,31 +82,38 @@ pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     outcome
 }
 
-/// Attaches for a moment, from within `detach`.
+/// Attaches briefly, within `detach`.
 pub fn with_interpreter<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
-    let _inside = pass_or_park();
+    let _guard = pass_or_park();
     Python::attach(work)
 }
 
-/// Attaches from a thread that Python does not know, for work that only Python can do, such as calling
-/// a user's own token store.
+/// Attaches on a thread of the runtime's blocking pool, for work that only Python can do, such as
+/// calling a token store of the caller's own.
 pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     let gate = GATE.get_or_make(|| Ok(Gate::default()))?;
-    let _inside = gate.pass().map_err(|_| ErrorKind::Store("the program is exiting".into()))?;
-    let before = CALLED_BACK.replace(true);
+    let _guard = gate.pass().map_err(|_| ErrorKind::Store("the program is exiting".into()))?;
+    let before = IN_CALLBACK.replace(true);
     let outcome = Python::attach(work);
-    CALLED_BACK.set(before);
+    IN_CALLBACK.set(before);
     outcome
 }
 
-/// Whether the core called the Python code that runs on this thread, and waits for it: a hook or a
-/// store. Such code must not wait in turn for what the core has in use.
-pub fn is_called_back() -> bool {
-    CALLED_BACK.get()
+/// Whether this thread runs Python code that the core called and waits for: a hook or a store. Such
+/// code must not wait for a lock that the core holds.
+pub fn is_in_callback() -> bool {
+    IN_CALLBACK.get()
 }
 
-/// Closes the gate, and waits for the threads inside.
-pub fn close(py: Python<'_>) {
+/// Closes the gate and waits for the threads inside, then joins the notifier. Registered with `atexit`.
+#[pyfunction]
+#[pyo3(name = "_shut_down")]
+pub fn shut_down(py: Python<'_>) {
+    close(py);
+    notifier::close(py);
+}
+
+fn close(py: Python<'_>) {
     if let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) {
         py.detach(|| {
             let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,10 +129,10 @@ fn pass_or_park() -> Option<Inside> {
     pass().unwrap_or_else(|Closed| park_forever())
 }
 
-/// The gate is closed to every thread but the one that closed it.
+/// The gate is closed, and this is not the thread that closed it.
 struct Closed;
 
-/// The thread that exits the program may pass to the last, and is not counted.
+/// The thread that exits the program can always pass, and is not counted.
 fn pass() -> Result<Option<Inside>, Closed> {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return Ok(None) };
     match gate.pass() {
@@ -155,6 +163,7 @@ impl Gate {
     }
 }
 
+/// Counts a thread as inside.
 struct Inside(Arc<Gate>);
 
 impl Drop for Inside {

@@ -1,20 +1,20 @@
-//! Ctrl-C while objects are made: the signals' handlers run on the thread that makes them.
+//! Ctrl-C while many objects are made: signal handlers run on the thread that makes them.
 
 use std::cell::Cell;
 
 use pyo3::prelude::*;
 
-/// How many objects are made until signals are looked for: a few milliseconds.
-const OBJECTS: u32 = 1 << 12;
+/// How many objects are made between two checks: a few milliseconds.
+const OBJECTS_PER_CHECK: u32 = 1 << 12;
 
 thread_local! {
-    static MADE: Cell<u32> = const { Cell::new(0) };
+    static OBJECTS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Counts an object, and now and then handles the signals that have come.
+/// Called for each object. Every so often it runs the handlers of signals that have arrived.
 #[inline(always)]
-pub fn tick(py: Python<'_>) -> PyResult<()> {
-    let made = MADE.get().wrapping_add(1);
-    MADE.set(made);
-    if made.is_multiple_of(OBJECTS) { py.check_signals() } else { Ok(()) }
+pub fn check_periodically(py: Python<'_>) -> PyResult<()> {
+    let objects = OBJECTS.get().wrapping_add(1);
+    OBJECTS.set(objects);
+    if objects.is_multiple_of(OBJECTS_PER_CHECK) { py.check_signals() } else { Ok(()) }
 }

@@ -1,73 +1,67 @@
-//! `KeyringStore`, `EncryptedFileStore`, `MemoryStore`, and a user's own object in their place.
+//! `KeyringStore`, `EncryptedFileStore` and `MemoryStore`.
 //!
-//! The core asks a store on a thread where blocking is fine, holding no lock of this process that
-//! Python could wait for. What is Python's is asked through the door.
+//! The core calls a store on a thread that may block, and holds no lock of this process that Python
+//! code could wait for.
 
-use std::{
-    cell::{Cell, RefCell},
-    path::PathBuf,
-    sync::Arc,
-    time::Instant,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::PyKeyError,
     prelude::*,
     types::{PyBytes, PyString, PyTuple},
 };
-use zeroize::Zeroizing;
 
 use super::{
     arguments::secret_text,
-    bridge::{SIGNAL_POLL, block},
+    blocking::block,
     errors::{raise, wrong_type},
-    fork_safe_cell::intern,
-    shutdown_gate::{attach, detach, with_interpreter},
-    weak::{Holder, Weak},
+    store_call::{call_python, call_store, check_signals},
+    weak_ref::{StrongRef, WeakRef},
 };
 use crate::{
     auth::{
         blocking,
-        store::{
-            EncryptedFile, Guard, Keychain, Memory, Passphrase, Secret, TokenStore,
-            lock_in_state_folder,
-        },
+        store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
     },
-    error::{Error, ErrorKind, Result},
+    error::Error,
 };
 
-/// The keychain of the operating system: Secret Service, Keychain, Credential Manager.
+/// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
 ///
-/// `load(key)` gives bytes or None; `save(key, data)`; `delete(key)`. Raises `StoreError` where the
-/// keychain cannot be used; there is no fall-back to plain text.
+/// Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct KeyringStore(Arc<Keychain>);
+
+impl KeyringStore {
+    pub fn store(&self) -> Arc<dyn TokenStore> {
+        self.0.clone()
+    }
+}
 
 #[pymethods]
 impl KeyringStore {
     #[new]
-    fn new() -> Self {
+    pub fn new() -> Self {
         KeyringStore(Arc::default())
     }
 
-    /// The bytes under a key, or None.
+    /// Returns the bytes stored under a key, or None.
     fn load<'py>(&self, py: Python<'py>, key: String) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let store = self.0.clone();
-        let found = block(py, blocking(move || store.load(&key)), |_| Ok(()))?;
+        let found = block(py, blocking(move || store.load(&key)))?;
         Ok(found.map(|value| PyBytes::new(py, &value)))
     }
 
-    /// Keeps bytes under a key.
+    /// Stores bytes under a key.
     fn save(&self, py: Python<'_>, key: String, data: &[u8]) -> PyResult<()> {
         let (store, data) = (self.0.clone(), Secret::new(data.to_vec()));
-        block(py, blocking(move || store.save(&key, &data)), |_| Ok(()))
+        block(py, blocking(move || store.save(&key, &data)))
     }
 
-    /// Forgets a key; one that is not there is fine.
+    /// Deletes a key, if it exists.
     fn delete(&self, py: Python<'_>, key: String) -> PyResult<()> {
         let store = self.0.clone();
-        block(py, blocking(move || store.delete(&key)), |_| Ok(()))
+        block(py, blocking(move || store.delete(&key)))
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
@@ -81,9 +75,15 @@ impl KeyringStore {
     }
 }
 
-/// Tokens in memory: they end with the process.
+/// Keeps tokens in memory, until the process ends.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct MemoryStore(Arc<Memory>);
+
+impl MemoryStore {
+    pub fn store(&self) -> Arc<dyn TokenStore> {
+        self.0.clone()
+    }
+}
 
 #[pymethods]
 impl MemoryStore {
@@ -92,19 +92,19 @@ impl MemoryStore {
         MemoryStore(Arc::default())
     }
 
-    /// The bytes under a key, or None.
+    /// Returns the bytes stored under a key, or None.
     fn load<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        direct_load(py, &*self.0, key)
+        load(py, &*self.0, key)
     }
 
-    /// Keeps bytes under a key.
+    /// Stores bytes under a key.
     fn save(&self, py: Python<'_>, key: &str, data: &[u8]) -> PyResult<()> {
-        direct(py, || self.0.save(key, data))
+        call_store(py, || self.0.save(key, data))
     }
 
-    /// Forgets a key; one that is not there is fine.
+    /// Deletes a key, if it exists.
     fn delete(&self, py: Python<'_>, key: &str) -> PyResult<()> {
-        direct(py, || self.0.delete(key))
+        call_store(py, || self.0.delete(key))
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
@@ -120,46 +120,51 @@ impl MemoryStore {
     }
 }
 
-/// A file encrypted with AES-256-GCM under a passphrase, which Argon2id makes a key of.
+/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
 ///
-/// `path` is the file; a folder that is missing is made for you alone. `passphrase` is a text, or a
-/// callable without arguments that gives one and is called only when it is needed. Raises
-/// `StoreError` for a wrong passphrase, a changed file, or one that others can touch; the file stays
-/// as it is.
+/// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
+/// callable without arguments that returns one and is called when it is needed. Raises `StoreError`
+/// for a wrong passphrase, a modified file, or a file that other users can access; the file is not
+/// changed.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct EncryptedFileStore {
     store: Arc<EncryptedFile>,
     path: PathBuf,
-    /// What asks for the passphrase: all that pickling may carry.
-    asks: Option<Py<Holder>>,
+    /// The callable that returns the passphrase, which a pickle may contain.
+    callable: Option<Py<StrongRef>>,
+}
+
+impl EncryptedFileStore {
+    pub fn store(&self) -> Arc<dyn TokenStore> {
+        self.store.clone()
+    }
 }
 
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, passphrase: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let (asks, passphrase) = if passphrase.is_instance_of::<PyString>() {
+        let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
             let text = secret_text(passphrase)?;
             if text.is_empty() {
-                let what = "the passphrase is empty; give one that is hard to guess";
-                return Err(raise(py, Error::config(what)));
+                let text = "passphrase is empty; expected one that is hard to guess";
+                return Err(raise(py, Error::config(text)));
             }
             (None, Box::new(move || Ok(text.clone())) as Passphrase)
         } else if passphrase.is_callable() {
-            let (holder, callable) = Weak::of(passphrase)?;
-            (Some(holder), ask_by(callable))
+            let (strong, weak) = WeakRef::new(passphrase)?;
+            (Some(strong), ask(weak))
         } else {
             let expected = "a string, or a callable that returns one";
             return Err(wrong_type("passphrase", passphrase, expected));
         };
-        // The path as it is meant now, whatever the working folder will be.
+        // The working directory may change.
         let path = std::path::absolute(&path).map_err(|error| {
             let shown = format!("'{}'", path.display());
             raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
-        let tick = Box::new(look_for_signals);
-        let store = Arc::new(EncryptedFile::new(path.clone(), passphrase, tick));
-        Ok(EncryptedFileStore { store, path, asks })
+        let store = EncryptedFile::new(path.clone(), passphrase, Box::new(check_signals));
+        Ok(EncryptedFileStore { store: Arc::new(store), path, callable })
     }
 
     /// The file.
@@ -168,19 +173,19 @@ impl EncryptedFileStore {
         self.path.as_path().into_pyobject(py).map(Bound::into_any)
     }
 
-    /// The bytes under a key, or None.
+    /// Returns the bytes stored under a key, or None.
     fn load<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        direct_load(py, &*self.store, key)
+        load(py, &*self.store, key)
     }
 
-    /// Keeps bytes under a key.
+    /// Stores bytes under a key.
     fn save(&self, py: Python<'_>, key: &str, data: &[u8]) -> PyResult<()> {
-        direct(py, || self.store.save(key, data))
+        call_store(py, || self.store.save(key, data))
     }
 
-    /// Forgets a key; one that is not there is fine.
+    /// Deletes a key, if it exists.
     fn delete(&self, py: Python<'_>, key: &str) -> PyResult<()> {
-        direct(py, || self.store.delete(key))
+        call_store(py, || self.store.delete(key))
     }
 
     fn __repr__(&self) -> String {
@@ -188,210 +193,48 @@ impl EncryptedFileStore {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        visit.call(&self.asks)
+        visit.call(&self.callable)
     }
 
-    /// A pickle carries the path and the callable that asks, never a passphrase.
+    /// A pickle contains the path and the callable, never a passphrase.
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(PathBuf, Py<PyAny>)> {
-        match &self.asks {
-            Some(asks) => Ok((self.path.clone(), asks.get().object(py))),
+        match &self.callable {
+            Some(callable) => Ok((self.path.clone(), callable.get().object(py))),
             None => Err(raise(
                 py,
                 Error::config(
-                    "an EncryptedFileStore with its passphrase as text is not pickled: the \
-                     passphrase would be in the pickle; give a callable that asks for it",
+                    "an EncryptedFileStore whose passphrase is a string is not pickled: the \
+                     passphrase would be in the pickle; pass a callable that returns it",
                 ),
             )),
         }
     }
 }
 
-/// The Python object of a store, kept by those who use the store.
-pub struct StoreObject {
-    object: Py<PyAny>,
-    /// What the core refers to, if the object is the user's own.
-    holder: Option<Py<Holder>>,
-}
-
-impl StoreObject {
-    /// The object to show and to pickle.
-    pub fn object(&self) -> &Py<PyAny> {
-        &self.object
-    }
-
-    pub fn clone_ref(&self, py: Python<'_>) -> Self {
-        let holder = self.holder.as_ref().map(|holder| holder.clone_ref(py));
-        StoreObject { object: self.object.clone_ref(py), holder }
-    }
-
-    pub fn traverse(&self, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        visit.call(&self.object)?;
-        visit.call(&self.holder)
-    }
-}
-
-impl From<Py<PyAny>> for StoreObject {
-    fn from(object: Py<PyAny>) -> Self {
-        StoreObject { object, holder: None }
-    }
-}
-
-/// The store that an argument stands for, and the object that its users keep.
-pub fn store_of(
-    py: Python<'_>,
-    store: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(Arc<dyn TokenStore>, StoreObject)> {
-    let Some(store) = store.filter(|store| !store.is_none()) else {
-        let keyring = Py::new(py, KeyringStore::new())?;
-        return Ok((keyring.get().0.clone(), keyring.into_any().into()));
-    };
-    let object = store.clone().unbind();
-    if let Ok(keyring) = store.cast::<KeyringStore>() {
-        return Ok((keyring.get().0.clone(), object.into()));
-    }
-    if let Ok(file) = store.cast::<EncryptedFileStore>() {
-        return Ok((file.get().store.clone(), object.into()));
-    }
-    if let Ok(memory) = store.cast::<MemoryStore>() {
-        return Ok((memory.get().0.clone(), object.into()));
-    }
-    let kind = store.get_type().name()?.to_string();
-    for name in ["load", "save", "delete"] {
-        if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
-            let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object with \
-                            load(key), save(key, data) and delete(key)";
-            return Err(wrong_type("store", store, expected));
-        }
-    }
-    let (holder, weak) = Weak::of(store)?;
-    let own = OwnStore { object: weak, kind };
-    Ok((Arc::new(own), StoreObject { object, holder: Some(holder) }))
-}
-
-/// A user's own object with `load`, `save` and `delete`.
-struct OwnStore {
-    object: Weak,
-    kind: String,
-}
-
-impl TokenStore for OwnStore {
-    fn load(&self, key: &str) -> Result<Option<Secret>> {
-        self.ask("load", |py, store| {
-            let found = match store.call_method1(intern!(py, "load"), (key,)) {
-                // A plain mapping would say it like this.
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
-                found => found?,
-            };
-            let bytes = found.extract::<Option<Vec<u8>>>()?;
-            Ok(bytes.map(Zeroizing::new))
-        })
-    }
-
-    fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.ask("save", |py, store| {
-            let data = PyBytes::new(py, value);
-            store.call_method1(intern!(py, "save"), (key, data)).map(drop)
-        })
-    }
-
-    fn delete(&self, key: &str) -> Result<()> {
-        self.ask("delete", |py, store| match store.call_method1(intern!(py, "delete"), (key,)) {
-            Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
-            outcome => outcome.map(drop),
-        })
-    }
-
-    /// The object may be shared by processes in a way that only it knows; a lock file of ours
-    /// makes them take turns on this machine. Where there is no home folder, they do without.
-    fn lock(&self, key: &str) -> Result<Guard> {
-        Ok(lock_in_state_folder(&self.kind, key).unwrap_or_else(|_| Guard::new(())))
-    }
-}
-
-impl OwnStore {
-    fn ask<T>(
-        &self,
-        method: &str,
-        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Result<T> {
-        attach(|py| {
-            let store = self.object.get(py).ok_or_else(dropped)?;
-            let raised = |error| failed(py, &format!("{}.{method}", self.kind), error);
-            call(py, &store).map_err(raised)
-        })
-    }
-}
-
-/// What the store belongs to was dropped while it was in use.
-fn dropped() -> Error {
-    ErrorKind::Store("the credentials were dropped; keep them as long as they are used".into())
-        .into()
-}
-
-fn ask_by(callable: Weak) -> Passphrase {
+/// Asks a callable for the passphrase.
+fn ask(callable: WeakRef) -> Passphrase {
     Box::new(move || {
-        attach(|py| {
-            let raised = |error| failed(py, "the callable that asks for the passphrase", error);
-            let answer = callable.get(py).ok_or_else(dropped)?.call0().map_err(raised)?;
-            secret_text(&answer).map_err(|_| {
-                let class = answer.get_type().name().map(|name| name.to_string());
-                Error::config(format!(
-                    "passphrase: the callable returned {}; expected str. Return the passphrase, or \
-                     raise an exception if there is none",
-                    class.unwrap_or_default()
-                ))
-            })
+        let answer =
+            call_python(&callable, "the callable that returns the passphrase", |callable| {
+                let answer = callable.call0()?;
+                Ok(secret_text(&answer)
+                    .map_err(|_| answer.get_type().name().map(|name| name.to_string())))
+            })?;
+        answer.map_err(|class| {
+            Error::config(format!(
+                "passphrase: the callable returned {}; expected str. Return the passphrase, or \
+                 raise an exception if there is none",
+                class.unwrap_or_default()
+            ))
         })
     })
 }
 
-thread_local! {
-    /// What Python raised on this thread in the middle of the core's work.
-    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// When signals were last looked for on this thread, while it does a store's work for its caller.
-    static SIGNALS_SEEN: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// Lets Ctrl-C end the caller's own waiting. A thread of the runtime has no signals to look for.
-fn look_for_signals() -> Result<()> {
-    let Some(seen) = SIGNALS_SEEN.get() else { return Ok(()) };
-    if seen.elapsed() < SIGNAL_POLL {
-        return Ok(());
-    }
-    SIGNALS_SEEN.set(Some(Instant::now()));
-    with_interpreter(|py| {
-        py.check_signals().map_err(|error| failed(py, "waiting for the lock", error))
-    })
-}
-
-/// What a store's own code raised, as an error of the core's.
-fn failed(py: Python<'_>, what: &str, error: PyErr) -> Error {
-    let kind = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-    let text = format!("{what} raised {kind}: {}", error.value(py));
-    // Elsewhere nobody would take it, and it refers to all that it was raised in.
-    if SIGNALS_SEEN.get().is_some() {
-        RAISED.set(Some(error));
-    }
-    ErrorKind::Store(text).into()
-}
-
-/// A store's work on the caller's own thread, so that what Python raises in it comes out as it is.
-fn direct<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    RAISED.take();
-    let outcome = detach(py, || {
-        SIGNALS_SEEN.set(Some(Instant::now()));
-        let outcome = work();
-        SIGNALS_SEEN.take();
-        outcome
-    });
-    outcome.map_err(|error| RAISED.take().unwrap_or_else(|| raise(py, error)))
-}
-
-fn direct_load<'py>(
+fn load<'py>(
     py: Python<'py>,
     store: &dyn TokenStore,
     key: &str,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let found = direct(py, || store.load(key))?;
-    Ok(found.map(|value| PyBytes::new(py, &value)))
+    let value = call_store(py, || store.load(key))?;
+    Ok(value.map(|value| PyBytes::new(py, &value)))
 }

@@ -158,7 +158,7 @@ def test_async_gives_the_same(sandbox: bl.Sandbox) -> None:
 
 def test_an_unknown_market_is_refused_before_anything_is_sent() -> None:
     client = bl.Client("http://127.0.0.1:9")
-    with pytest.raises(bl.ConfigError, match="a market is 'jp'; allowed is one of hk, us, cn"):
+    with pytest.raises(bl.ConfigError, match="market is 'jp'; expected one of hk, us, cn"):
         ipo_calendar(client, ["hk", "jp"])
     with pytest.raises(bl.ConfigError, match="on_error is 'skip'"):
         ipo_calendar(client, on_error="skip")  # type: ignore[arg-type]
@@ -235,7 +235,7 @@ def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("icalendar")
-    with pytest.raises(bl.ConfigError, match="a naive datetime"):
+    with pytest.raises(bl.ConfigError, match="the naive datetime"):
         IpoCalendar([]).to_ical(datetime(2026, 1, 1))
     monkeypatch.setitem(sys.modules, "icalendar", None)
     with pytest.raises(ImportError, match=r"needs icalendar: pip install 'boardlot\[calendar\]'"):

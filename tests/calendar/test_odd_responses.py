@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
 
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 icalendar = pytest.importorskip("icalendar")
 
@@ -34,7 +34,7 @@ def listed(*ipos):
 
 
 def fetched(*ipos, market="hk", **options):
-    with Scripted(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
+    with ScriptedServer(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
         return ipo_calendar(client, market, **options)
 
 
@@ -107,12 +107,12 @@ def test_an_odd_value_is_a_value_or_a_protocol_error(market, field, value):
 def test_a_field_that_is_missing_is_no_event_and_no_name():
     calendar = fetched({"code": "HK.1", "list_time": "2026-09-24"})
     assert [(row["name"], row["event"]) for row in calendar] == [("", "listing")]
-    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected a text"):
+    with pytest.raises(bl.ProtocolError, match="code of record 0 is None; expected text"):
         fetched({"list_time": "2026-09-24"})
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(face):
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(mode):
     def script(request):
         return listed({**IPO, "code": None} if "/us" in request.path else IPO)
 
@@ -120,8 +120,8 @@ def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(face):
         async with bl.AsyncClient(server.base_url) as client:
             return await ipo_calendar_async(client, ["hk", "us"], on_error="collect")
 
-    with Scripted(script) as server:
-        if face == "sync":
+    with ScriptedServer(script) as server:
+        if mode == "sync":
             calendar = ipo_calendar(bl.Client(server.base_url), ["hk", "us"], on_error="collect")
         else:
             calendar = asyncio.run(asynchronously(server))
@@ -159,7 +159,7 @@ def test_ids_stay_whatever_moves_or_stands_beside():
 
 
 def test_the_same_code_in_lists_of_two_markets_has_two_ids():
-    with Scripted(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
+    with ScriptedServer(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
         calendar = ipo_calendar(bl.Client(server.base_url))
     assert len(set(ids(calendar))) == len(calendar)
 
@@ -203,10 +203,13 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
 @pytest.mark.parametrize(
     ("stamp", "words"),
     [
-        (date(2026, 1, 1), r"stamp is datetime\.date\(2026, 1, 1\), of the type date; expected an"),
-        ("2026-01-01", "of the type str; expected an aware datetime: write datetime"),
-        (0, "of the type int"),
-        (datetime(2026, 1, 1), "a naive datetime; expected an aware one: write datetime"),
+        (
+            date(2026, 1, 1),
+            r"stamp is datetime\.date\(2026, 1, 1\); expected an aware datetime, got date",
+        ),
+        ("2026-01-01", "expected an aware datetime, got str: write datetime"),
+        (0, "got int"),
+        (datetime(2026, 1, 1), "expected an aware one: write datetime"),
     ],
 )
 def test_a_stamp_that_is_not_an_aware_datetime_is_refused_with_what_to_write(stamp, words):

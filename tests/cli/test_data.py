@@ -224,7 +224,7 @@ def test_a_key_is_given_without_a_profile(service: Service, capsys: Any) -> None
     assert main([*base, *key, "--client-id", "x"]) == 2
     assert "are mutually exclusive" in capsys.readouterr().err
     assert main(["dividends", "HK.00700"]) == 2
-    assert "which service?" in capsys.readouterr().err
+    assert "no service selected: pass --base-url URL, or --profile NAME" in capsys.readouterr().err
 
 
 def test_the_password_of_an_encrypted_key_is_asked_for(

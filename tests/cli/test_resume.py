@@ -358,8 +358,8 @@ def test_many_processes_at_once_write_one_whole_file(service: Service, tmp_path:
     out = tmp_path / "fills.csv"
     for number in range(5):
         # Some with the same checkpoint file, some with their own.
-        wheres = [str(tmp_path / f"where-{number}-{name}") for name in ("a", "a", "b", "c")]
-        started = [service.start(*CALL, "--out", str(out), "--resume", w) for w in wheres]
+        checkpoints = [str(tmp_path / f"where-{number}-{name}") for name in ("a", "a", "b", "c")]
+        started = [service.start(*CALL, "--out", str(out), "--resume", w) for w in checkpoints]
         done = [(process.communicate(timeout=120)[1], process.returncode) for process in started]
         assert {status for _, status in done} <= {0, 1, 2}
         assert 0 in {status for _, status in done}, done

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
 from boardlot.results import tables
-from boardlot.results.cell_format import cut, width_of
+from boardlot.results.cell_format import truncated, width_of
 
 from ..support.command_line import ACCOUNT, Screen, Service
 
@@ -117,11 +117,11 @@ def test_a_table_of_any_width_has_no_line_that_is_wider(many: int) -> None:
 )
 def test_a_text_is_as_wide_as_a_terminal_shows_it(text: str, width: int) -> None:
     assert width_of(text) == width
-    assert cut(text, width) == text
-    assert width_of(cut(text * 5, width + 1)) <= width + 1
+    assert truncated(text, width) == text
+    assert width_of(truncated(text * 5, width + 1)) <= width + 1
     # Nothing is cut between a character and what is drawn upon it.
     for limit in range(1, 5 * width):
-        kept = cut(text * 5, limit).removesuffix("…")
+        kept = truncated(text * 5, limit).removesuffix("…")
         rest = (text * 5)[len(kept) :]
         assert not rest or (width_of(rest[0]) != 0 and rest[0] != "\ufe0f")
 

@@ -19,7 +19,7 @@ from boardlot.results.cell_format import escaped
 
 from ..support.command_line import COMMAND, in_a_terminal
 from ..support.paged_service import cursor_of
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 CALL = ["fills", "1", "HK"]
 # As JSON allows them; each as it was sent.
@@ -45,9 +45,9 @@ def fills(*pages: str) -> Callable[[Any], Any]:
     return respond
 
 
-def serve(script: Callable[[Any], Any]) -> Scripted:
+def serve(script: Callable[[Any], Any]) -> ScriptedServer:
     """Its time bounds a range that the caller left open."""
-    return Scripted(script, clock=0.0)
+    return ScriptedServer(script, clock=0.0)
 
 
 def run(*pages: str, call: list[str] = CALL, options: list[str]) -> int:

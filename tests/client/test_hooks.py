@@ -12,7 +12,7 @@ from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.processes import run_python
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 BUSY = answer(b"busy", 503)
@@ -52,18 +52,18 @@ def lines(caplog):
     return lambda name: [record for record in caplog.records if record.name == name]
 
 
-FACES = ["sync", "async"]
+MODES = ["sync", "async"]
 
 
-def called(face, base_url, work, **options):
-    """`work(client)` by either face; its result or its error."""
+def called(mode, base_url, work, **options):
+    """`work(client)` by either mode; its result or its error."""
 
     async def awaited():
         async with bl.AsyncClient(base_url, **options) as client:
             return await work(client)
 
     try:
-        if face == "async":
+        if mode == "async":
             return asyncio.run(awaited())
         with bl.Client(base_url, **options) as client:
             return work(client)
@@ -71,10 +71,10 @@ def called(face, base_url, work, **options):
         return error
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_one_line_a_request_at_debug_with_its_facts(lines, face):
-    with Scripted(lambda _: OK) as server:
-        called(face, server.base_url, lambda client: client.dividends("HK.00700"))
+@pytest.mark.parametrize("mode", MODES)
+def test_one_line_a_request_at_debug_with_its_facts(lines, mode):
+    with ScriptedServer(lambda _: OK) as server:
+        called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
         once(server.received, 1)
     (line,) = lines(HTTP)
     assert line.levelno == logging.DEBUG
@@ -84,10 +84,10 @@ def test_one_line_a_request_at_debug_with_its_facts(lines, face):
     assert facts == ("GET", PATH, 200, 1) and 0 <= line.duration < 30
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, face):
-    with Scripted([BUSY, answer(drop=True), OK]) as server:
-        called(face, server.base_url, lambda client: client.dividends("HK.00700"))
+@pytest.mark.parametrize("mode", MODES)
+def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, mode):
+    with ScriptedServer([BUSY, answer(drop=True), OK]) as server:
+        called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
     told = [(line.status, line.attempt) for line in lines(HTTP)]
     assert told == [(503, 1), (None, 2), (200, 3)]
     assert len(lines(RETRY)) == 2
@@ -125,7 +125,7 @@ def test_a_clock_that_is_put_right_is_told_of(lines):
 @pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
 def test_there_is_no_line_a_request_above_debug(caplog, level):
     caplog.set_level(level)
-    with Scripted(lambda _: OK) as server:
+    with ScriptedServer(lambda _: OK) as server:
         called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
     assert [record for record in caplog.records if record.name == HTTP] == []
 
@@ -151,12 +151,12 @@ SILENT = """
 @pytest.mark.parametrize("told", ["OK", "BUSY", "429", "a reset"])
 def test_it_is_silent_by_default(told, logging_is):
     answers = {"OK": OK, "BUSY": BUSY, "429": answer(b"", 429), "a reset": answer(drop=True)}
-    with Scripted(lambda _: answers[told]) as server:
+    with ScriptedServer(lambda _: answers[told]) as server:
         assert run_python(SILENT, server.base_url, logging_is) == ("", "")
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_hooks_are_told_before_and_after_each_attempt(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_hooks_are_told_before_and_after_each_attempt(mode):
     told, seen = Told(), []
 
     def script(received):
@@ -164,8 +164,8 @@ def test_hooks_are_told_before_and_after_each_attempt(face):
         seen.append([kind for kind, _ in told.events])
         return [BUSY, answer(drop=True), OK][len(seen) - 1]
 
-    with Scripted(script) as server:
-        called(face, server.base_url, lambda client: client.dividends("HK.00700"), **told.options)
+    with ScriptedServer(script) as server:
+        called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **told.options)
         once(told.events, 6)
     attempts = [(kind, "GET", PATH, n) for n in (1, 2, 3) for kind in ("request", "response")]
     assert told.facts() == attempts
@@ -179,13 +179,13 @@ def test_hooks_are_told_before_and_after_each_attempt(face):
 
 def test_hooks_and_lines_are_told_of_the_time_that_a_request_took(lines):
     told = Told()
-    with Scripted([answer(b"{}", delay=0.3)]) as server:
+    with ScriptedServer([answer(b"{}", delay=0.3)]) as server:
         called("sync", server.base_url, lambda c: c.request("GET", "/x"), **told.options)
     assert told.responses()[0].duration >= 0.3 <= lines(HTTP)[0].duration
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_hooks_are_told_of_every_page_and_every_key(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_hooks_are_told_of_every_page_and_every_key(mode):
     told = Told()
     with bl.Sandbox(seed=7, plate_stocks=120) as sandbox:
         options = {"auth": sandbox.api_key(), **told.options}
@@ -195,13 +195,13 @@ def test_hooks_are_told_of_every_page_and_every_key(face):
             lambda client: client.fetch_many("dividends", symbols),
         ]
         for work in works:
-            assert len(called(face, sandbox.base_url, work, **options)) > 0
+            assert len(called(mode, sandbox.base_url, work, **options)) > 0
         once(told.events, 2 * len(sandbox.requests))
     assert [one.method for one in told.responses()] == ["POST"] * 3 + ["GET"] * 2
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_hook_that_fails_is_reported_and_fails_no_call(face, monkeypatch):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hook_that_fails_is_reported_and_fails_no_call(mode, monkeypatch):
     reported = []
     monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
 
@@ -209,26 +209,29 @@ def test_a_hook_that_fails_is_reported_and_fails_no_call(face, monkeypatch):
         raise RuntimeError(f"of {event.path}")
 
     hooks = {"on_request": fail, "on_response": fail}
-    with Scripted(lambda _: OK) as server:
-        told = called(face, server.base_url, lambda client: client.dividends("HK.00700"), **hooks)
+    with ScriptedServer(lambda _: OK) as server:
+        told = called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hooks)
         assert list(told) == [] and len(server.received) == 1
     once(reported, 2)
     assert reported == [f"of {PATH}"] * 2
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_hook_may_call_another_client(face):
-    with Scripted(lambda _: OK) as server, bl.Client(server.base_url) as other:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hook_may_call_another_client(mode):
+    with ScriptedServer(lambda _: OK) as server, bl.Client(server.base_url) as other:
         got = []
         hook = {"on_response": lambda _: got.append(len(other.dividends("US.AAPL")))}
-        called(face, server.base_url, lambda client: client.dividends("HK.00700"), **hook)
+        called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hook)
         once(got, 1)
         assert len(server.received) == 2
 
 
 def test_hooks_of_64_threads_are_each_told_of_their_own():
     told = Told()
-    with Scripted(lambda _: OK) as server, bl.Client(server.base_url, **told.options) as client:
+    with (
+        ScriptedServer(lambda _: OK) as server,
+        bl.Client(server.base_url, **told.options) as client,
+    ):
 
         async def use():
             work = (asyncio.to_thread(client.dividends, f"HK.{n:05}") for n in range(64))
@@ -252,7 +255,7 @@ def test_a_hook_that_cannot_be_called_is_refused(name):
 def test_no_event_shows_a_query_a_body_or_a_header():
     told = Told()
     word = "canary-5d1f"
-    with Scripted([answer({"echo": word}), BUSY]) as server:
+    with ScriptedServer([answer({"echo": word}), BUSY]) as server:
         options = {"auth": bl.BearerToken(word), "headers": {"X-Word": word}, **told.options}
         with bl.Client(server.base_url, max_retries=0, **options) as client:
             client.request("POST", "/x", query={"word": word}, body={"word": word})

@@ -1,4 +1,4 @@
-"""`Client` and `AsyncClient` are two faces of one thing."""
+"""`Client` and `AsyncClient` have the same methods."""
 
 import inspect
 

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from ..support.clients import FACES, run
+from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 UTC = timezone.utc
 MICRO = 1780000000000000
@@ -91,11 +91,11 @@ def label(call):
     return f"{method}-{argument}-{ascii(value)[:24]}-{len(str(value))}"
 
 
-def refused(face, method, args, kwargs):
+def refused(mode, method, args, kwargs):
     """The `ConfigError` of a call; fails where anything reached the server."""
-    with Scripted(lambda _: answer(b"{}")) as server:
+    with ScriptedServer(lambda _: answer(b"{}")) as server:
         with pytest.raises(bl.ConfigError) as caught:
-            run(face, server, lambda client: client.everything(method, *args, **kwargs))
+            run(mode, server, lambda client: client.everything(method, *args, **kwargs))
         assert server.received == []
     assert isinstance(caught.value, bl.BoardlotError) and isinstance(caught.value, ValueError)
     assert caught.value.hint and caught.value.retryable is False
@@ -108,11 +108,11 @@ def shown(value):
     return text[:8] if text.isascii() and text.isprintable() and "\\" not in text else ""
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("call", CALLS, ids=label)
-def test_what_the_document_rules_out_is_refused_by_name_and_value(call, face):
+def test_what_the_document_rules_out_is_refused_by_name_and_value(call, mode):
     method, args, kwargs, argument = call
-    text = str(refused(face, method, args, kwargs))
+    text = str(refused(mode, method, args, kwargs))
     if argument in kwargs:
         value = kwargs[argument]
     else:
@@ -131,17 +131,17 @@ def test_the_reason_names_the_limit():
     assert all(str(n) in text for n in (1, 2, 3, 4, 5))
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("argument", ["start", "end"])
-def test_a_naive_datetime_is_refused_with_what_to_write(argument, face):
+def test_a_naive_datetime_is_refused_with_what_to_write(argument, mode):
     given = {argument: datetime(2026, 6, 1, 9, 30)}
-    error = refused(face, "fills_history", ["1", "HK"], given)
+    error = refused(mode, "fills_history", ["1", "HK"], given)
     text = f"{error} {error.hint}"
     assert argument in text
     assert "tzinfo" in text or "timezone" in text or "ZoneInfo" in text
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("start", "end"),
     [
@@ -152,8 +152,8 @@ def test_a_naive_datetime_is_refused_with_what_to_write(argument, face):
     ],
     ids=["equal", "reversed", "datetimes", "equal in two zones"],
 )
-def test_a_range_must_end_after_its_start(start, end, face):
-    error = refused(face, "fills_history", ["1", "HK"], {"start": start, "end": end})
+def test_a_range_must_end_after_its_start(start, end, mode):
+    error = refused(mode, "fills_history", ["1", "HK"], {"start": start, "end": end})
     assert "start" in str(error) and "end" in str(error)
 
 
@@ -161,7 +161,7 @@ def test_a_range_must_end_after_its_start(start, end, face):
     "value", ["a\rb", "a\nb", "a\r\nX-Evil: 1", "a\x00b", "\x7f", "\x1b[31m", "é", "中"]
 )
 def test_header_values_outside_visible_ascii_are_refused(value):
-    with Scripted(lambda _: answer({"server_time_ms": "1790000000123"})) as server:
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(
                 "sync",
@@ -242,7 +242,7 @@ BAD_KEYS = {
 
 def use_key(private_key, **options):
     """Makes the key and signs a call with it; nothing may arrive where that fails."""
-    with Scripted(lambda _: answer({"ret_code": 0, "data": {"orders": []}})) as server:
+    with ScriptedServer(lambda _: answer({"ret_code": 0, "data": {"orders": []}})) as server:
         try:
             key = bl.ApiKey("key-1", private_key, **options)
             run("sync", server, lambda client: client.call("sim_orders", "1"), auth=key)
@@ -326,13 +326,13 @@ class Whole:
         return self.number
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("argument", ["start", "end"])
 @pytest.mark.parametrize(
     "value", [True, Whole(-1), Whole(2**64), Whole(None), 1.5, b"1", "1", "19691231", object()]
 )
-def test_what_is_no_time_is_refused(argument, value, face):
-    assert argument in str(refused(face, "fills_history", ["1", "HK"], {argument: value}))
+def test_what_is_no_time_is_refused(argument, value, mode):
+    assert argument in str(refused(mode, "fills_history", ["1", "HK"], {argument: value}))
 
 
 @pytest.mark.parametrize("argument", ["start", "end"])

@@ -8,12 +8,12 @@ from email.utils import formatdate
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run, settled
+from ..support.clients import MODES, run, settled
 from ..support.keys import assert_signed
 from ..support.paged_service import Book, page
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
-faces = pytest.mark.parametrize("face", FACES)
+modes = pytest.mark.parametrize("mode", MODES)
 OK = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
 PATH = "/api/v1.0/quote/HK.HSImain/reference-future"
 CLOCK = "/api/v1.0/server-time"
@@ -32,11 +32,11 @@ def unavailable(status=503, **headers):
     return answer(b"<html>busy</html>", status, {"Content-Type": "text/html", **headers})
 
 
-@faces
+@modes
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_get_is_tried_again_after_a_5xx_and_signed_anew(status, face):
-    with Scripted([unavailable(status), answer(OK)]) as server:
-        assert run(face, server, futures, max_retries=2) == []
+def test_a_get_is_tried_again_after_a_5xx_and_signed_again(status, mode):
+    with ScriptedServer([unavailable(status), answer(OK)]) as server:
+        assert run(mode, server, futures, max_retries=2) == []
     assert [received.path for received in server.received] == [PATH, PATH]
     nonces = set()
     for received in server.received:
@@ -45,34 +45,34 @@ def test_a_get_is_tried_again_after_a_5xx_and_signed_anew(status, face):
     assert len(nonces) == 2
 
 
-@faces
-def test_the_post_that_only_reads_is_tried_again(face):
-    with Scripted([unavailable(), page("plate_stocks", [{"n": 1}], None)]) as server:
-        assert run(face, server, plate, max_retries=2) == [{"n": 1}]
+@modes
+def test_the_post_that_only_reads_is_tried_again(mode):
+    with ScriptedServer([unavailable(), page("plate_stocks", [{"n": 1}], None)]) as server:
+        assert run(mode, server, plate, max_retries=2) == [{"n": 1}]
     assert [received.method for received in server.received] == ["POST", "POST"]
     assert server.received[0].body == server.received[1].body
 
 
-@faces
+@modes
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, face):
-    with Scripted(lambda _: unavailable()) as server:
+def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, mode):
+    with ScriptedServer(lambda _: unavailable()) as server:
         with pytest.raises(bl.ServiceError) as caught:
-            run(face, server, futures, max_retries=retries)
+            run(mode, server, futures, max_retries=retries)
         assert len(server.received) == 1 + retries
     assert caught.value.http_status == 503
     assert caught.value.retryable is True
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     "failing", [unavailable, lambda: answer(drop=True)], ids=["503", "a reset"]
 )
-def test_a_post_of_the_users_own_is_sent_once(failing, face):
-    with Scripted(lambda _: failing()) as server:
+def test_a_post_of_the_users_own_is_sent_once(failing, mode):
+    with ScriptedServer(lambda _: failing()) as server:
         try:
             response = run(
-                face,
+                mode,
                 server,
                 lambda c: c.call("request", "POST", "/orders", body={"qty": "1"}),
                 max_retries=3,
@@ -83,41 +83,41 @@ def test_a_post_of_the_users_own_is_sent_once(failing, face):
         assert len(server.received) == 1
 
 
-@faces
-def test_refusals_are_not_tried_again(face):
+@modes
+def test_refusals_are_not_tried_again(mode):
     refusal = {"ret_code": -7, "ret_msg": "no", "error": {"code": "invalid_symbol"}}
     for status in (200, 400, 404):
-        with Scripted(lambda _, status=status: answer(refusal, status)) as server:
+        with ScriptedServer(lambda _, status=status: answer(refusal, status)) as server:
             with pytest.raises(bl.InvalidSymbol) as caught:
-                run(face, server, futures, max_retries=3)
+                run(mode, server, futures, max_retries=3)
             assert isinstance(caught.value, LookupError)
             assert len(server.received) == 1
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     ("status", "error"),
     [(401, bl.AuthenticationError), (403, bl.PermissionDenied), (429, bl.RateLimited)],
 )
-def test_a_status_without_an_envelope_has_its_own_error(status, error, face):
+def test_a_status_without_an_envelope_has_its_own_error(status, error, mode):
     refusal = answer(b"no", status, {"Content-Type": "text/plain"})
-    with Scripted([refusal] * 2) as server, pytest.raises(bl.ApiError) as caught:
-        run(face, server, futures)
+    with ScriptedServer([refusal] * 2) as server, pytest.raises(bl.ApiError) as caught:
+        run(mode, server, futures)
     assert type(caught.value) is error
     assert caught.value.http_status == status
     assert "reference_futures" in caught.value.endpoint and caught.value.hint
 
 
-@faces
-def test_retry_after_in_seconds_is_waited_for(face):
-    with Scripted([unavailable(429, **{"Retry-After": "1"}), answer(OK)]) as server:
-        assert run(face, server, futures, max_retries=1) == []
+@modes
+def test_retry_after_in_seconds_is_waited_for(mode):
+    with ScriptedServer([unavailable(429, **{"Retry-After": "1"}), answer(OK)]) as server:
+        assert run(mode, server, futures, max_retries=1) == []
     first, second = server.received
     assert 0.95 <= second.at - first.at < 5
 
 
-@faces
-def test_retry_after_as_a_date_is_waited_for(face):
+@modes
+def test_retry_after_as_a_date_is_waited_for(mode):
     told = []
 
     def script(received):
@@ -127,19 +127,19 @@ def test_retry_after_as_a_date_is_waited_for(face):
         # A date has whole seconds: this one is between two and three seconds from now.
         return unavailable(429, **{"Retry-After": formatdate(time.time() + 3, usegmt=True)})
 
-    with Scripted(script) as server:
-        assert run(face, server, futures, max_retries=1) == []
+    with ScriptedServer(script) as server:
+        assert run(mode, server, futures, max_retries=1) == []
     first, second = server.received
     assert 1.5 <= second.at - first.at < 8
 
 
-@faces
-def test_a_wait_beyond_a_minute_is_left_to_the_caller(face):
+@modes
+def test_a_wait_beyond_a_minute_is_left_to_the_caller(mode):
     for value in ("120", formatdate(time.time() + 120, usegmt=True)):
         start = time.monotonic()
-        with Scripted(lambda _, v=value: unavailable(429, **{"Retry-After": v})) as server:
+        with ScriptedServer(lambda _, v=value: unavailable(429, **{"Retry-After": v})) as server:
             with pytest.raises(bl.RateLimited) as caught:
-                run(face, server, futures, max_retries=3)
+                run(mode, server, futures, max_retries=3)
             assert len(server.received) == 1
         assert time.monotonic() - start < 3
         assert 110 <= float(caught.value.retry_after) <= 121
@@ -159,7 +159,7 @@ ODD_WAITS = [
 def test_a_malformed_retry_after_is_still_rate_limited(value):
     start = time.monotonic()
     refusal = unavailable(429, **{"Retry-After": value})
-    with Scripted([refusal]) as server, pytest.raises(bl.RateLimited):
+    with ScriptedServer([refusal]) as server, pytest.raises(bl.RateLimited):
         run("sync", server, futures)
     assert time.monotonic() - start < 5
 
@@ -205,19 +205,19 @@ def skewed_service(refusal, good, status, offset=HOUR, forgiving=True):
     return script
 
 
-@faces
+@modes
 @pytest.mark.parametrize("offset", [HOUR, -HOUR, 6000])
 @pytest.mark.parametrize("status", [200, 400, 401, 403])
 @pytest.mark.parametrize("method", SKEWED)
-def test_a_wrong_clock_is_put_right_once_and_the_call_signed_anew(method, status, offset, face):
+def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, status, offset, mode):
     args, kwargs, refusal, good = SKEWED[method]
 
     async def use(client):
         first = await client.everything(method, *args, **kwargs)
         return first, await client.everything(method, *args, **kwargs)
 
-    with Scripted(skewed_service(refusal, good, status, offset)) as server:
-        assert run(face, server, use, max_retries=2) == ([], [])
+    with ScriptedServer(skewed_service(refusal, good, status, offset)) as server:
+        assert run(mode, server, use, max_retries=2) == ([], [])
     paths = [received.path for received in server.received]
     assert paths.count(CLOCK) == 1
     assert paths[1] == CLOCK and server.received[1].method == "GET"
@@ -232,14 +232,14 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_anew(method, status
     assert abs(corrected - (server.received[2].at * 1000 + offset)) < 2000
 
 
-@faces
+@modes
 @pytest.mark.parametrize("status", [200, 401, 403])
 @pytest.mark.parametrize("method", SKEWED)
-def test_refused_twice_names_all_three_causes(method, status, face):
+def test_refused_twice_names_all_three_causes(method, status, mode):
     args, kwargs, refusal, good = SKEWED[method]
-    with Scripted(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
+    with ScriptedServer(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
         with pytest.raises(bl.ClockSkewError) as caught:
-            run(face, server, lambda c: c.everything(method, *args, **kwargs), max_retries=2)
+            run(mode, server, lambda c: c.everything(method, *args, **kwargs), max_retries=2)
         paths = [received.path for received in server.received]
     assert (len(paths), paths.count(CLOCK)) == (3, 1)
     error = caught.value
@@ -251,29 +251,29 @@ def test_refused_twice_names_all_three_causes(method, status, face):
     assert re.search(r"frequen|throttl|rate|too many|too often|limit", text)
 
 
-@faces
-def test_a_clock_that_cannot_be_asked_ends_the_call(face):
+@modes
+def test_a_clock_that_cannot_be_asked_ends_the_call(mode):
     def script(received):
         if received.path == CLOCK:
             return answer(b"<html>", 500)
         return answer({"ret_code": -12006, "ret_msg": "clock"})
 
-    with Scripted(script) as server:
+    with ScriptedServer(script) as server:
         with pytest.raises(bl.BoardlotError):
-            run(face, server, futures)
+            run(mode, server, futures)
         assert len(server.received) <= 3
 
 
-@faces
-def test_a_raw_request_has_its_clock_put_right_too(face):
+@modes
+def test_a_raw_request_has_its_clock_put_right_too(mode):
     good = {"code": 0, "anything": 1}
-    with Scripted(skewed_service({"code": -12006}, good, 200)) as server:
-        response = run(face, server, lambda c: c.call("request", "GET", "/api/v9/x"))
+    with ScriptedServer(skewed_service({"code": -12006}, good, 200)) as server:
+        response = run(mode, server, lambda c: c.call("request", "GET", "/api/v9/x"))
     assert response.json() == good
     assert [received.path for received in server.received] == ["/api/v9/x", CLOCK, "/api/v9/x"]
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     "slow",
     [
@@ -284,11 +284,11 @@ def test_a_raw_request_has_its_clock_put_right_too(face):
     ],
     ids=["no answer", "headers only", "a part of the body", "a drip"],
 )
-def test_every_attempt_is_bounded(slow, face):
+def test_every_attempt_is_bounded(slow, mode):
     start = time.monotonic()
-    with Scripted(lambda _: slow()) as server:
+    with ScriptedServer(lambda _: slow()) as server:
         with pytest.raises(bl.RequestTimeout) as caught:
-            run(face, server, futures, timeout=0.4)
+            run(mode, server, futures, timeout=0.4)
         assert time.monotonic() - start < 3
         assert len(server.received) == 1
     assert isinstance(caught.value, TimeoutError)
@@ -296,52 +296,52 @@ def test_every_attempt_is_bounded(slow, face):
     assert caught.value.retryable is True and caught.value.hint
 
 
-@faces
-def test_a_slow_answer_is_tried_again_within_bounds(face):
+@modes
+def test_a_slow_answer_is_tried_again_within_bounds(mode):
     start = time.monotonic()
-    with Scripted([answer(OK, delay=5), answer(OK)]) as server:
-        assert run(face, server, futures, timeout=0.4, max_retries=2) == []
+    with ScriptedServer([answer(OK, delay=5), answer(OK)]) as server:
+        assert run(mode, server, futures, timeout=0.4, max_retries=2) == []
     assert len(server.received) == 2
     assert time.monotonic() - start < 5
 
 
-@faces
-def test_a_refused_connection_is_a_transport_error(face):
+@modes
+def test_a_refused_connection_is_a_transport_error(mode):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(bl.TransportError) as caught:
-        run(face, f"http://127.0.0.1:{port}", futures)
+        run(mode, f"http://127.0.0.1:{port}", futures)
     assert isinstance(caught.value, ConnectionError)
     assert not isinstance(caught.value, bl.RequestTimeout)
     assert "reference_futures" in caught.value.endpoint
     assert caught.value.retryable is True and caught.value.hint
 
 
-@faces
-def test_a_reset_is_a_transport_error_and_not_tried_again_behind_the_back(face):
-    with Scripted(lambda _: answer(drop=True)) as server:
+@modes
+def test_a_reset_is_a_transport_error_and_not_tried_again_behind_the_back(mode):
+    with ScriptedServer(lambda _: answer(drop=True)) as server:
         with pytest.raises(bl.TransportError):
-            run(face, server, futures)
+            run(mode, server, futures)
         assert len(server.received) == 1
-    with Scripted([answer(drop=True), answer(OK)]) as server:
-        assert run(face, server, futures, max_retries=1) == []
+    with ScriptedServer([answer(drop=True), answer(OK)]) as server:
+        assert run(mode, server, futures, max_retries=1) == []
         assert len(server.received) == 2
 
 
-@faces
-def test_a_body_that_ends_early_is_no_result(face):
+@modes
+def test_a_body_that_ends_early_is_no_result(mode):
     no_result = pytest.raises((bl.TransportError, bl.ProtocolError))
-    with Scripted([answer(OK, truncate=30)]) as server, no_result:
-        run(face, server, futures)
-    with Scripted([answer(OK, truncate=30), answer(OK)]) as server:
-        assert run(face, server, futures, max_retries=1) == []
+    with ScriptedServer([answer(OK, truncate=30)]) as server, no_result:
+        run(mode, server, futures)
+    with ScriptedServer([answer(OK, truncate=30), answer(OK)]) as server:
+        assert run(mode, server, futures, max_retries=1) == []
 
 
-@faces
-def test_a_page_is_tried_again_in_the_middle_of_an_iteration(face):
+@modes
+def test_a_page_is_tried_again_in_the_middle_of_an_iteration(mode):
     book = Book("fills_history", [2, 2, 2], {1: [unavailable()], 2: [answer(drop=True)]})
-    with Scripted(book) as server:
-        rows = run(face, server, all_fills, max_retries=2)
+    with ScriptedServer(book) as server:
+        rows = run(mode, server, all_fills, max_retries=2)
     assert rows == book.rows
     assert len(server.received) == 5
 

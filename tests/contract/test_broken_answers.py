@@ -7,8 +7,8 @@ import time
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run
-from ..support.scripted_server import Answer, Scripted, answer, gzipped
+from ..support.clients import MODES, run
+from ..support.scripted_server import Answer, ScriptedServer, answer, gzipped
 
 OK = {"ret_code": 0, "ret_msg": "success"}
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
@@ -42,19 +42,19 @@ MARK = {"ipo_list": "ret_code", "sim_orders": "ret_code", "fills_history": "s"}
 ROWS = {"ipo_list": "list", "fills_history": "order_fills"}
 ROWS |= {"crypto_orders": "orders", "sim_orders": "orders"}
 envelopes = pytest.mark.parametrize("method", ENVELOPES)
-faces = pytest.mark.parametrize("face", FACES)
+modes = pytest.mark.parametrize("mode", MODES)
 
 
-def call(face, server, method, **options):
+def call(mode, server, method, **options):
     args, kwargs, _ = ENVELOPES[method]
-    return run(face, server, lambda c: c.everything(method, *args, **kwargs), **options)
+    return run(mode, server, lambda c: c.everything(method, *args, **kwargs), **options)
 
 
-def broken(face, method, script, **options):
+def broken(mode, method, script, **options):
     """The `ProtocolError` of a call that gets these answers."""
-    with Scripted(script) as server:
+    with ScriptedServer(script) as server:
         with pytest.raises(bl.ProtocolError) as caught:
-            call(face, server, method, **options)
+            call(mode, server, method, **options)
         assert len(server.received) == 1
     assert method in caught.value.endpoint
     assert caught.value.hint.strip()
@@ -66,10 +66,10 @@ def good(method):
 
 
 @envelopes
-@faces
-def test_the_right_answers_of_this_file_are_right(method, face):
-    with Scripted([answer(good(method))]) as server:
-        assert call(face, server, method) == []
+@modes
+def test_the_right_answers_of_this_file_are_right(method, mode):
+    with ScriptedServer([answer(good(method))]) as server:
+        assert call(mode, server, method) == []
 
 
 BODIES = {
@@ -91,10 +91,10 @@ BODIES = {
 
 
 @envelopes
-@faces
+@modes
 @pytest.mark.parametrize("name", BODIES)
-def test_a_body_that_is_no_envelope_is_a_protocol_error(name, method, face):
-    broken(face, method, [answer(BODIES[name])])
+def test_a_body_that_is_no_envelope_is_a_protocol_error(name, method, mode):
+    broken(mode, method, [answer(BODIES[name])])
 
 
 @envelopes
@@ -116,7 +116,7 @@ def test_json_with_something_after_it_is_a_protocol_error(method):
     broken("sync", method, [answer(json.dumps(good(method)) * 2)])
 
 
-@faces
+@modes
 @pytest.mark.parametrize("method", ROWS)
 @pytest.mark.parametrize(
     "value",
@@ -124,50 +124,50 @@ def test_json_with_something_after_it_is_a_protocol_error(method):
     + [b".5", b"0x1", b"'a'", b"True", b"nul", b'"a\nb"', b'"\\x41"', b"1,", DEEP.encode()],
     ids=lambda value: ascii(value[:12]),
 )
-def test_a_value_that_is_no_json_is_a_protocol_error(value, method, face):
+def test_a_value_that_is_no_json_is_a_protocol_error(value, method, mode):
     envelope = good(method)
     inner = "d" if method == "fills_history" else "data"
     envelope[inner][ROWS[method]] = [{"code": "HK.00700", "price": "@"}]
     body = json.dumps(envelope).encode().replace(b'"@"', value)
-    broken(face, method, [answer(body)])
+    broken(mode, method, [answer(body)])
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     ("method", "mark"),
     [(method, mark) for method in ENVELOPES for mark in ("0", "", True, False, None, [], {})],
 )
-def test_a_success_mark_of_the_wrong_type_is_a_protocol_error(method, mark, face):
-    broken(face, method, [answer({**good(method), MARK.get(method, "code"): mark})])
+def test_a_success_mark_of_the_wrong_type_is_a_protocol_error(method, mark, mode):
+    broken(mode, method, [answer({**good(method), MARK.get(method, "code"): mark})])
 
 
 @envelopes
-@faces
-def test_a_missing_success_mark_is_a_protocol_error(method, face):
+@modes
+def test_a_missing_success_mark_is_a_protocol_error(method, mode):
     envelope = good(method)
     del envelope[MARK.get(method, "code")]
-    broken(face, method, [answer(envelope)])
+    broken(mode, method, [answer(envelope)])
 
 
-@faces
+@modes
 @pytest.mark.parametrize("method", ROWS)
 @pytest.mark.parametrize(
     "rows",
     ["missing", None, {}, "", 0, [1], ["a"], [None], [[]], [{"code": "1"}, 2]],
     ids=lambda rows: json.dumps(rows),
 )
-def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, face):
+def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, mode):
     envelope = good(method)
     inner = envelope["d" if method == "fills_history" else "data"]
     if rows == "missing":
         del inner[ROWS[method]]
     else:
         inner[ROWS[method]] = rows
-    broken(face, method, [answer(envelope)])
+    broken(mode, method, [answer(envelope)])
 
 
 # The shape of a plate's data is not shown: there only what cannot hold a list is wrong.
-@faces
+@modes
 @pytest.mark.parametrize(
     ("method", "data"),
     [
@@ -178,45 +178,45 @@ def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, fac
     ],
     ids=json.dumps,
 )
-def test_data_that_is_no_object_is_a_protocol_error(method, data, face):
+def test_data_that_is_no_object_is_a_protocol_error(method, data, mode):
     envelope = good(method)
     name = "d" if method == "fills_history" else "data"
     if data == "missing":
         del envelope[name]
     else:
         envelope[name] = data
-    broken(face, method, [answer(envelope)])
+    broken(mode, method, [answer(envelope)])
 
 
-@faces
+@modes
 @pytest.mark.parametrize("flag", ["true", 1, 0, None, "false", []], ids=lambda f: json.dumps(f))
 @pytest.mark.parametrize("method", ["crypto_orders", "fills_history", "plate_stocks"])
-def test_a_stop_sign_that_is_no_bool_is_a_protocol_error(flag, method, face):
+def test_a_stop_sign_that_is_no_bool_is_a_protocol_error(flag, method, mode):
     envelope = good(method)
     if method == "plate_stocks":
         envelope["pagination"]["has_more"] = flag
     else:
         envelope["d" if method == "fills_history" else "data"]["completed"] = flag
-    broken(face, method, [answer(envelope)])
+    broken(mode, method, [answer(envelope)])
 
 
-@faces
+@modes
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @envelopes
-def test_a_redirect_is_never_followed(method, status, face):
-    with Scripted(lambda _: answer(good(method))) as second:
+def test_a_redirect_is_never_followed(method, status, mode):
+    with ScriptedServer(lambda _: answer(good(method))) as second:
         for target in (second.base_url + "/elsewhere", "/elsewhere", "//" + second.base_url[7:]):
-            broken(face, method, [answer(b"", status, {"Location": target})])
+            broken(mode, method, [answer(b"", status, {"Location": target})])
         assert second.received == []
 
 
-@faces
-def test_a_redirect_of_the_raw_request_is_never_followed(face):
-    with Scripted(lambda _: answer(b"{}")) as second:
+@modes
+def test_a_redirect_of_the_raw_request_is_never_followed(mode):
+    with ScriptedServer(lambda _: answer(b"{}")) as second:
         hop = answer(b"", 307, {"Location": second.base_url + "/x"})
-        with Scripted([hop]) as server:
+        with ScriptedServer([hop]) as server:
             with pytest.raises(bl.ProtocolError):
-                run(face, server, lambda c: c.call("request", "POST", "/p", body={"a": 1}))
+                run(mode, server, lambda c: c.call("request", "POST", "/p", body={"a": 1}))
             assert len(server.received) == 1
         assert second.received == []
 
@@ -225,7 +225,7 @@ def big(size):
     return json.dumps({**OK, "data": {"list": [{"name": "x" * size}]}}).encode()
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     "make",
     [
@@ -235,13 +235,13 @@ def big(size):
     ],
     ids=["with a length", "chunked", "gzip"],
 )
-def test_a_body_beyond_the_limit_is_a_protocol_error(make, face):
-    error = broken(face, "ipo_list", [make()], max_body_bytes=65_536)
+def test_a_body_beyond_the_limit_is_a_protocol_error(make, mode):
+    error = broken(mode, "ipo_list", [make()], max_body_bytes=65_536)
     assert "65536" in str(error).replace(",", "").replace("_", "") or "max_body_bytes" in (
         f"{error} {error.hint}"
     )
-    with Scripted([make()]) as server:
-        rows = call(face, server, "ipo_list", max_body_bytes=200_000)
+    with ScriptedServer([make()]) as server:
+        rows = call(mode, server, "ipo_list", max_body_bytes=200_000)
     assert rows == [{"name": "x" * 100_000}]
 
 
@@ -253,27 +253,27 @@ def test_a_gzip_bomb_is_cut_short():
 
 
 @envelopes
-@faces
-def test_a_gzip_answer_is_read(method, face):
-    with Scripted([gzipped(json.dumps(good(method)).encode())]) as server:
-        assert call(face, server, method) == []
+@modes
+def test_a_gzip_answer_is_read(method, mode):
+    with ScriptedServer([gzipped(json.dumps(good(method)).encode())]) as server:
+        assert call(mode, server, method) == []
 
 
 def test_a_gzip_answer_that_is_broken_or_doubled_is_no_result():
     raw = json.dumps(good("ipo_list")).encode()
     cut = Answer(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
     for one in (gzipped(raw, 2), cut, Answer(200, raw, {"Content-Encoding": "gzip"})):
-        with Scripted([one]) as server:
+        with ScriptedServer([one]) as server:
             with pytest.raises((bl.ProtocolError, bl.TransportError)):
                 call("sync", server, "ipo_list")
             assert len(server.received) == 1
 
 
-@faces
-def test_chunks_that_split_characters_make_no_difference(face):
+@modes
+def test_chunks_that_split_characters_make_no_difference(mode):
     raw = json.dumps(
         {**OK, "data": {"list": [{"name": "騰訊控股 📈"}]}}, ensure_ascii=False
     ).encode()
     pieces = [raw[i : i + 1] for i in range(len(raw))]
-    with Scripted([answer(chunks=pieces)]) as server:
-        assert call(face, server, "ipo_list") == [{"name": "騰訊控股 📈"}]
+    with ScriptedServer([answer(chunks=pieces)]) as server:
+        assert call(mode, server, "ipo_list") == [{"name": "騰訊控股 📈"}]

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, client_of, run, settled
-from ..support.scripted_server import Scripted, answer
+from ..support.clients import MODES, client_of, run, settled
+from ..support.scripted_server import ScriptedServer, answer
 
 PATH = "/api/v1.0/quote/HK.00700/history-kline"
 FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * 99
@@ -66,22 +66,22 @@ def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
     limit, next_time, counts_all, ascending
 ):
     for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):
-        with Scripted(Bars(limit, next_time, counts_all, ascending)) as server:
+        with ScriptedServer(Bars(limit, next_time, counts_all, ascending)) as server:
             rows = list(bars(client_of(server), start=start, end=end).all())
             asked = len(server.received)
         assert newest_first(rows) == [b for b in reversed(BARS) if start <= b["time"] <= end]
         assert asked <= 100 // (limit - 1) + 2
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_rows_before_the_callers_start_do_not_prolong_the_list(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_before_the_callers_start_do_not_prolong_the_list(mode):
     query = {"start": FIRST + 600, "end": LAST}
 
     async def use(client):
         return await settled(bars(client.client, **query).all())
 
-    with Scripted(Bars(10, counts_all=True)) as server:
-        rows = run(face, server, use)
+    with ScriptedServer(Bars(10, counts_all=True)) as server:
+        rows = run(mode, server, use)
         ends = [int(dict(parse_qsl(one.query))["end"]) for one in server.received]
     assert [row["time"] for row in rows] == [b["time"] for b in reversed(BARS[10:])]
     assert all(end >= query["start"] for end in ends)
@@ -91,7 +91,7 @@ def test_rows_before_the_callers_start_do_not_prolong_the_list(face):
 def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place):
     method = "GET" if place == "query" else "POST"
     paging = bl.DateRange(next="extra.next_time")
-    with Scripted(Bars(10, next_time="end")) as server:
+    with ScriptedServer(Bars(10, next_time="end")) as server:
         pager = client_of(server).paginate(
             method,
             PATH,
@@ -105,7 +105,7 @@ def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place
 
 
 def test_a_single_moment_at_the_start_ends_the_range():
-    with Scripted(Bars(1, counts_all=True)) as server:
+    with ScriptedServer(Bars(1, counts_all=True)) as server:
         rows = list(bars(client_of(server), start=LAST, end=LAST))
         assert (rows, len(server.received)) == ([BARS[-1]], 1)
 
@@ -113,7 +113,7 @@ def test_a_single_moment_at_the_start_ends_the_range():
 @pytest.mark.parametrize("limit", [2, 3, 8])
 def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     query = {"start": FIRST, "end": LAST}
-    with Scripted(Bars(limit)) as server:
+    with ScriptedServer(Bars(limit)) as server:
         for taken in range(0, 101, 3):
             pager = bars(client_of(server), **query)
             rows = [next(pager) for _ in range(taken)]
@@ -124,14 +124,14 @@ def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
 
 def test_the_checkpoint_of_a_long_list_stays_small():
     many = [{"time": FIRST + number} for number in range(20_000)]
-    with Scripted(Bars(100, bars=many)) as server:
+    with ScriptedServer(Bars(100, bars=many)) as server:
         pager = bars(client_of(server), start=FIRST, end=FIRST + 20_000)
         sizes = [len(pager.checkpoint()) for _ in pager.pages()]
     assert len(sizes) > 200 and max(sizes) < 4096
 
 
 def test_rows_without_the_field_that_identifies_them_are_refused():
-    with Scripted(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
+    with ScriptedServer(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
         bars(client_of(server), unique="id", start=FIRST, end=LAST).all()
 
 
@@ -148,7 +148,7 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
         data = {"capital_flow_list": [{"data_date": str(day)} for day in page]}
         return answer({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
 
-    with Scripted(service) as server:
+    with ScriptedServer(service) as server:
         rows = client_of(server).paginate(
             "GET",
             "/any",

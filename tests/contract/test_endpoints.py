@@ -9,9 +9,9 @@ import boardlot as bl
 import pytest
 from boardlot._endpoints import ENDPOINTS
 
-from ..support.clients import FACES, PAGERS, run, same
+from ..support.clients import MODES, PAGERS, run, same
 from ..support.keys import KEYS, api_key, assert_signed
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
 
 CASES = endpoint_vectors()
@@ -70,9 +70,9 @@ def assert_error(error, wanted, endpoint):
             assert same(getattr(error, name), wanted[name]), name
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("endpoint", "case"), CASES, ids=IDS)
-def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, face):
+def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, mode):
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
 
     async def use(client):
@@ -81,15 +81,15 @@ def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, 
         pager = client.pager(endpoint, *args, **kwargs)
         return pager, await client.rows(pager)
 
-    with Scripted(scripted_answers(case)) as server:
+    with ScriptedServer(scripted_answers(case)) as server:
         if "error" in case:
             with pytest.raises(bl.BoardlotError) as caught:
-                run(face, server, lambda client: client.everything(endpoint, *args, **kwargs))
+                run(mode, server, lambda client: client.everything(endpoint, *args, **kwargs))
             assert_error(caught.value, case["error"], endpoint)
             if isinstance(caught.value, bl.ApiError):
                 assert_body(caught.value, case["exchanges"][-1]["answer"])
         else:
-            pager, result = run(face, server, use)
+            pager, result = run(mode, server, use)
             assert_result(endpoint, pager, result, case)
     assert len(server.received) == case.get("requests", len(case["exchanges"]))
     for received, exchange in zip(server.received, case["exchanges"], strict=True):
@@ -135,7 +135,7 @@ def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
 def test_an_rsa_key_signs_the_same_requests(endpoint, name, key):
     case = vector_case(endpoint, name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    with Scripted(scripted_answers(case)) as server:
+    with ScriptedServer(scripted_answers(case)) as server:
         run("sync", server, lambda c: c.everything(endpoint, *args, **kwargs), auth=api_key(key))
     assert len(server.received) == 4
     for received in server.received:
@@ -146,7 +146,7 @@ def fills_page(last, flag):
     return answer({"s": "ok", "d": {"order_fills": [], "page_flag": flag, "completed": last}})
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("given", "start", "end"),
     [
@@ -157,11 +157,11 @@ def fills_page(last, flag):
     ],
     ids=["start only", "end only", "start 0", "neither"],
 )
-def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, start, end):
+def test_an_open_range_of_fills_is_fixed_before_the_first_page(mode, given, start, end):
     script = [fills_page(False, "one"), fills_page(False, "two"), fills_page(True, "")]
     clock = 3600.0
-    with Scripted(script, clock) as server:
-        run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
+    with ScriptedServer(script, clock) as server:
+        run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
     # The service's clock is asked once, and only if the range depends on it.
     assert len(server.asked_for_time) == (start is None)
     queries = [dict(decoded(received.query)) for received in server.received]
@@ -193,7 +193,7 @@ def test_an_open_range_of_fills_is_fixed_before_the_first_page(face, given, star
     ids=["datetime", "ISO 8601", "mixed"],
 )
 def test_times_of_every_kind_become_microseconds(start, end):
-    with Scripted([fills_page(True, "")]) as server:
+    with ScriptedServer([fills_page(True, "")]) as server:
         run(
             "sync",
             server,
@@ -206,22 +206,22 @@ def test_times_of_every_kind_become_microseconds(start, end):
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def sent_range(face, **times):
+def sent_range(mode, **times):
     """The `start` and `end` that go out for these arguments."""
-    with Scripted([fills_page(True, "")]) as server:
-        run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **times))
+    with ScriptedServer([fills_page(True, "")]) as server:
+        run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **times))
     sent = dict(decoded(server.received[-1].query))
     return sent.get("start"), sent.get("end")
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "start",
     [date(1970, 1, 1), EPOCH, EPOCH.astimezone(timezone(timedelta(hours=8))), "1970-01-01"],
     ids=repr,
 )
-def test_the_beginning_of_1970_is_never_the_zero_that_means_90_days(start, face):
-    assert sent_range(face, start=start, end=1_780_272_000_000_000)[0] == "1"
+def test_the_beginning_of_1970_is_never_the_zero_that_means_90_days(start, mode):
+    assert sent_range(mode, start=start, end=1_780_272_000_000_000)[0] == "1"
 
 
 class Whole:
@@ -232,11 +232,11 @@ class Whole:
         return self.number
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", [int, Whole])
 @pytest.mark.parametrize("end", [2**63 - 1, 2**63, 2**64 - 1])
-def test_whole_numbers_of_any_library_are_microseconds_of_64_bits(kind, end, face):
-    told = sent_range(face, start=kind(1_780_272_000_000_000), end=kind(end))
+def test_whole_numbers_of_any_library_are_microseconds_of_64_bits(kind, end, mode):
+    told = sent_range(mode, start=kind(1_780_272_000_000_000), end=kind(end))
     assert told == ("1780272000000000", str(end))
 
 
@@ -250,16 +250,16 @@ def test_numpys_whole_numbers_are_microseconds():
     assert told == ("1780272000000000", str(2**64 - 1))
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(mode):
     body = answer({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
     hong_kong = timezone(timedelta(hours=8))
-    with Scripted([body]) as server:
+    with ScriptedServer([body]) as server:
         first, last = (
             datetime(2026, 10, 1, 1, tzinfo=hong_kong),
             datetime(2026, 10, 7, 23, tzinfo=EPOCH.tzinfo),
         )
-        run(face, server, lambda c: c.call("trading_days", "BJ", first, last))
+        run(mode, server, lambda c: c.call("trading_days", "BJ", first, last))
     assert dict(decoded(server.received[0].query)) == {
         "market": "BJ",
         "start": "2026-10-01",
@@ -267,20 +267,20 @@ def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(face):
     }
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_only_the_length_of_a_futures_symbol_is_limited(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_only_the_length_of_a_futures_symbol_is_limited(mode):
     symbol, plate = "HK." + "0" * 37, "HK.BK" + "1" * 40
     empty = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
     page = answer({"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False}})
-    with Scripted([empty, page]) as server:
-        run(face, server, lambda c: c.call("dividends", symbol))
-        run(face, server, lambda c: c.everything("plate_stocks", plate))
+    with ScriptedServer([empty, page]) as server:
+        run(mode, server, lambda c: c.call("dividends", symbol))
+        run(mode, server, lambda c: c.everything("plate_stocks", plate))
     assert symbol in server.received[0].path and plate in server.received[1].path
 
 
 def test_dates_become_text_for_the_trading_days():
     body = answer({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
-    with Scripted([body]) as server:
+    with ScriptedServer([body]) as server:
         run(
             "sync",
             server,
@@ -295,7 +295,7 @@ def test_dates_become_text_for_the_trading_days():
 
 def test_the_enums_of_request_types_go_out_as_their_numbers():
     empty = answer({"ret_code": 0, "ret_msg": "success", "data": {"list": []}})
-    with Scripted([empty, empty]) as server:
+    with ScriptedServer([empty, empty]) as server:
         run("sync", server, lambda c: c.call("ipo_list", "hk", request_type=bl.IpoRequest(9)))
         run("sync", server, lambda c: c.call("ipo_list", "cn", request_type=bl.CnIpoRequest(1)))
     assert [received.query for received in server.received] == [
@@ -304,14 +304,14 @@ def test_the_enums_of_request_types_go_out_as_their_numbers():
     ]
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_thousand_requests_have_a_thousand_nonces(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_thousand_requests_have_a_thousand_nonces(mode):
     empty = answer({"ret_code": 0, "data": {"orders": []}})
 
     async def use(client):
         for _ in range(1000):
             await client.call("sim_orders", "1")
 
-    with Scripted(lambda _: empty) as server:
-        run(face, server, use)
+    with ScriptedServer(lambda _: empty) as server:
+        run(mode, server, use)
     assert len({received.header("X-Nonce") for received in server.received}) == 1000

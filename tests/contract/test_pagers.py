@@ -5,12 +5,12 @@ import json
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run, settled
+from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM
 from ..support.paged_service import CALLS, END, RANGE, START, Book, cursor_of, page
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
-faces = pytest.mark.parametrize("face", FACES)
+modes = pytest.mark.parametrize("mode", MODES)
 methods = pytest.mark.parametrize("method", CALLS)
 LENGTHS = [3, 0, 4, 1, 0, 2]
 
@@ -21,8 +21,8 @@ def pager_of(client, method, **extra):
 
 
 @methods
-@faces
-def test_iteration_hands_out_every_row_in_order(method, face):
+@modes
+def test_iteration_hands_out_every_row_in_order(method, mode):
     book = Book(method, LENGTHS)
 
     async def use(client):
@@ -30,8 +30,8 @@ def test_iteration_hands_out_every_row_in_order(method, face):
         rows = await client.rows(pager)
         return rows, pager.requests, pager.total, await client.rows(pager)
 
-    with Scripted(book) as server:
-        rows, requests, total, rest = run(face, server, use)
+    with ScriptedServer(book) as server:
+        rows, requests, total, rest = run(mode, server, use)
     assert rows == book.rows
     assert rest == []
     assert requests == len(LENGTHS) == len(server.received)
@@ -39,17 +39,17 @@ def test_iteration_hands_out_every_row_in_order(method, face):
 
 
 @methods
-@faces
-def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, face):
-    with Scripted(Book(method, [1, 1])) as server:
-        run(face, server, lambda c: c.rows(pager_of(c, method)))
+@modes
+def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, mode):
+    with ScriptedServer(Book(method, [1, 1])) as server:
+        run(mode, server, lambda c: c.rows(pager_of(c, method)))
     first = {"plate_stocks": "", "crypto_orders": None, "fills_history": ""}[method]
     assert [cursor_of(received) for received in server.received] == [first, "after 1"]
 
 
 @methods
-@faces
-def test_at_most_one_page_is_fetched_ahead(method, face):
+@modes
+def test_at_most_one_page_is_fetched_ahead(method, mode):
     book = Book(method, [2] * 9)
 
     async def use(client):
@@ -57,18 +57,18 @@ def test_at_most_one_page_is_fetched_ahead(method, face):
         rows = await client.rows(pager, 5)
         return rows, pager.requests
 
-    with Scripted(book) as server:
-        rows, requests = run(face, server, use)
+    with ScriptedServer(book) as server:
+        rows, requests = run(mode, server, use)
     assert rows == book.rows[:5]
     assert requests <= 4 and len(server.received) <= 4
 
 
 @methods
-@faces
-def test_pages_are_records_with_their_pagination_object(method, face):
+@modes
+def test_pages_are_records_with_their_pagination_object(method, mode):
     book = Book(method, LENGTHS)
-    with Scripted(book) as server:
-        pages = run(face, server, lambda c: c.pages(pager_of(c, method)))
+    with ScriptedServer(book) as server:
+        pages = run(mode, server, lambda c: c.pages(pager_of(c, method)))
     assert all(isinstance(one, bl.Records) for one in pages)
     filled = [one for one in book.pages if one]
     assert [list(one) for one in pages if len(one)] == filled
@@ -84,8 +84,8 @@ def test_pages_are_records_with_their_pagination_object(method, face):
 
 
 @methods
-@faces
-def test_all_takes_everything_or_as_much_as_it_is_told(method, face):
+@modes
+def test_all_takes_everything_or_as_much_as_it_is_told(method, mode):
     book = Book(method, [3, 4, 2, 1])
 
     async def use(client):
@@ -94,8 +94,8 @@ def test_all_takes_everything_or_as_much_as_it_is_told(method, face):
             for limits in ({}, {"max_items": 5}, {"max_pages": 2}, {"max_items": 99})
         ] + [await settled(pager_of(client, method).all(max_items=6, max_pages=1))]
 
-    with Scripted(book) as server:
-        whole, five, two_pages, more, both = run(face, server, use)
+    with ScriptedServer(book) as server:
+        whole, five, two_pages, more, both = run(mode, server, use)
     assert isinstance(whole, bl.Records)
     assert whole == book.rows and more == book.rows
     assert five == book.rows[:5]
@@ -104,8 +104,8 @@ def test_all_takes_everything_or_as_much_as_it_is_told(method, face):
 
 
 @methods
-@faces
-def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, face):
+@modes
+def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, mode):
     book = Book(method, LENGTHS)
 
     async def use(client):
@@ -113,15 +113,15 @@ def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, face):
         head = await client.rows(pager, 4)
         return head, await settled(pager.all())
 
-    with Scripted(book) as server:
-        head, tail = run(face, server, use)
+    with ScriptedServer(book) as server:
+        head, tail = run(mode, server, use)
     assert head == book.rows[:4] and tail == book.rows[4:]
 
 
 @methods
-@faces
+@modes
 @pytest.mark.parametrize("taken", range(11))
-def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, face):
+def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode):
     book = Book(method, LENGTHS)
 
     async def use(client):
@@ -129,17 +129,17 @@ def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, face)
         head = await client.rows(pager, taken)
         return head, pager.checkpoint()
 
-    with Scripted(book) as server:
-        head, checkpoint = run(face, server, use)
+    with ScriptedServer(book) as server:
+        head, checkpoint = run(mode, server, use)
         assert isinstance(checkpoint, str) and len(checkpoint) < 4096
         json.loads(checkpoint)
         assert PRIVATE_PEM.split("\n")[1] not in checkpoint
-        tail = run(face, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
+        tail = run(mode, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows
 
 
-@faces
-def test_all_of_five_leaves_a_checkpoint_after_the_fifth(face):
+@modes
+def test_all_of_five_leaves_a_checkpoint_after_the_fifth(mode):
     book = Book("fills_history", LENGTHS)
 
     async def use(client):
@@ -148,14 +148,14 @@ def test_all_of_five_leaves_a_checkpoint_after_the_fifth(face):
         resumed = pager_of(client, "fills_history", resume=pager.checkpoint())
         return list(head), await client.rows(resumed)
 
-    with Scripted(book) as server:
-        head, tail = run(face, server, use)
+    with ScriptedServer(book) as server:
+        head, tail = run(mode, server, use)
     assert head == book.rows[:5] and tail == book.rows[5:]
 
 
-@faces
+@modes
 @pytest.mark.parametrize("taken", [0, 1, 3])
-def test_an_open_range_stays_fixed_over_a_checkpoint(taken, face):
+def test_an_open_range_stays_fixed_over_a_checkpoint(taken, mode):
     book = Book("fills_history", [2, 2, 2])
 
     async def use(client):
@@ -163,10 +163,10 @@ def test_an_open_range_stays_fixed_over_a_checkpoint(taken, face):
         head = await client.rows(pager, taken)
         return head, pager.checkpoint()
 
-    with Scripted(book, clock=0.0) as server:
-        head, checkpoint = run(face, server, use)
+    with ScriptedServer(book, clock=0.0) as server:
+        head, checkpoint = run(mode, server, use)
         resumed = run(
-            face,
+            mode,
             server,
             lambda c: c.everything("fills_history", "281756", "HK", resume=checkpoint),
         )
@@ -188,11 +188,11 @@ FAULTS = {
 
 
 @methods
-@faces
+@modes
 @pytest.mark.parametrize("number", [0, 1, 2, 5])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled(
-    method, fault, number, face
+    method, fault, number, mode
 ):
     book = Book(method, LENGTHS, {number: [FAULTS[fault]()]})
     head = []
@@ -203,61 +203,61 @@ def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled
             (row,) = await client.rows(pager, 1)
             head.append(row)
 
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         with pytest.raises(bl.BoardlotError) as caught:
-            run(face, server, use)
+            run(mode, server, use)
         assert head == book.rows[: len(head)] and len(head) <= sum(LENGTHS[:number])
         assert isinstance(caught.value.checkpoint, str)
         checkpoint = caught.value.checkpoint
-        tail = run(face, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
+        tail = run(mode, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows
 
 
 @methods
-@faces
-def test_all_never_gives_a_short_list(method, face):
+@modes
+def test_all_never_gives_a_short_list(method, mode):
     book = Book(method, LENGTHS, {3: [answer(b"oops", 500)]})
 
     async def all_of(client):
         return await settled(pager_of(client, method).all())
 
-    with Scripted(book) as server, pytest.raises(bl.ServiceError):
-        run(face, server, all_of)
+    with ScriptedServer(book) as server, pytest.raises(bl.ServiceError):
+        run(mode, server, all_of)
 
 
 @methods
-@faces
+@modes
 @pytest.mark.parametrize(
     "cursors", [["x", "x"], ["x", "y", "x"], ["x", "y", "z", "y"]], ids="-".join
 )
-def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors, face):
+def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors, mode):
     script = [page(method, [{"n": n}], cursor) for n, cursor in enumerate(cursors)]
-    with Scripted(script) as server:
+    with ScriptedServer(script) as server:
         with pytest.raises(bl.PaginationError) as caught:
-            run(face, server, lambda c: c.rows(pager_of(c, method)))
+            run(mode, server, lambda c: c.rows(pager_of(c, method)))
         assert len(server.received) == len(cursors)
     assert isinstance(caught.value, bl.ProtocolError)
     assert method in caught.value.endpoint and caught.value.hint
 
 
-@faces
+@modes
 @pytest.mark.parametrize("method", ["fills_history", "plate_stocks"])
-def test_a_cursor_back_to_the_beginning_is_a_pagination_error(method, face):
+def test_a_cursor_back_to_the_beginning_is_a_pagination_error(method, mode):
     again = page(method, [{"n": 1}], "")
-    with Scripted(lambda _: again) as server:
+    with ScriptedServer(lambda _: again) as server:
         with pytest.raises(bl.PaginationError):
-            run(face, server, lambda c: c.rows(pager_of(c, method)))
+            run(mode, server, lambda c: c.rows(pager_of(c, method)))
         assert len(server.received) == 1
 
 
-def checkpoint_of(method, face="sync", **extra):
+def checkpoint_of(method, mode="sync", **extra):
     async def use(client):
         pager = pager_of(client, method, **extra)
         await client.rows(pager, 1)
         return pager.checkpoint()
 
-    with Scripted(Book(method, [2, 2])) as server:
-        return run(face, server, use)
+    with ScriptedServer(Book(method, [2, 2])) as server:
+        return run(mode, server, use)
 
 
 OTHER_CALLS = [
@@ -271,14 +271,14 @@ OTHER_CALLS = [
 ]
 
 
-@faces
+@modes
 @pytest.mark.parametrize(("method", "args", "kwargs"), OTHER_CALLS)
-def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, face):
+def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
     checkpoint = checkpoint_of(method)
-    with Scripted() as server:
+    with ScriptedServer() as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(
-                face,
+                mode,
                 server,
                 lambda c: c.everything(method, *args, **kwargs, resume=checkpoint),
             )
@@ -286,7 +286,7 @@ def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, face):
     assert "resume" in str(caught.value) or "checkpoint" in str(caught.value)
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     ("method", "source"),
     [
@@ -296,12 +296,12 @@ def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, face):
         if source != method
     ],
 )
-def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, face):
+def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, mode):
     checkpoint = checkpoint_of(source) if source in CALLS else source
     args, kwargs = CALLS[method]
-    with Scripted() as server:
+    with ScriptedServer() as server:
         with pytest.raises(bl.ConfigError):
-            run(face, server, lambda c: c.everything(method, *args, **kwargs, resume=checkpoint))
+            run(mode, server, lambda c: c.everything(method, *args, **kwargs, resume=checkpoint))
         assert server.received == []
 
 
@@ -313,7 +313,7 @@ def test_a_checkpoint_passes_from_one_kind_of_client_to_the_other(method):
         pager = pager_of(client, method)
         return await client.rows(pager, 5), pager.checkpoint()
 
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         head, checkpoint = run("async", server, use)
         tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows

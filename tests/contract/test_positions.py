@@ -9,18 +9,18 @@ import warnings
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run, settled
+from ..support.clients import MODES, run, settled
 from ..support.paged_service import CALLS, Book, cursor_of, page
-from ..support.scripted_server import Scripted, answer
-from .test_pagers import LENGTHS, faces, methods, pager_of
+from ..support.scripted_server import ScriptedServer, answer
+from .test_pagers import LENGTHS, methods, modes, pager_of
 
 FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
 
 
-@faces
+@modes
 @pytest.mark.parametrize("ended_by", ["for", "all", "pages"])
 @pytest.mark.parametrize("again", FRAMES)
-def test_an_exhausted_pager_says_so_instead_of_giving_nothing(face, ended_by, again):
+def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, again):
     book = Book("fills_history", LENGTHS)
 
     async def use(client):
@@ -34,27 +34,27 @@ def test_an_exhausted_pager_says_so_instead_of_giving_nothing(face, ended_by, ag
         assert await client.rows(pager) == [] and await client.pages(pager) == []
         await settled(getattr(pager, again)())
 
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         with pytest.raises(bl.ConfigError, match="exhausted") as caught:
-            run(face, server, use)
+            run(mode, server, use)
         assert len(server.received) == len(LENGTHS)
     assert json.loads(caught.value.checkpoint)["at"]["done"]
 
 
-@faces
-def test_batches_of_an_exhausted_pager_are_refused_as_well(face):
+@modes
+def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
     async def use(client):
         pager = pager_of(client, "fills_history")
         await client.rows(pager)
         pager.to_arrow(batches=True)
 
-    server = Scripted(Book("fills_history", LENGTHS))
+    server = ScriptedServer(Book("fills_history", LENGTHS))
     with server, pytest.raises(bl.ConfigError, match="exhausted"):
-        run(face, server, use)
+        run(mode, server, use)
 
 
-@faces
-def test_a_list_without_rows_is_no_error_the_first_time(face):
+@modes
+def test_a_list_without_rows_is_no_error_the_first_time(mode):
     async def use(client):
         pager = pager_of(client, "fills_history")
         first = await settled(pager.all())
@@ -62,12 +62,12 @@ def test_a_list_without_rows_is_no_error_the_first_time(face):
             await settled(pager.all())
         return first
 
-    with Scripted(Book("fills_history", [0])) as server:
-        assert list(run(face, server, use)) == []
+    with ScriptedServer(Book("fills_history", [0])) as server:
+        assert list(run(mode, server, use)) == []
 
 
-@faces
-def test_limited_calls_in_a_loop_end_with_an_empty_result(face):
+@modes
+def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
     book = Book("fills_history", LENGTHS)
 
     async def use(client):
@@ -78,8 +78,8 @@ def test_limited_calls_in_a_loop_end_with_an_empty_result(face):
             await settled(pager.all(max_items=4))
         return chunks
 
-    with Scripted(book) as server:
-        chunks = run(face, server, use)
+    with ScriptedServer(book) as server:
+        chunks = run(mode, server, use)
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
     assert [row for chunk in chunks for row in chunk] == book.rows
 
@@ -90,8 +90,8 @@ HUGE = (
 )
 
 
-@faces
-def test_a_record_that_cannot_become_a_dict_is_not_skipped(face):
+@modes
+def test_a_record_that_cannot_become_a_dict_is_not_skipped(mode):
     async def use(client):
         pager, checkpoints = pager_of(client, "crypto_orders"), []
         assert (await client.rows(pager, 1))[0]["n"] == 1
@@ -102,19 +102,19 @@ def test_a_record_that_cannot_become_a_dict_is_not_skipped(face):
         assert len(set(checkpoints)) == 1
         return checkpoints[0]
 
-    with Scripted(lambda _: answer(HUGE % (b"9" * 5000))) as server:
-        checkpoint = run(face, server, use)
+    with ScriptedServer(lambda _: answer(HUGE % (b"9" * 5000))) as server:
+        checkpoint = run(mode, server, use)
     assert json.loads(checkpoint)["at"]["row"] == 1
-    with Scripted(lambda _: answer(HUGE % b"2")) as server:
+    with ScriptedServer(lambda _: answer(HUGE % b"2")) as server:
         # The service mended its record: the checkpoint of the error comes just before it.
         moved = renamed(checkpoint, server)
-        rows = run(face, server, lambda c: c.rows(pager_of(c, "crypto_orders", resume=moved)))
+        rows = run(mode, server, lambda c: c.rows(pager_of(c, "crypto_orders", resume=moved)))
     assert [row["n"] for row in rows] == [2, 3]
 
 
 def renamed(checkpoint, server):
     """The checkpoint as it would be if this server had been the one that it is of."""
-    with Scripted(lambda _: answer(HUGE % b"2")) as other:
+    with ScriptedServer(lambda _: answer(HUGE % b"2")) as other:
         assert other.base_url != server.base_url
     told = json.loads(checkpoint)
 
@@ -133,8 +133,8 @@ def renamed(checkpoint, server):
 
 
 @methods
-@faces
-def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, face):
+@modes
+def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
     """The service goes back by 190 pages: no row comes twice, resumed or not."""
     book = Book(method, [1] * 200)
 
@@ -155,14 +155,17 @@ def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, face
                 rows += await client.rows(pager, 1)
         return rows
 
-    with Scripted(answers) as server:
-        checkpoint = run(face, server, begin)
-        assert [row["n"] for row in run(face, server, go_on)] == [195, 196]
+    with ScriptedServer(answers) as server:
+        checkpoint = run(mode, server, begin)
+        assert [row["n"] for row in run(mode, server, go_on)] == [195, 196]
 
 
 @methods
 def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_changed(method):
-    with Scripted(Book(method, LENGTHS)) as server, Scripted(Book(method, LENGTHS)) as other:
+    with (
+        ScriptedServer(Book(method, LENGTHS)) as server,
+        ScriptedServer(Book(method, LENGTHS)) as other,
+    ):
 
         async def begin(client):
             pager = pager_of(client, method)
@@ -188,22 +191,22 @@ def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_chang
         assert other.received == []
 
 
-@faces
-def test_a_closed_client_sends_nothing_through_its_pagers(face):
+@modes
+def test_a_closed_client_sends_nothing_through_its_pagers(mode):
     async def use(client):
         pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
         await client.rows(pager, 1)
         await settled(client.client.close())
         # The page that was fetched ahead is on its way.
-        await asyncio.to_thread(time.sleep, 0.2) if face == "async" else time.sleep(0.2)
+        await asyncio.to_thread(time.sleep, 0.2) if mode == "async" else time.sleep(0.2)
         before = len(server.received)
         for call in (other.all, pager.all):
             with pytest.raises(bl.ConfigError, match="closed"):
                 await settled(call())
         return before
 
-    with Scripted(Book("fills_history", [1] * 9)) as server:
-        assert run(face, server, use) == len(server.received)
+    with ScriptedServer(Book("fills_history", [1] * 9)) as server:
+        assert run(mode, server, use) == len(server.received)
 
 
 @pytest.mark.parametrize("seconds", [0, 3600, -3600])
@@ -222,10 +225,10 @@ def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(secon
     async def use(client):
         return list(await settled(client.pager("fills_history", "281756", "HK").all()))
 
-    with Scripted(answers) as server:
-        for face in FACES:
+    with ScriptedServer(answers) as server:
+        for mode in MODES:
             server.received.clear()
-            assert run(face, server, use, max_retries=1) == book.rows
+            assert run(mode, server, use, max_retries=1) == book.rows
             assert len(server.received) < 4 * len(LENGTHS)
 
 
@@ -235,7 +238,7 @@ def test_a_forgotten_await_is_warned_of():
             client.crypto_orders(7).all()
 
     with (
-        Scripted(Book("crypto_orders", [1])) as server,
+        ScriptedServer(Book("crypto_orders", [1])) as server,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
@@ -257,7 +260,7 @@ def test_trio_is_told_what_to_use_instead():
         )
 
     book = Book("crypto_orders", [2])
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         assert trio.run(main, server.base_url) == book.rows
 
 
@@ -272,6 +275,6 @@ def test_awaitables_beside_each_other_get_their_rows_in_the_order_of_the_awaits(
             pager = client.crypto_orders(7)
             return await asyncio.gather(*(anext(pager) for _ in book.rows))
 
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         for _ in range(20):
             assert asyncio.run(main(server.base_url)) == book.rows

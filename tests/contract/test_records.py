@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run
+from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, assert_signed
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 from ..support.vectors import scripted_answers, vector_case
 
 SECRET = PRIVATE_PEM.split("\n")[1]
@@ -20,9 +20,9 @@ CASE = vector_case("sim_orders", "every field and every side and status")
 ROWS = CASE["result"]
 
 
-@pytest.fixture(scope="module", params=FACES)
+@pytest.fixture(scope="module", params=MODES)
 def records(request):
-    with Scripted(scripted_answers(CASE)) as server:
+    with ScriptedServer(scripted_answers(CASE)) as server:
         return run(request.param, server, lambda c: c.call("sim_orders", "9007199"))
 
 
@@ -100,14 +100,14 @@ def test_records_show_a_table(records):
 def test_what_the_service_sent_cannot_become_markup():
     evil = "<script>alert(1)</script>"
     body = {"ret_code": 0, "data": {"orders": [{"order_id": evil, evil: 1, "text": "\x1b[31m"}]}}
-    with Scripted([answer(body)]) as server:
+    with ScriptedServer([answer(body)]) as server:
         records = run("sync", server, lambda c: c.call("sim_orders", "1"))
     assert "<script" not in records._repr_html_()
     assert "\x1b" not in repr(records)
 
 
 def test_empty_records_are_a_sequence_and_a_table():
-    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
         records = run("sync", server, lambda c: c.call("sim_orders", "1"))
     assert records == [] and len(records) == 0 and not records
     assert repr(records) and records._repr_html_()
@@ -177,7 +177,7 @@ def key_file(tmp_path):
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
 def test_a_client_with_a_key_file_travels_without_the_key(kind, key_file):
-    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
         auth = bl.ApiKey("key-1", key_file)
         packed = pickle.dumps(getattr(bl, kind)(server.base_url, auth=auth))
         assert SECRET.encode() not in packed and b"PRIVATE" not in packed
@@ -228,38 +228,38 @@ def test_a_key_does_not_give_itself_away_by_its_attributes():
     assert key.public_key_pem().split() == PUBLIC_PEM.split()
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(mode):
     def echo(received):
         assert received.header("Authorization") == "Bearer canary-token-1"
         text = "bad credential Bearer canary-token-1"
         return answer({"ret_code": -1, "ret_msg": text, "token": "canary-token-1"}, 400)
 
-    with Scripted(echo) as server, pytest.raises(bl.ApiError) as caught:
+    with ScriptedServer(echo) as server, pytest.raises(bl.ApiError) as caught:
         auth = bl.BearerToken("canary-token-1")
-        run(face, server, lambda c: c.call("sim_orders", "1"), auth=auth)
+        run(mode, server, lambda c: c.call("sim_orders", "1"), auth=auth)
     error = caught.value
     shown = [repr(error), str(error), str(error.body), str(error.hint), str(error.message)]
     shown += [str(error.args), str(error.headers), "".join(traceback.format_exception_only(error))]
     assert not any("canary-token-1" in text for text in shown)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_bearer_token_goes_alone_with_no_signature(face):
-    with Scripted([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_bearer_token_goes_alone_with_no_signature(mode):
+    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
         auth = bl.BearerToken("canary-token-1")
-        run(face, server, lambda c: c.call("sim_orders", "1"), auth=auth)
+        run(mode, server, lambda c: c.call("sim_orders", "1"), auth=auth)
     (received,) = server.received
     assert received.header("Authorization") == "Bearer canary-token-1"
     names = {name.lower() for name, _ in received.headers}
     assert not names & {"x-api-key", "x-timestamp", "x-nonce"}
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(mode):
     body = {"ret_code": -1, "ret_msg": "long", "more": "y" * 10_000}
-    with Scripted([answer(body)]) as server, pytest.raises(bl.ApiError) as caught:
-        run(face, server, lambda c: c.call("sim_orders", "1"))
+    with ScriptedServer([answer(body)]) as server, pytest.raises(bl.ApiError) as caught:
+        run(mode, server, lambda c: c.call("sim_orders", "1"))
     assert 1000 < len(caught.value.body) <= 2048 + 8
     assert len(str(caught.value)) < 4096
 
@@ -270,7 +270,7 @@ def test_an_answer_given_in_the_face_of_many_threads_is_each_threads_own():
         return answer({"ret_code": 0, "data": {"orders": [{"order_id": account}]}})
 
     wrong = []
-    with Scripted(service) as server, bl.Client(server.base_url, auth=api_key()) as client:
+    with ScriptedServer(service) as server, bl.Client(server.base_url, auth=api_key()) as client:
 
         def work(first):
             for account in range(first, first + 20):

@@ -3,7 +3,7 @@
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 PAGES = ["", "k1", "k2", "k3", "k4"]
 
@@ -23,7 +23,7 @@ def page(received, repeat_after, repeated):
 @pytest.mark.parametrize("repeated", ["k1", "k2", "k3"])
 @pytest.mark.parametrize("before", [0, 1, 4, 7, 9])
 def test_security_31_a_cursor_from_before_a_checkpoint_is_known_after_it(repeated, before):
-    with Scripted(lambda received: page(received, "k3", repeated)) as server:
+    with ScriptedServer(lambda received: page(received, "k3", repeated)) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"))
         pager = client.plate_stocks("HK.BK1001")
         rows = [next(pager)["code"] for _ in range(before)]
@@ -35,7 +35,7 @@ def test_security_31_a_cursor_from_before_a_checkpoint_is_known_after_it(repeate
 
 def test_security_31_an_honest_service_is_walked_to_its_end_from_everywhere():
     right = [f"HK.{place}{row}" for place in range(5) for row in range(3)]
-    with Scripted(lambda received: page(received, None, None)) as server:
+    with ScriptedServer(lambda received: page(received, None, None)) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"))
         for before in range(len(right) + 1):
             pager = client.plate_stocks("HK.BK1001")

@@ -11,22 +11,22 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run, settled
+from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM, assert_signed, verify
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
-faces = pytest.mark.parametrize("face", FACES)
+modes = pytest.mark.parametrize("mode", MODES)
 
 
 def lowered(headers):
     return {str(name).lower(): value for name, value in dict(headers).items()}
 
 
-@faces
-def test_a_response_is_what_came(face):
+@modes
+def test_a_response_is_what_came(mode):
     raw = b'{"b": [1, 2.50], "a": "\xc3\xbc", "n": 18446744073709551615}'
-    with Scripted([answer(raw, 200, {"X-Trace": "t-1"})]) as server:
-        response = run(face, server, lambda c: c.call("request", "GET", "/api/v1.0/any/thing"))
+    with ScriptedServer([answer(raw, 200, {"X-Trace": "t-1"})]) as server:
+        response = run(mode, server, lambda c: c.call("request", "GET", "/api/v1.0/any/thing"))
     assert response.status == 200
     assert response.content == raw and isinstance(response.content, bytes)
     assert response.json() == {"b": [1, 2.5], "a": "ü", "n": 18446744073709551615}
@@ -37,15 +37,15 @@ def test_a_response_is_what_came(face):
     assert_signed(received)
 
 
-@faces
-def test_the_envelope_is_left_to_the_caller(face):
+@modes
+def test_the_envelope_is_left_to_the_caller(mode):
     for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
-        with Scripted([answer(envelope)]) as server:
-            response = run(face, server, lambda c: c.call("request", "GET", "/x"))
+        with ScriptedServer([answer(envelope)]) as server:
+            response = run(mode, server, lambda c: c.call("request", "GET", "/x"))
         assert response.json() == envelope
 
 
-@faces
+@modes
 @pytest.mark.parametrize(
     ("body", "sent"),
     [
@@ -56,9 +56,9 @@ def test_the_envelope_is_left_to_the_caller(face):
     ],
     ids=["dict", "empty list", "empty dict", "64 bits"],
 )
-def test_a_dict_or_list_goes_out_as_compact_json(body, sent, face):
-    with Scripted([answer(b"{}")]) as server:
-        run(face, server, lambda c: c.call("request", "POST", "/api/v1.0/x", body=body))
+def test_a_dict_or_list_goes_out_as_compact_json(body, sent, mode):
+    with ScriptedServer([answer(b"{}")]) as server:
+        run(mode, server, lambda c: c.call("request", "POST", "/api/v1.0/x", body=body))
     (received,) = server.received
     assert received.body == sent
     assert received.header("Content-Type").startswith("application/json")
@@ -66,23 +66,23 @@ def test_a_dict_or_list_goes_out_as_compact_json(body, sent, face):
     assert_signed(received)
 
 
-@faces
-def test_text_in_a_body_keeps_its_characters(face):
+@modes
+def test_text_in_a_body_keeps_its_characters(mode):
     body = {"名": 'ü "\\ / \n 📈'}
-    with Scripted([answer(b"{}")]) as server:
-        run(face, server, lambda c: c.call("request", "PUT", "/x", body=body))
+    with ScriptedServer([answer(b"{}")]) as server:
+        run(mode, server, lambda c: c.call("request", "PUT", "/x", body=body))
     (received,) = server.received
     assert received.method == "PUT"
     assert json.loads(received.body) == body
     assert_signed(received)
 
 
-@faces
+@modes
 @pytest.mark.parametrize("body", [b'{ "a" : 1.0 }\n', b"\x00\xff not JSON", b"a=1&b=2"])
-def test_bytes_go_out_unchanged(body, face):
-    with Scripted([answer(b"{}")]) as server:
+def test_bytes_go_out_unchanged(body, mode):
+    with ScriptedServer([answer(b"{}")]) as server:
         run(
-            face,
+            mode,
             server,
             lambda c: c.call(
                 "request", "POST", "/x", body=body, headers={"Content-Type": "text/x-own"}
@@ -94,11 +94,11 @@ def test_bytes_go_out_unchanged(body, face):
     assert_signed(received)
 
 
-@faces
-def test_a_query_keeps_its_order_and_is_signed_as_sent(face):
+@modes
+def test_a_query_keeps_its_order_and_is_signed_as_sent(mode):
     query = {"z": "a b", "a": "ü/+&=%20", "m": "", "k": 7, "y": "~*'()!"}
-    with Scripted([answer(b"{}")]) as server:
-        run(face, server, lambda c: c.call("request", "GET", "/x", query=query))
+    with ScriptedServer([answer(b"{}")]) as server:
+        run(mode, server, lambda c: c.call("request", "GET", "/x", query=query))
     (received,) = server.received
     assert parse_qsl(received.query, keep_blank_values=True) == [
         (name, str(value)) for name, value in query.items()
@@ -107,11 +107,11 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent(face):
     assert_signed(received)
 
 
-@faces
-def test_headers_of_the_client_and_of_the_request_are_sent(face):
-    with Scripted([answer(b"{}")]) as server:
+@modes
+def test_headers_of_the_client_and_of_the_request_are_sent(mode):
+    with ScriptedServer([answer(b"{}")]) as server:
         run(
-            face,
+            mode,
             server,
             lambda c: c.call("request", "GET", "/x", headers={"X-One": "1"}),
             headers={"X-Service-Client-Nnid": "123"},
@@ -122,12 +122,12 @@ def test_headers_of_the_client_and_of_the_request_are_sent(face):
     assert_signed(received)
 
 
-@faces
-def test_a_path_below_the_base_url_is_signed_as_sent(face):
-    with Scripted([answer({"server_time_ms": "1790000000123"})] * 2) as server:
+@modes
+def test_a_path_below_the_base_url_is_signed_as_sent(mode):
+    with ScriptedServer([answer({"server_time_ms": "1790000000123"})] * 2) as server:
         base = server.base_url + "/"
-        run(face, base, lambda c: c.call("server_time"))
-        run(face, base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
+        run(mode, base, lambda c: c.call("server_time"))
+        run(mode, base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
     assert [received.path for received in server.received] == ["/api/v1.0/server-time"] * 2
 
 
@@ -146,9 +146,9 @@ def next_key_service(received):
     )
 
 
-@faces
+@modes
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_paginate_walks_any_list_with_next_key(method, face):
+def test_paginate_walks_any_list_with_next_key(method, mode):
     extra = {"body": {"plate": "x"}} if method == "POST" else {"query": {"plate": "x"}}
 
     async def use(client):
@@ -157,8 +157,8 @@ def test_paginate_walks_any_list_with_next_key(method, face):
         )
         return await client.rows(pager), pager.total, pager.requests
 
-    with Scripted(next_key_service) as server:
-        rows, total, requests = run(face, server, use)
+    with ScriptedServer(next_key_service) as server:
+        rows, total, requests = run(mode, server, use)
     assert rows == [{"n": 1}, {"n": 2}, {"n": 3}]
     assert (total, requests) == (3, 3)
     for received in server.received:
@@ -167,10 +167,10 @@ def test_paginate_walks_any_list_with_next_key(method, face):
         assert_signed(received)
 
 
-@faces
+@modes
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("first", [None, "", "1"])
-def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(face, method, first):
+def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(mode, method, first):
     place = "query" if method == "GET" else "body"
     given = {} if first is None else {place: {"page_flag": first}}
 
@@ -190,8 +190,8 @@ def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(face,
         )
         return await settled(pager.all())
 
-    with Scripted(service) as server:
-        rows = run(face, server, use)
+    with ScriptedServer(service) as server:
+        rows = run(mode, server, use)
     begin = int(first or 0)
     assert rows == [{"n": number} for number in range(begin, 3)]
     # An endpoint that wants no cursor for its first page is sent none, and one that wants an empty
@@ -200,16 +200,16 @@ def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(face,
     assert len(server.received) == 3 - begin
 
 
-@faces
-def test_explain_shows_what_would_be_sent_and_no_key(face):
+@modes
+def test_explain_shows_what_would_be_sent_and_no_key(mode):
     query, body = {"a": "1 2", "b": ""}, {"next_key": ""}
 
     async def use(client):
         call = client.client.explain("POST", "/api/v1.0/x", query=query, body=body)
         return str(await settled(call))
 
-    with Scripted() as server:
-        text = run(face, server, use)
+    with ScriptedServer() as server:
+        text = run(mode, server, use)
         assert server.received == []
     digest = hashlib.sha256(b'{"next_key":""}').hexdigest()
     assert digest in text
@@ -242,11 +242,11 @@ def dividends_service(received):
 SYMBOLS = [f"HK.{n}" for n in range(12)]
 
 
-@faces
-def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(face):
+@modes
+def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(mode):
     wanted = [symbol for n, symbol in enumerate(SYMBOLS) for _ in range(n % 3)]
-    with Scripted(dividends_service) as server:
-        records = run(face, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS))
+    with ScriptedServer(dividends_service) as server:
+        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS))
     assert isinstance(records, bl.Records)
     assert [next(iter(row.values())) for row in records] == wanted
     assert [row["statement"] for row in records] == wanted
@@ -258,8 +258,8 @@ def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(face)
     assert {received.path.split("/")[4] for received in server.received} == set(SYMBOLS)
 
 
-@faces
-def test_many_keys_are_asked_side_by_side_but_no_more_than_told(face):
+@modes
+def test_many_keys_are_asked_side_by_side_but_no_more_than_told(mode):
     state = {"now": 0, "most": 0}
     lock = threading.Lock()
 
@@ -272,19 +272,19 @@ def test_many_keys_are_asked_side_by_side_but_no_more_than_told(face):
             state["now"] -= 1
         return dividends_service(received)
 
-    with Scripted(service) as server:
-        run(face, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS, concurrency=3))
+    with ScriptedServer(service) as server:
+        run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS, concurrency=3))
     assert 2 <= state["most"] <= 3
 
 
-@faces
-def test_one_refused_key_raises_unless_told_to_collect(face):
+@modes
+def test_one_refused_key_raises_unless_told_to_collect(mode):
     symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
-    with Scripted(dividends_service) as server:
+    with ScriptedServer(dividends_service) as server:
         with pytest.raises(bl.InvalidSymbol):
-            run(face, server, lambda c: c.call("fetch_many", "dividends", symbols))
+            run(mode, server, lambda c: c.call("fetch_many", "dividends", symbols))
         records = run(
-            face,
+            mode,
             server,
             lambda c: c.call("fetch_many", "dividends", symbols, on_error="collect"),
         )
@@ -295,10 +295,10 @@ def test_one_refused_key_raises_unless_told_to_collect(face):
         assert isinstance(error, bl.InvalidSymbol) and symbol in error.message
 
 
-@faces
-def test_no_keys_make_no_requests(face):
-    with Scripted(dividends_service) as server:
-        records = run(face, server, lambda c: c.call("fetch_many", "dividends", []))
+@modes
+def test_no_keys_make_no_requests(mode):
+    with ScriptedServer(dividends_service) as server:
+        records = run(mode, server, lambda c: c.call("fetch_many", "dividends", []))
         assert server.received == []
     assert records == [] and "statement" in records.to_arrow().column_names
 

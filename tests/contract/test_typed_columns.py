@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import types
 
-from ..support.clients import FACES, PAGERS, run, same, settled
-from ..support.scripted_server import Scripted, answer
+from ..support.clients import MODES, PAGERS, run, same, settled
+from ..support.scripted_server import ScriptedServer, answer
 from ..support.vectors import scripted_answers, vector_case
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 
@@ -26,7 +26,7 @@ empties = pytest.mark.parametrize(
 )
 
 
-def records(endpoint, name, face="sync"):
+def records(endpoint, name, mode="sync"):
     """The `Records` of a vector; those of a pager's first page."""
     case = vector_case(endpoint, name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
@@ -37,8 +37,8 @@ def records(endpoint, name, face="sync"):
             return page
         return await client.call(endpoint, *args, **kwargs)
 
-    with Scripted(scripted_answers(case)) as server:
-        return run(face, server, use), case["result"]
+    with ScriptedServer(scripted_answers(case)) as server:
+        return run(mode, server, use), case["result"]
 
 
 def expected(kind, value):
@@ -211,9 +211,9 @@ def test_polars_and_pandas_can_hold_exact_decimals(endpoint, name, kinds):
 
 
 @shapes
-@pytest.mark.parametrize("face", FACES)
-def test_typed_dicts_hold_decimals_times_dates_and_none(endpoint, name, kinds, face):
-    result, rows = records(endpoint, name, face)
+@pytest.mark.parametrize("mode", MODES)
+def test_typed_dicts_hold_decimals_times_dates_and_none(endpoint, name, kinds, mode):
+    result, rows = records(endpoint, name, mode)
     typed = result.to_dicts(typed=True)
     assert len(typed) == len(rows)
     for got, row in zip(typed, rows, strict=True):
@@ -316,8 +316,8 @@ def test_records_whose_fields_are_not_shown_still_make_columns(endpoint, name):
     assert result.to_arrow().num_rows == len(rows)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_pager_makes_one_frame_of_all_its_pages(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_pager_makes_one_frame_of_all_its_pages(mode):
     name = "four pages, odd cursors, an empty page in the middle"
     case = vector_case("fills_history", name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
@@ -330,8 +330,8 @@ def test_a_pager_makes_one_frame_of_all_its_pages(face):
             frames.append(await settled(getattr(pager, method)()))
         return frames
 
-    with Scripted(scripted_answers(case) * 3) as server:
-        table, pandas, polars = run(face, server, use)
+    with ScriptedServer(scripted_answers(case) * 3) as server:
+        table, pandas, polars = run(mode, server, use)
     assert table["deal_id"].to_pylist() == deals
     assert list(pandas["deal_id"]) == deals
     assert polars["deal_id"].to_list() == deals
@@ -345,7 +345,7 @@ def dividends(row, **beside):
     async def use(client):
         return await client.call("dividends", "HK.00700")
 
-    with Scripted([answer(body)]) as server:
+    with ScriptedServer([answer(body)]) as server:
         return run("sync", server, use)
 
 
@@ -370,7 +370,7 @@ def test_a_huge_integer_is_a_number_or_an_error_of_ours(digits):
     async def use(client):
         return await client.call("dividends", "HK.00700")
 
-    with Scripted([answer(body)]) as server:
+    with ScriptedServer([answer(body)]) as server:
         records = run("sync", server, use)
     if digits <= 4_300:
         assert records[0]["big"] == 10**digits - 1

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl
 import boardlot as bl
 import pytest
 
-from ..support.clients import FACES, run, settled
+from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM, assert_signed
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 START, END = 1780000000000000, 1780000000000000 + 8 * 3_600_000_000
 PAGE = 10
@@ -53,14 +53,14 @@ LEDGERS = {
 }
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("windows", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("name", LEDGERS)
-def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, windows, face):
+def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, windows, mode):
     ledger = Ledger(LEDGERS[name])
     ask = {"start": START, "end": END, "windows": windows}
-    with Scripted(ledger) as server:
-        rows = run(face, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
+    with ScriptedServer(ledger) as server:
+        rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
     assert [row["deal_id"] for row in rows] == [row["deal_id"] for row in ledger.deals]
     assert rows == ledger.deals
     ranges = set()
@@ -74,8 +74,8 @@ def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, win
     assert all(start < end for start, end in ranges)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(mode):
     ledger = Ledger(LEDGERS["spread"])
     ask = {"start": START, "end": END, "windows": 3}
 
@@ -86,13 +86,13 @@ def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(face):
         return head, await client.rows(resumed)
 
     for taken in (0, 1, 24, 25, 31, len(ledger.deals)):
-        with Scripted(ledger) as server:
-            head, tail = run(face, server, partial(use, taken=taken))
+        with ScriptedServer(ledger) as server:
+            head, tail = run(mode, server, partial(use, taken=taken))
         assert head + tail == ledger.deals
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
     ledger = Ledger(LEDGERS["spread"])
 
     async def use(client):
@@ -100,15 +100,15 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(face):
         rows = await client.rows(pager, 1)
         return rows, pager.requests
 
-    with Scripted(ledger) as server:
-        rows, requests = run(face, server, use)
+    with ScriptedServer(ledger) as server:
+        rows, requests = run(mode, server, use)
     assert rows == ledger.deals[:1]
     # The page in hand, and one ahead in each window.
     assert requests == 4 and len(server.received) <= 4
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_frames_of_windows_are_those_of_one_cursor(face):
+@pytest.mark.parametrize("mode", MODES)
+def test_frames_of_windows_are_those_of_one_cursor(mode):
     ledger = Ledger(LEDGERS["on every seam"])
     ask = {"start": START, "end": END}
 
@@ -116,8 +116,8 @@ def test_frames_of_windows_are_those_of_one_cursor(face):
         pagers = [client.pager("fills_history", "281756", "HK", **ask, windows=n) for n in (1, 4)]
         return [(await settled(pager.to_arrow())).to_pylist() for pager in pagers]
 
-    with Scripted(ledger) as server:
-        whole, parts = run(face, server, use)
+    with ScriptedServer(ledger) as server:
+        whole, parts = run(mode, server, use)
     assert parts == whole and len(whole) == len(ledger.deals)
 
 
@@ -125,7 +125,7 @@ def test_frames_of_windows_are_those_of_one_cursor(face):
 def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
     deals = [deal(1, moment) if moment is not None else {"deal_id": "1"}]
     told = answer({"s": "ok", "d": {"order_fills": deals, "page_flag": "", "completed": True}})
-    with Scripted(lambda _: told) as server, client_of(server) as client:
+    with ScriptedServer(lambda _: told) as server, client_of(server) as client:
         pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
         with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
             pager.all()
@@ -134,7 +134,7 @@ def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
 
 @pytest.mark.parametrize("windows", [0, -1, 65])
 def test_windows_are_1_to_64(windows):
-    with Scripted() as server, client_of(server) as client:
+    with ScriptedServer() as server, client_of(server) as client:
         with pytest.raises(bl.ConfigError, match="1 to 64"):
             client.fills_history("281756", "HK", windows=windows)
         assert server.received == []
@@ -142,7 +142,7 @@ def test_windows_are_1_to_64(windows):
 
 def test_an_open_range_in_windows_is_fixed_once():
     ledger = Ledger([])
-    with Scripted(ledger, clock=0.0) as server, client_of(server) as client:
+    with ScriptedServer(ledger, clock=0.0) as server, client_of(server) as client:
         assert client.fills_history("281756", "HK", windows=4).all() == []
     ranges = sorted(
         tuple(int(dict(parse_qsl(one.query))[name]) for name in ("start", "end"))

@@ -151,7 +151,7 @@ def test_a_partition_that_breaks_off_leaves_no_file(
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, -1], ids=lambda kept: f"[:{kept}]")
-def test_a_part_that_is_not_whole_is_written_anew(
+def test_a_part_that_is_not_whole_is_written_again(
     kept: int, sandbox, client, tmp_path, one_by_one
 ) -> None:
     written = write_missing(dividends(client), tmp_path)
@@ -174,7 +174,7 @@ def test_what_a_killed_run_left_beside_is_no_part_and_goes(client, tmp_path, one
 def test_a_folder_of_another_frame_is_refused(sandbox, client, tmp_path, one_by_one) -> None:
     write_missing(dividends(client), tmp_path)
     since = len(sandbox.requests)
-    with pytest.raises(bl.ConfigError, match="holds parts of another frame, such as part-00000-"):
+    with pytest.raises(bl.ConfigError, match="parts of another frame, such as part-00000-"):
         write_missing(from_keys(client, "dividends", SYMBOLS, npartitions=3), tmp_path)
     assert fetched(sandbox, since) == 0
 

@@ -16,7 +16,7 @@ import boardlot as bl
 
 from ..support.paged_service import CALLS, Book
 from ..support.processes import options_of, report
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
@@ -62,7 +62,7 @@ class Held:
     def __init__(self):
         self.book = Book(METHOD, [2, 2, 1])
         self.arrived, self.release = threading.Event(), threading.Event()
-        self.server = Scripted(self.answer)
+        self.server = ScriptedServer(self.answer)
 
     def answer(self, received):
         if "server-time" in received.path:

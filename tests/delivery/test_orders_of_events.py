@@ -16,7 +16,7 @@ import boardlot as bl
 import pytest
 
 from ..support.paged_service import Book
-from ..support.scripted_server import Scripted
+from ..support.scripted_server import ScriptedServer
 
 LENGTHS = [2, 0, 3, 1]
 METHOD = "crypto_orders"
@@ -135,7 +135,7 @@ def run(kind, cases):
                 except Exception as error:
                     raise AssertionError(f"in the order {case}") from error
 
-    with Scripted(book) as server, contextlib.closing(event_loop_of(kind)) as event_loop:
+    with ScriptedServer(book) as server, contextlib.closing(event_loop_of(kind)) as event_loop:
         event_loop.run_until_complete(asyncio.wait_for(all_of(server), 120))
 
 
@@ -179,7 +179,7 @@ def test_security_37_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_t
     async def rest(pager):
         return await asyncio.wait_for(pager.all(), 10)
 
-    with Scripted(book) as server:
+    with ScriptedServer(book) as server:
         client = bl.AsyncClient(server.base_url, auth=bl.BearerToken("token-of-a-test"))
         pager = client.crypto_orders(7)
         stopped, other = asyncio.new_event_loop(), asyncio.new_event_loop()

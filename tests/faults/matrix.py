@@ -25,7 +25,7 @@ from ..support.relay import port_of
 from .kinds import KINDS, contexts
 from .operations import operations, plain, settled
 
-FACES = ["sync", "async"]
+MODES = ["sync", "async"]
 # Short where a kind of fault makes wait; elsewhere nothing but a hang takes as long as that.
 SHORT = {"timeout": 0.5, "connect_timeout": 0.25}
 AMPLE = {"timeout": 6.0, "connect_timeout": 6.0}
@@ -34,7 +34,7 @@ DEADLINE = 8.0
 SIDE_BY_SIDE = 24
 
 
-class Shelf:
+class DictStore:
     """A store of tokens that can be made unwritable."""
 
     def __init__(self):
@@ -58,11 +58,11 @@ class Case:
 
     kind: object
     operation: object
-    face: str
+    mode: str
     seed: int
 
     def __str__(self):
-        return f"{self.kind} x {self.operation} x {self.face} x {self.seed}"
+        return f"{self.kind} x {self.operation} x {self.mode} x {self.seed}"
 
 
 class World:
@@ -78,10 +78,10 @@ class World:
 
     def cases(self, seed):
         return [
-            Case(kind, operation, face, seed)
+            Case(kind, operation, mode, seed)
             for kind in KINDS
             for operation in self.operations
-            for face in FACES
+            for mode in MODES
         ]
 
 
@@ -124,13 +124,13 @@ class Walk:
             self.options["ca_file"] = authority().ca_file
         target = port_of(self.world.sandbox.base_url)
         with FaultProxy(target, self.kind, self.plan, self.dice, context) as self.proxy:
-            self.proxy.store = Shelf()
+            self.proxy.store = DictStore()
             self.make_client()
             asyncio.run(self.walk())
             assert not self.proxy.followed, "a redirect was followed"
 
     def make_client(self, base_url=None):
-        kind = bl.Client if self.case.face == "sync" else bl.AsyncClient
+        kind = bl.Client if self.case.mode == "sync" else bl.AsyncClient
         # A credential of its own for each: it belongs to one origin.
         auth = self.login() if self.kind.auth == "oauth" else self.world.sandbox.api_key()
         self.client = kind(base_url or self.proxy.base_url, auth=auth, **self.options)

@@ -8,7 +8,7 @@ import pytest
 
 from ..support.fault_proxy import json_answer
 from .kinds import KINDS, Kind
-from .matrix import FACES, Case, World, run_case, run_cases
+from .matrix import MODES, Case, World, run_case, run_cases
 from .operations import Operation
 
 
@@ -20,9 +20,9 @@ def world():
 
 
 def test_security_31_every_kind_of_fault_in_every_operation(world):
-    # Each kind meets each operation once; `make faults` runs both faces and 30 seeds.
+    # Each kind meets each operation once; `make faults` runs both modes and 30 seeds.
     cases = [
-        Case(kind, operation, FACES[(row + column) % 2], 1)
+        Case(kind, operation, MODES[(row + column) % 2], 1)
         for row, kind in enumerate(KINDS)
         for column, operation in enumerate(world.operations)
     ]

@@ -138,9 +138,9 @@ def test_what_the_core_is_asked_for(convert, strings: str) -> None:  # type: ign
     kept = records()
     convert(kept, decimals="string", invalid="null")
     assert kept.asked == [("string", "null", strings)]
-    with pytest.raises(errors.ConfigError, match="decimals is 'exact'; allowed is"):
+    with pytest.raises(errors.ConfigError, match="decimals is 'exact'; expected"):
         convert(kept, decimals="exact")
-    with pytest.raises(errors.ConfigError, match="invalid is 'skip'; allowed is"):
+    with pytest.raises(errors.ConfigError, match="invalid is 'skip'; expected"):
         convert(kept, invalid="skip")
     assert len(kept.asked) == 1
 

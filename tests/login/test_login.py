@@ -343,7 +343,7 @@ def test_tokens_of_a_login_are_found_in_an_encrypted_file(service, tmp_path):
         call(service, oauth)
 
 
-class Shelf(dict):
+class DictStore(dict):
     """A user's own store."""
 
     def load(self, key):
@@ -358,7 +358,7 @@ class Shelf(dict):
 
 
 def test_a_store_of_ones_own(service):
-    store = Shelf()
+    store = DictStore()
     oauth = logged_in(service, store)
     service.access.clear()
     assert call(service, oauth) == []
@@ -368,7 +368,7 @@ def test_a_store_of_ones_own(service):
 
 
 def test_a_store_that_fails_says_so(service):
-    class Failing(Shelf):
+    class Failing(DictStore):
         def load(self, key):
             raise OSError("no shelf")
 

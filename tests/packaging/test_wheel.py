@@ -1,17 +1,22 @@
 """The wheel as users install it: into empty environments, for every extra and every CPython.
 
-`BOARDLOT_TEST_WHEEL` names the wheel; without it, one is built without optimization. The marker
-`slow` has every extra on every CPython; `make wheel-test` runs that on the wheel of a release.
+What builds or installs a wheel is marked `slow`; `make wheel-test` runs it, and names the wheel
+of a release by `BOARDLOT_TEST_WHEEL`. Without that, one is built without optimization. The
+short form puts the compiled package of this environment into an empty one.
 """
 
 import email
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
+from importlib.metadata import distribution
 from pathlib import Path
 
+import boardlot
 import pytest
 
 from .installed import EXTRAS
@@ -34,14 +39,36 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("boardlot-*.whl"))
 
 
+Held = Callable[[str], bytes]
+
+
+@pytest.fixture(params=["installed", pytest.param("wheel", marks=pytest.mark.slow)])
+def held(request: pytest.FixtureRequest) -> Held:
+    """Reads a file of the `.dist-info`: of this environment's, and of the wheel's."""
+    if request.param == "installed":
+        return lambda name: (distribution("boardlot").read_text(name) or "").encode()
+    return lambda name: read(request.getfixturevalue("wheel"), name)
+
+
+def read(wheel: Path, name: str) -> bytes:
+    with zipfile.ZipFile(wheel) as archive:
+        (path,) = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
+        return archive.read(path)
+
+
+def empty_environment(python: Path, folder: Path) -> Path:
+    """The interpreter of a new environment without pip."""
+    environment = folder / "environment"
+    succeeds(python, "-m", "venv", "--without-pip", environment)
+    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
 def install_and_check(wheel: Path, version: str, extra: str | None, folder: Path) -> None:
     """Makes an empty environment, installs the wheel there and runs `installed.py`."""
     python = interpreter(version)
     if python is None:
         pytest.skip(f"CPython {version} is not on this machine")
-    environment = folder / "environment"
-    succeeds(python, "-m", "venv", "--without-pip", environment)
-    inside = environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    inside = empty_environment(python, folder)
     what = f"{wheel}[{extra}]" if extra else str(wheel)
     # Compiling all that an extra brings takes longer than installing it.
     quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
@@ -61,6 +88,24 @@ def succeeds(*command: str | Path) -> str:
     return done.stdout
 
 
+def test_the_package_alone_works_in_an_empty_environment(tmp_path: Path) -> None:
+    inside = empty_environment(Path(sys.executable), tmp_path)
+    site = Path(succeeds(inside, "-c", "import site; print(site.getsitepackages()[-1])").strip())
+    shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot", copy_function=os.link)
+    info = shutil.copytree(
+        Path(str(distribution("boardlot").locate_file("")))
+        / f"boardlot-{boardlot.__version__}.dist-info",
+        site / f"boardlot-{boardlot.__version__}.dist-info",
+    )
+    with (info / "RECORD").open("a") as record:
+        record.write("boardlot/py.typed,,\n")
+    command = inside.with_name("boardlot")
+    command.write_text(f"#!{inside}\nimport sys\nfrom boardlot.cli import main\nsys.exit(main())\n")
+    command.chmod(0o755)
+    succeeds(inside, Path(__file__).with_name("installed.py"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_wheel_alone_works_on_every_cpython_and_brings_nothing(
     wheel: Path, version: str, tmp_path: Path
@@ -68,6 +113,7 @@ def test_the_wheel_alone_works_on_every_cpython_and_brings_nothing(
     install_and_check(wheel, version, None, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_each_extra_brings_what_it_promises(wheel: Path, extra: str, tmp_path: Path) -> None:
     install_and_check(wheel, NEWEST, extra, tmp_path)
@@ -82,34 +128,28 @@ def test_each_extra_works_on_every_other_cpython(
     install_and_check(wheel, version, extra, tmp_path)
 
 
-def test_the_extras_tried_are_those_that_the_wheel_names(wheel: Path) -> None:
-    named = email.message_from_bytes(held(wheel, "METADATA")).get_all("Provides-Extra")
+def test_the_extras_tried_are_those_that_the_wheel_names(held: Held) -> None:
+    named = email.message_from_bytes(held("METADATA")).get_all("Provides-Extra")
     assert set(named or ()) == set(EXTRAS)
 
 
-def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(wheel: Path) -> None:
-    metadata = email.message_from_bytes(held(wheel, "METADATA"))
+def test_the_wheel_is_for_every_cpython_from_the_oldest_promised(held: Held) -> None:
+    metadata = email.message_from_bytes(held("METADATA"))
     assert metadata["Requires-Python"] == f">={OLDEST}"
-    assert f"-cp{OLDEST.replace('.', '')}-abi3-" in wheel.name
+    assert f"Tag: cp{OLDEST.replace('.', '')}-abi3-" in held("WHEEL").decode()
 
 
-def test_the_wheel_holds_both_licences_and_a_bill_of_materials(wheel: Path) -> None:
-    assert b"MIT License" in held(wheel, "licenses/LICENSE-MIT")
-    assert b"Apache License" in held(wheel, "licenses/LICENSE-APACHE")
-    bill = json.loads(held(wheel, "sboms/boardlot.cyclonedx.json"))
+def test_the_wheel_holds_both_licences_and_a_bill_of_materials(held: Held) -> None:
+    assert b"MIT License" in held("licenses/LICENSE-MIT")
+    assert b"Apache License" in held("licenses/LICENSE-APACHE")
+    bill = json.loads(held("sboms/boardlot.cyclonedx.json"))
     assert bill["bomFormat"] == "CycloneDX"
     crates = {crate["name"]: crate for crate in bill["components"]}
     assert {"pyo3", "reqwest", "rustls", "aws-lc-rs"} <= set(crates)
     assert all(crate["version"] and crate["licenses"] for crate in crates.values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not GIVEN, reason="a wheel built for tests alone is neither small nor packed")
 def test_the_wheel_of_a_release_is_smaller_than_five_megabytes(wheel: Path) -> None:
     assert wheel.stat().st_size < 5_000_000
-
-
-def held(wheel: Path, name: str) -> bytes:
-    """A file of the wheel's `.dist-info`."""
-    with zipfile.ZipFile(wheel) as archive:
-        (path,) = [path for path in archive.namelist() if path.endswith(f".dist-info/{name}")]
-        return archive.read(path)

@@ -75,11 +75,11 @@ def test_each_currency_has_a_panel_of_its_own(free: bool) -> None:
     ax = page.add_axes((0.1, 0.1, 0.7, 0.8)) if free else page.add_subplot()
     assert plots.dividends(MIXED, ax) is ax is page.axes[0]
     units = [axes.get_ylabel() for axes in page.axes]
-    assert units == ["HKD per share", "USD per share", "Currency not told"]
+    assert units == ["HKD per share", "USD per share", "Currency unknown"]
     drawn_there = [[list(line.get_ydata()) for line in axes.lines] for axes in page.axes]
     assert drawn_there == [[[40, 40]], [[0.2, 0.2]], [[3, 3]]]
     labels = [[text.get_text() for text in axes.texts] for axes in page.axes]
-    assert labels == [["HK.1 (HKD)"], ["US.1 (USD)"], ["SG.1 (currency not told)"]]
+    assert labels == [["HK.1 (HKD)"], ["US.1 (USD)"], ["SG.1 (currency unknown)"]]
     assert ax.get_title() == "6 dividends of 3 securities"
     tops = [axes.get_window_extent().y1 for axes in page.axes]
     bottoms = [axes.get_window_extent().y0 for axes in page.axes]
@@ -105,5 +105,5 @@ def test_dividends_without_a_date_or_an_amount_are_left_out() -> None:
 
 
 def test_what_is_no_date_is_named() -> None:
-    with pytest.raises(errors.ConfigError, match="'soon' is no date"):
+    with pytest.raises(errors.ConfigError, match="'soon' is not a valid date"):
         drawn([paid("soon")])

@@ -111,8 +111,8 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_missing_column_is_named() -> None:
-    with pytest.raises(errors.ConfigError, match="no field trd_side"):
+    with pytest.raises(errors.ConfigError, match="needs the column 'trd_side'"):
         drawn([{"code": "HK.1", "price": "1", "create_time": 1}])
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(errors.ConfigError, match="no column trd_side, create_time"):
+    with pytest.raises(errors.ConfigError, match="needs the columns 'trd_side' and 'create_time'"):
         drawn(pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))

@@ -44,7 +44,7 @@ def test_another_value_is_shown_with_its_unit() -> None:
     axes = drawn(POSITIONS, value="mv")
     assert numbers(axes) == ["-7.00", "5.00", "9.00"]
     assert axes.get_xlabel() == "Market value (trading currency of each position)"
-    with pytest.raises(errors.ConfigError, match="value is 'qty'; allowed is one of profit_ratio"):
+    with pytest.raises(errors.ConfigError, match="value is 'qty'; expected one of profit_ratio"):
         drawn(POSITIONS, value="qty")
 
 

@@ -34,7 +34,7 @@ def key_file(sandbox, tmp_path):
 
 
 def walk(client):
-    """In a child: every row of a pager, and a call of the other face."""
+    """In a child: every row of a pager, and a call of the other client."""
     account, market = "281756", "HK"
     rows = [fill["deal_id"] for fill in client.fills_history(account, market)]
 

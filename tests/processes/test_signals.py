@@ -15,9 +15,10 @@ import pytest
 from ..faults.operations import operations
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
+from ..support.interrupts import ends_at_once, interrupted
 from ..support.logins import begin, quotes, sign_in
 from ..support.processes import python
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
@@ -26,36 +27,8 @@ ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
 @pytest.fixture(scope="module")
 def silent():
     """A service that takes its time."""
-    with Scripted(lambda _: answer(b"{}", delay=20.0)) as server:
+    with ScriptedServer(lambda _: answer(b"{}", delay=20.0)) as server:
         yield server
-
-
-def interrupted(work, name=signal.SIGINT, error=KeyboardInterrupt):
-    """Seconds from the signal to the end of the call."""
-    sent = []
-
-    def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), name)  # To the process, as a terminal does.
-
-    timer = threading.Timer(0.1, interrupt)
-    timer.start()
-    try:
-        with pytest.raises(error):
-            work()
-        return time.monotonic() - sent[0]
-    finally:
-        timer.cancel()
-        timer.join()
-
-
-def ends_at_once(work):
-    """The best of three: a busy machine may be late once."""
-    took = interrupted(work)
-    for _ in range(2):
-        if took >= 0.2:
-            took = min(took, interrupted(work))
-    assert took < 0.2
 
 
 @pytest.mark.parametrize("operation", operations(ACCOUNTS), ids=str)
@@ -80,10 +53,10 @@ def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
 
 
 def test_security_32_ctrl_c_ends_every_kind_of_waiting(silent):
-    with Scripted(lambda _: answer(b"", 429, {"Retry-After": "50"})) as throttled:
+    with ScriptedServer(lambda _: answer(b"", 429, {"Retry-After": "50"})) as throttled:
         ends_at_once(bl.Client(throttled.base_url).server_time)
     time_of = answer({"server_time_ms": "1790000000123"})
-    with Scripted(lambda _: time_of) as server:
+    with ScriptedServer(lambda _: time_of) as server:
         # Its turn comes in minutes.
         limited = bl.Client(server.base_url, rate_limit=0.01)
         with contextlib.suppress(bl.BoardlotError):
@@ -147,7 +120,7 @@ def test_security_32_a_handler_that_returns_lets_the_call_go_on():
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
     try:
-        with Scripted([told]) as server:
+        with ScriptedServer([told]) as server:
             timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGTERM))
             timer.start()
             assert bl.Client(server.base_url).server_time().tzinfo is not None
@@ -171,10 +144,10 @@ BLOCKED = """
     """
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
-def test_security_32_a_script_without_a_handler_dies_at_once(silent, face, name):
-    with python(BLOCKED, silent.base_url, face, stderr=subprocess.PIPE) as child:
+def test_security_32_a_script_without_a_handler_dies_at_once(silent, mode, name):
+    with python(BLOCKED, silent.base_url, mode, stderr=subprocess.PIPE) as child:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.1)
         os.kill(child.pid, name)

@@ -8,9 +8,9 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
+from ..support.interrupts import ends_at_once
 from ..support.logins import begin, quotes, sign_in
 from ..support.stores import KEY, PASSPHRASE, files_of
-from .test_signals import ends_at_once
 
 fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

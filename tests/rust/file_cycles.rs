@@ -9,9 +9,6 @@ use super::imports::{code, imports, inline_paths, is_test, sources, src};
 
 /// Cycles that are still there, as the files of each; to be broken.
 const ALLOWED: &[&[&str]] = &[
-    &["auth/oauth", "auth/refresh"],
-    &["auth/store", "auth/store/files"],
-    &["login", "login/callback", "login/listener", "login/registration"],
     &["py/errors", "py/fork_safe_cell"],
     &["py/event_loop", "py/notifier", "py/operation"],
     &["py/records", "py/shapes"],

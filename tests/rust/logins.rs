@@ -11,7 +11,7 @@ use std::{
 
 use boardlot::{
     auth::{
-        OAuth, RefreshFuture, RefreshGrant, Registration, TokenAnswer, TokenEndpoint, TokenSet,
+        OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
         now_ms,
         store::{Guard, Memory, Secret, TokenStore, registration_key, token_key},
     },
@@ -77,7 +77,7 @@ impl TokenStore for Disk {
 /// Answers with what it was given, in turn, and keeps what it was sent.
 #[derive(Default)]
 struct Service {
-    answers: Mutex<VecDeque<Result<TokenAnswer>>>,
+    answers: Mutex<VecDeque<Result<TokenResponse>>>,
     grants: Mutex<Vec<RefreshGrant>>,
 }
 
@@ -107,7 +107,7 @@ fn oauth(disk: &Arc<Disk>, client_secret: Option<Zeroizing<String>>) -> Arc<OAut
 }
 
 /// Credentials with these tokens in their store, and a service that answers in turn.
-fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenAnswer>>) -> Rig {
+fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenResponse>>) -> Rig {
     let disk = Arc::new(Disk::default());
     disk.put(stored);
     let service = Arc::new(Service { answers: Mutex::new(answers.into()), ..Service::default() });
@@ -131,12 +131,12 @@ impl Rig {
     }
 }
 
-fn refused(error: &str) -> Result<TokenAnswer> {
+fn refused(error: &str) -> Result<TokenResponse> {
     let description = "no more".to_owned();
     Err(ErrorKind::OAuth { error: error.to_owned(), description }.into())
 }
 
-fn away() -> Result<TokenAnswer> {
+fn away() -> Result<TokenResponse> {
     Err(ErrorKind::Timeout("away".to_owned()).into())
 }
 

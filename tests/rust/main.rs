@@ -12,6 +12,7 @@ mod arrows;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;
+mod examples;
 mod exceptions;
 mod file_cycles;
 mod generated;

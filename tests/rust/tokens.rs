@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use boardlot::auth::{Registration, TokenAnswer, TokenSet, is_token, lifetime, now_ms};
+use boardlot::auth::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
 use zeroize::Zeroizing;
 
-pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenAnswer {
-    TokenAnswer {
+pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenResponse {
+    TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: refresh.map(|token| Zeroizing::new(token.to_owned())),
         lifetime: Duration::from_secs(seconds),
@@ -14,9 +14,9 @@ pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenAnswer 
     }
 }
 
-pub fn set(access: &str, refresh: Option<&str>, seconds: u64, asked_at_ms: i64) -> TokenSet {
+pub fn set(access: &str, refresh: Option<&str>, seconds: u64, requested_at_ms: i64) -> TokenSet {
     let registration = Registration::new("c".to_owned(), None, 4000);
-    TokenSet::new(&registration, answer(access, refresh, seconds), asked_at_ms)
+    TokenSet::new(&registration, answer(access, refresh, seconds), requested_at_ms)
 }
 
 #[test]

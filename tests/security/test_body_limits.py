@@ -12,7 +12,7 @@ from ..support.bombs import Bomb
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.processes import run_python
-from ..support.scripted_server import Answer, Scripted, answer
+from ..support.scripted_server import Answer, ScriptedServer, answer
 
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 LIMIT = 64 << 20
@@ -48,7 +48,7 @@ GROWTH = """
 
 
 def growth(base_url, kind):
-    with Scripted([answer({"server_time_ms": "1790000000123"})]) as good:
+    with ScriptedServer([answer({"server_time_ms": "1790000000123"})]) as good:
         addresses = f"{good.base_url} {base_url}"
         out, _ = run_python(GROWTH, addresses, kind, seconds=600.0)
     name, grown = out.split()
@@ -110,15 +110,15 @@ def test_security_23_login_and_refresh_hold_the_limits_too(server, step, name):
 
 
 @pytest.mark.parametrize("size", [1 << 20, 64 << 20])
-@pytest.mark.parametrize("face", ["one", "many", "no end"])
-def test_security_23_headers_have_a_limit(face, size):
-    if face == "one":
+@pytest.mark.parametrize("mode", ["one", "many", "no end"])
+def test_security_23_headers_have_a_limit(mode, size):
+    if mode == "one":
         headers = {"X-Long": "x" * size}
-    elif face == "many":
+    elif mode == "many":
         headers = {f"X-{n}": "x" * 100 for n in range(size // 110)}
     else:
         headers = {"X": "y\r\n " * (size // 4)}
-    with Scripted(lambda _: answer(DIVIDENDS, headers=headers)) as server:
+    with ScriptedServer(lambda _: answer(DIVIDENDS, headers=headers)) as server:
         client = bl.Client(server.base_url, max_retries=0, timeout=10.0)
         with pytest.raises((bl.ProtocolError, bl.TransportError)) as caught:
             client.dividends("HK.00700")
@@ -136,11 +136,11 @@ def test_security_23_nesting_has_a_limit(text, closed):
         )
     bodies = [inner, '{"ret_code":0,"data":{"dividend_list":[{"a":' + inner + "}]}}"]
     for body in bodies:
-        with Scripted([answer(body)]) as server:
+        with ScriptedServer([answer(body)]) as server:
             client = bl.Client(server.base_url, max_retries=0)
             with pytest.raises(bl.ProtocolError):
                 client.dividends("HK.00700")
-    with Scripted([answer(inner)]) as server:
+    with ScriptedServer([answer(inner)]) as server:
         response = bl.Client(server.base_url).request("GET", "/any")
         with pytest.raises((bl.ProtocolError, ValueError, RecursionError)):
             response.json()
@@ -164,14 +164,14 @@ LAYERS = {
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
-    with Scripted([LAYERS[name]]) as server:
+    with ScriptedServer([LAYERS[name]]) as server:
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.TransportError)):
             client.dividends("HK.00700")
 
 
 def test_security_23_only_what_is_undone_is_asked_for():
-    with Scripted([packed("gzip", gzip.compress(RAW))]) as server:
+    with ScriptedServer([packed("gzip", gzip.compress(RAW))]) as server:
         assert list(bl.Client(server.base_url).dividends("HK.00700")) == []
         asked = server.received[0].header("Accept-Encoding")
     assert {part.split(";")[0].strip() for part in asked.split(",")} <= {"gzip", "identity"}
@@ -180,7 +180,7 @@ def test_security_23_only_what_is_undone_is_asked_for():
 def test_security_23_a_response_never_hands_out_more_than_the_limit():
     body = b"x" * 100_000
     for one in (answer(body), packed("gzip", gzip.compress(body)), answer(chunks=[body])):
-        with Scripted(lambda _, one=one: one) as server:
+        with ScriptedServer(lambda _, one=one: one) as server:
             client = bl.Client(server.base_url, max_body_bytes=99_999)
             with pytest.raises(bl.ProtocolError):
                 client.request("GET", "/any")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import boardlot as bl
 import pytest
 
-from ..support.callbacks import place_of, query_of
+from ..support.callbacks import listener_address, query_of
 from ..support.logins import scopes_of, waiting
 from ..support.webdriver import Browser, programs
 
@@ -83,7 +83,7 @@ def boxes(page):
 
 def landed(page, flow, tmp_path, name):
     """The browser is on the callback page, which says what happened."""
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     page.wait(lambda: urlsplit(page.url).port == port)
     page.wait(lambda: page.text().strip())
     page.screenshot(tmp_path / f"{name}.png")
@@ -141,7 +141,7 @@ def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
     secret.type("wrong")
     (button, *_) = allowing(page) or page.named(BUTTONS, "sign", "log", "continue", "next")
     button.click()
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     page.wait(button.gone)
     page.wait(lambda: page.all("input[type=password]"))
     page.screenshot(tmp_path / "wrong.png")
@@ -161,7 +161,7 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
     page.open(flow.url)
     filled = set()
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     for _ in range(60):
         if urlsplit(page.url).port == port:
             break
@@ -187,7 +187,7 @@ def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
 
 def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     known = query_of(flow.url)["client_id"]
     page.open(flow.url.replace(known, "unknown"))
     page.screenshot(tmp_path / "unknown.png")

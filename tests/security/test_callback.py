@@ -8,7 +8,7 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.callbacks import call, closed, listens, place_of, query_of, send_raw, visit
+from ..support.callbacks import call, closed, listener_address, listens, query_of, send_raw, visit
 from ..support.clients import client_of
 from ..support.logins import begin, callback_query, finish_for_real, quotes, waiting
 
@@ -88,7 +88,7 @@ def test_security_02_a_wrong_state_with_an_error_does_not_end_the_login(server):
 def test_security_02_other_paths_get_404_and_use_nothing_up(server):
     flow = begin(server)
     login = waiting(flow)
-    _, path = place_of(flow)
+    _, path = listener_address(flow)
     query = callback_query(server, flow)
     others = ["/favicon.ico", "/robots.txt", path + "x", path.rstrip("/") + "/x", "//" + path]
     others += ["" if path == "/" else "/", path.upper() if path != path.upper() else "/X"]
@@ -102,7 +102,7 @@ def test_security_02_other_paths_get_404_and_use_nothing_up(server):
 def test_security_02_other_methods_get_405_and_use_nothing_up(server, method):
     flow = begin(server)
     login = waiting(flow)
-    _, path = place_of(flow)
+    _, path = listener_address(flow)
     target = f"{path}?{callback_query(server, flow)}"
     headers = ("Origin: https://evil.example", "Content-Length: 0")
     assert call(flow, target, method=method, headers=headers).status == 405
@@ -113,7 +113,7 @@ def test_security_02_other_methods_get_405_and_use_nothing_up(server, method):
 def test_security_02_what_is_no_http_does_not_end_the_login(server):
     flow = begin(server)
     login = waiting(flow)
-    port, path = place_of(flow)
+    port, path = listener_address(flow)
     odd = [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(60) + b"\r\n\r\n"]
     odd += [b"\r\n\r\n", b"GET\r\n\r\n", b"\xff\xfe\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n"]
     odd += [f"GET {path} HTTP/9.9\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode(), b""]
@@ -140,7 +140,7 @@ def listening_addresses(port):
 def test_security_03_listens_on_127_0_0_1_only(server):
     flow = begin(server)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     assert listens(port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         own = "127.0.0.1"
@@ -174,7 +174,7 @@ def test_security_03_the_client_is_kept_with_its_port(server):
         flow = begin(server, store)
         flow.finish(server.authorize(flow.url))
         uris.append((query_of(flow.url)["client_id"], query_of(flow.url)["redirect_uri"]))
-        assert closed(place_of(flow)[0])
+        assert closed(listener_address(flow)[0])
     assert server.counts["register"] == 1
     assert len(set(uris)) == 1
 
@@ -183,11 +183,11 @@ def test_security_03_a_port_that_is_taken_means_a_new_client(server):
     store = bl.MemoryStore()
     first = begin(server, store)
     first.finish(server.authorize(first.url))
-    port, _ = place_of(first)
+    port, _ = listener_address(first)
     assert closed(port)
     with socket.create_server(("127.0.0.1", port)):
         second = begin(server, store)
-        assert place_of(second)[0] != port
+        assert listener_address(second)[0] != port
         oauth = second.finish(server.authorize(second.url))
     assert server.counts["register"] == 2
     assert query_of(first.url)["client_id"] != query_of(second.url)["client_id"]
@@ -212,7 +212,7 @@ def test_security_03_a_port_that_is_taken_means_a_new_client(server):
 def test_security_04_another_host_is_refused(server, host):
     flow = begin(server)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     reply = call(flow, query=callback_query(server, flow), host=host.format(port=port))
     assert 400 <= reply.status < 500
     assert server.counts["authorization_code"] == 0
@@ -222,7 +222,7 @@ def test_security_04_another_host_is_refused(server, host):
 def test_security_04_a_missing_or_doubled_host_is_refused(server):
     flow = begin(server)
     login = waiting(flow)
-    port, path = place_of(flow)
+    port, path = listener_address(flow)
     line = f"GET {path}?{callback_query(server, flow)} HTTP/1."
     doubled = f"1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\n"
     for lines in (line + "1\r\n", line + "0\r\n", line + doubled):

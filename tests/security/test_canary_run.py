@@ -12,8 +12,8 @@ from ..support.authorization_http import Fault
 from ..support.callbacks import query_of, visit
 from ..support.keys import secret_of
 from ..support.processes import python
+from ..support.secret_search import CANARY, hits
 from ..support.stores import PASSPHRASE
-from .test_secrets import CANARY, hits
 
 NOISY = {
     "RUST_LOG": "trace",

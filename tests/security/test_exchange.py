@@ -6,10 +6,10 @@ import boardlot as bl
 import pytest
 
 from ..support.authorization_http import Fault
-from ..support.callbacks import closed, place_of, visit
+from ..support.callbacks import closed, listener_address, visit
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in, waiting
-from ..support.stores import Shelf
+from ..support.stores import DictStore
 
 
 def test_security_09_the_code_is_exchanged_once(server):
@@ -37,10 +37,10 @@ MISHAPS = {
 @pytest.mark.parametrize("mishap", MISHAPS)
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_security_09_an_answer_that_may_be_lost_means_to_log_in_again(server, mishap, by_hand):
-    store = Shelf()
+    store = DictStore()
     server.faults["authorization_code"] = MISHAPS[mishap]
     flow = begin(server, store)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     url = server.authorize(flow.url)
     with pytest.raises(bl.BoardlotError) as caught:
         if by_hand:
@@ -84,7 +84,7 @@ BAD_TOKENS = {
 
 @pytest.mark.parametrize("bad", BAD_TOKENS)
 def test_security_09_a_token_answer_that_is_no_bearer_token_is_refused(server, bad):
-    store = Shelf()
+    store = DictStore()
     server.faults["authorization_code"] = Fault(change=BAD_TOKENS[bad])
     with pytest.raises((bl.OAuthError, bl.ProtocolError)):
         sign_in(server, store)

@@ -12,7 +12,7 @@ import pytest
 
 from ..support.authorization_http import Fault
 from ..support.authorization_server import AuthorizationServer
-from ..support.callbacks import call, closed, place_of, query_of, send_raw, visit
+from ..support.callbacks import call, closed, listener_address, query_of, send_raw, visit
 from ..support.clients import client_of
 from ..support.logins import Waiting, begin, callback_query, finish_for_real, quotes, waiting
 from ..support.processes import python
@@ -20,7 +20,7 @@ from ..support.processes import python
 
 def test_security_05_a_login_has_a_deadline(server):
     flow = begin(server, timeout=1.0)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     start = time.monotonic()
     with pytest.raises(bl.BoardlotError) as caught:
         waiting(flow).get()
@@ -32,7 +32,7 @@ def test_security_05_a_login_has_a_deadline(server):
 def test_security_05_the_deadline_holds_while_forged_callbacks_come_in(server):
     flow = begin(server, timeout=1.5)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     start = time.monotonic()
     while not login.over(0.0) and time.monotonic() - start < 10:
         with contextlib.suppress(OSError):
@@ -46,7 +46,7 @@ def test_security_05_the_deadline_holds_while_forged_callbacks_come_in(server):
 def test_security_05_the_socket_is_closed_after_success(server):
     for by_hand in (False, True):
         flow = begin(server)
-        port, _ = place_of(flow)
+        port, _ = listener_address(flow)
         if by_hand:
             flow.finish(server.authorize(flow.url))
         else:
@@ -61,7 +61,7 @@ def test_security_05_the_socket_is_closed_after_an_error(query):
     with AuthorizationServer() as server:
         flow = begin(server)
         login = waiting(flow)
-        port, _ = place_of(flow)
+        port, _ = listener_address(flow)
         call(flow, query=f"{query}&state={query_of(flow.url)['state']}")
         with pytest.raises(bl.OAuthError):
             login.get()
@@ -123,7 +123,7 @@ def test_security_05_ctrl_c_ends_the_wait_and_closes_the_socket(server):
 def test_security_05_cancelling_the_task_closes_the_socket(server):
     async def cancelled():
         flow = begin(server)
-        port, _ = place_of(flow)
+        port, _ = listener_address(flow)
 
         async def login():
             return await flow
@@ -161,7 +161,7 @@ SLOW = {
 def test_security_05_100_slow_clients_do_not_block_a_login(server, kind):
     flow = begin(server, timeout=60.0)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     with contextlib.ExitStack() as slow:
         for _ in range(100):
             connection = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -176,7 +176,7 @@ def test_security_05_100_slow_clients_do_not_block_a_login(server, kind):
 def test_security_05_100_clients_that_drip_do_not_block_a_login(server):
     flow = begin(server, timeout=60.0)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     with contextlib.ExitStack() as slow:
         dripping = []
         for _ in range(100):
@@ -198,7 +198,7 @@ def test_security_05_100_clients_that_drip_do_not_block_a_login(server):
 def test_security_05_at_most_8_connections_are_held(server):
     flow = begin(server)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     most = 0
     with contextlib.ExitStack() as slow:
         for _ in range(60):
@@ -220,7 +220,7 @@ def accepted(port):
 def test_security_05_a_slow_request_is_given_up_after_five_seconds(server):
     flow = begin(server, timeout=60.0)
     login = waiting(flow)
-    port, _ = place_of(flow)
+    port, _ = listener_address(flow)
     start = time.monotonic()
     send_raw(port, b"GET / HTTP/1.1\r\nHost: x\r\n", seconds=20)
     assert 2 < time.monotonic() - start < 9
@@ -231,7 +231,7 @@ def test_security_05_a_slow_request_is_given_up_after_five_seconds(server):
 def test_security_05_a_request_has_at_most_8_kib(server, where):
     flow = begin(server)
     login = waiting(flow)
-    port, path = place_of(flow)
+    port, path = listener_address(flow)
     query, host = callback_query(server, flow), f"Host: 127.0.0.1:{port}\r\n"
     big = {
         "query": f"GET {path}?{query}&x={'x' * 9000} HTTP/1.1\r\n{host}\r\n",

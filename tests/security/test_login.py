@@ -12,7 +12,7 @@ import pytest
 from ..support.authorization_http import Fault
 from ..support.authorization_server import AuthorizationServer, challenge_of
 from ..support.browsers import opened_with
-from ..support.callbacks import place_of, query_of, visit
+from ..support.callbacks import listener_address, query_of, visit
 from ..support.clients import client_of
 from ..support.logins import Waiting, begin, quotes
 from ..support.processes import run_python
@@ -225,7 +225,7 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(
     out, err = run_python(code, server.base_url, env=empty)
     printed = out + err
     (found,) = set(re.findall(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed))
-    port = place_of(type("Flow", (), {"url": found}))[0]
+    port = listener_address(type("Flow", (), {"url": found}))[0]
     assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed
 
 

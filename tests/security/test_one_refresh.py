@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import threading
-import time
 from collections import Counter
 
 import boardlot as bl
@@ -11,9 +9,10 @@ import pytest
 
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
+from ..support.logins import expired_login, quotes
 from ..support.processes import python
-from ..support.stores import PASSPHRASE, Shelf
+from ..support.stores import PASSPHRASE, DictStore
+from ..support.threads import outcomes_of_threads
 
 # How the token runs out: told beforehand (it is refreshed ahead), or found out by a 401.
 ends = pytest.mark.parametrize("end", ["told", "found out"])
@@ -37,42 +36,6 @@ CALLING = """
     """
 
 
-def run_out(server, end, first):
-    """The access token that `first()` got by a login runs out."""
-    server.token_lifetime = 1 if end == "told" else 3600
-    given = first()
-    if end == "told":
-        time.sleep(1.1)
-        server.token_lifetime = 3600
-    else:
-        server.expire()
-    return given
-
-
-def at_once(number, work):
-    """Runs `work` in so many threads at the same time; counts what came out."""
-    told = Counter()
-    lock = threading.Lock()
-    gate = threading.Barrier(number)
-
-    def one():
-        gate.wait(30)
-        try:
-            outcome = work()
-        except Exception as error:
-            outcome = type(error).__name__
-        with lock:
-            told[outcome] += 1
-
-    threads = [threading.Thread(target=one, daemon=True) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(240)
-    assert not any(thread.is_alive() for thread in threads)
-    return told
-
-
 def many_calls(client, calls):
     def work():
         for _ in range(calls):
@@ -85,29 +48,29 @@ def many_calls(client, calls):
 @ends
 def test_security_18_64_threads_make_one_refresh(server, end):
     server.faults["refresh_token"] = Fault(delay=0.3)
-    oauth = run_out(server, end, lambda: sign_in(server))
+    oauth = expired_login(server, end)
     client = client_of(server, oauth, timeout=60.0)
-    assert at_once(64, many_calls(client, 20)) == {"ok": 64}
+    assert outcomes_of_threads(64, many_calls(client, 20)) == {"ok": 64}
     assert server.counts["refresh_token"] == 1
     for n in range(2, 5):
         server.expire()
-        assert at_once(64, many_calls(client, 3)) == {"ok": 64}
+        assert outcomes_of_threads(64, many_calls(client, 3)) == {"ok": 64}
         assert server.counts["refresh_token"] == n
 
 
 @pytest.mark.slow
 @ends
 def test_security_18_64_threads_with_1000_calls_make_one_refresh(server, end):
-    oauth = run_out(server, end, lambda: sign_in(server))
+    oauth = expired_login(server, end)
     client = client_of(server, oauth, timeout=120.0)
-    assert at_once(64, many_calls(client, 1000)) == {"ok": 64}
+    assert outcomes_of_threads(64, many_calls(client, 1000)) == {"ok": 64}
     assert server.counts["refresh_token"] == 1
 
 
 @ends
 def test_security_18_many_clients_of_one_store_make_one_refresh(server, end):
-    store = Shelf()
-    run_out(server, end, lambda: sign_in(server, store))
+    store = DictStore()
+    expired_login(server, end, store)
     (client_id,) = server.clients
     server.faults["refresh_token"] = Fault(delay=0.3)
 
@@ -115,14 +78,14 @@ def test_security_18_many_clients_of_one_store_make_one_refresh(server, end):
         client = client_of(server, bl.OAuth(client_id, store=store), timeout=60.0)
         return many_calls(client, 3)()
 
-    assert at_once(32, work) == {"ok": 32}
+    assert outcomes_of_threads(32, work) == {"ok": 32}
     assert server.counts["refresh_token"] == 1
 
 
 @ends
 def test_security_18_1000_tasks_make_one_refresh(server, end):
     server.faults["refresh_token"] = Fault(delay=0.3)
-    oauth = run_out(server, end, lambda: sign_in(server))
+    oauth = expired_login(server, end)
 
     async def use():
         options = {"auth": oauth, "max_retries": 0, "timeout": 60.0}
@@ -138,7 +101,7 @@ def test_security_18_1000_tasks_make_one_refresh(server, end):
 
 def test_security_18_a_cancelled_task_does_not_take_the_refresh_with_it(server):
     server.faults["refresh_token"] = Fault(delay=0.5)
-    oauth = run_out(server, "found out", lambda: sign_in(server))
+    oauth = expired_login(server, "found out")
 
     async def use():
         options = {"auth": oauth, "max_retries": 0, "timeout": 30.0}
@@ -162,7 +125,7 @@ def test_security_18_a_cancelled_task_does_not_take_the_refresh_with_it(server):
 def processes(server, place, end):
     """8 processes that share a store whose token has run out; each waits for its word."""
     store = bl.EncryptedFileStore(place, PASSPHRASE)
-    run_out(server, end, lambda: sign_in(server, store))
+    expired_login(server, end, store)
     (client_id,) = server.clients
     arguments = (server.base_url, client_id, place, PASSPHRASE, 10)
     children = [python(CALLING, *arguments) for _ in range(8)]
@@ -210,10 +173,10 @@ FAILURES = {
 @pytest.mark.parametrize("failure", FAILURES)
 def test_security_18_threads_that_wait_share_the_failure(server, failure):
     fault, name = FAILURES[failure]
-    oauth = run_out(server, "found out", lambda: sign_in(server))
+    oauth = expired_login(server, "found out")
     client = client_of(server, oauth, timeout=60.0)
     server.faults["refresh_token"] = fault
-    told = at_once(64, many_calls(client, 1))
+    told = outcomes_of_threads(64, many_calls(client, 1))
     assert "ok" not in told and sum(told.values()) == 64 and len(told) == 1, told
     assert name is None or name in told
     assert server.counts["refresh_token"] == 1
@@ -224,7 +187,7 @@ def test_security_18_threads_that_wait_share_the_failure(server, failure):
 def test_security_18_tasks_that_wait_share_the_failure(server, failure):
     fault, name = FAILURES[failure]
     # Told beforehand: 1,000 tasks would need longer than the refresh to find it out by a 401.
-    oauth = run_out(server, "told", lambda: sign_in(server))
+    oauth = expired_login(server, "told")
     server.faults["refresh_token"] = fault
 
     async def use():
@@ -244,7 +207,7 @@ def test_security_18_tasks_that_wait_share_the_failure(server, failure):
 
 def test_security_18_each_of_those_that_wait_has_an_error_of_its_own(server):
     """A shared exception object would grow its traceback in every thread."""
-    oauth = run_out(server, "told", lambda: sign_in(server))
+    oauth = expired_login(server, "told")
     client = client_of(server, oauth, timeout=60.0)
     server.faults["refresh_token"] = Fault(error="invalid_grant", delay=1.0)
     errors = []
@@ -255,6 +218,6 @@ def test_security_18_each_of_those_that_wait_has_an_error_of_its_own(server):
         errors.append(caught.value)
         return "refused"
 
-    assert at_once(16, work) == {"refused": 16}
+    assert outcomes_of_threads(16, work) == {"refused": 16}
     assert len({id(error) for error in errors}) == 16
     assert all(error.hint for error in errors)

@@ -10,7 +10,7 @@ from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.relay import Untouched
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 STATUSES = [301, 302, 303, 307, 308]
 ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
@@ -30,7 +30,7 @@ def hops(second, status):
 def test_security_19_no_operation_follows_a_redirect(operation, status):
     with Untouched() as second:
         for hop in hops(second, status):
-            with Scripted(lambda _, hop=hop: hop) as server, pytest.raises(bl.ProtocolError):
+            with ScriptedServer(lambda _, hop=hop: hop) as server, pytest.raises(bl.ProtocolError):
                 client = bl.Client(server.base_url, auth=bl.BearerToken("secret"))
                 result = operation.start(client)
                 list(result)
@@ -47,7 +47,7 @@ def test_security_19_no_awaited_operation_follows_a_redirect(status):
 
     with Untouched() as second:
         for hop in hops(second, status):
-            with Scripted(lambda _, hop=hop: hop) as server:
+            with ScriptedServer(lambda _, hop=hop: hop) as server:
                 for operation in operations(ACCOUNTS):
                     asyncio.run(use(server, operation))
 
@@ -85,7 +85,7 @@ def test_security_19_the_clock_is_not_read_from_elsewhere(status):
     with Untouched() as second:
         skewed = answer({"ret_code": -12006, "ret_msg": "clock"})
         hop = answer(b"", status, {"Location": second.base_url + "/api/v1.0/server-time"})
-        with Scripted(lambda got: hop if "server-time" in got.path else skewed) as server:
+        with ScriptedServer(lambda got: hop if "server-time" in got.path else skewed) as server:
             auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
             with pytest.raises((bl.ProtocolError, bl.ClockSkewError)):
                 bl.Client(server.base_url, auth=auth).dividends("HK.00700")

@@ -11,8 +11,8 @@ import pytest
 from ..support.authorization_http import Fault
 from ..support.callbacks import query_of
 from ..support.clients import client_of
-from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in
-from ..support.stores import Shelf
+from ..support.logins import begin, expired_client, quotes, scopes_of, sign_in, tells_to_log_in
+from ..support.stores import DictStore
 
 COMMAND = "boardlot login"
 
@@ -99,7 +99,7 @@ def test_security_17_a_token_is_refreshed_ahead_of_its_end(server):
 
 
 def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
-    store = Shelf()
+    store = DictStore()
     client = client_of(server, sign_in(server, store))
     (client_id,) = server.clients
     for n in range(1, 4):
@@ -115,9 +115,8 @@ def test_security_17_a_refresh_without_refresh_token_keeps_the_old(server):
 
 
 def test_security_17_the_refreshed_token_is_stored(server):
-    store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
+    store = DictStore()
+    client = expired_client(server, store)
     assert list(quotes(client)) == []
     (client_id,) = server.clients
     assert list(quotes(client_of(server, bl.OAuth(client_id, store=store)))) == []
@@ -137,9 +136,8 @@ def test_security_17_no_refresh_token_at_all_means_to_log_in(server):
 
 @pytest.mark.parametrize("retries", [0, 5])
 def test_security_17_invalid_grant_is_one_login_required_and_no_loop(server, retries):
-    client = client_of(server, sign_in(server), max_retries=retries)
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant", description="revoked")
+    fault = Fault(error="invalid_grant", description="revoked")
+    client = expired_client(server, refresh=fault, max_retries=retries)
     with pytest.raises(bl.LoginRequired) as caught:
         quotes(client)
     assert counts(server) == (1, 1)
@@ -149,33 +147,9 @@ def test_security_17_invalid_grant_is_one_login_required_and_no_loop(server, ret
     assert COMMAND in f"{caught.value} {caught.value.hint}"
 
 
-def test_security_17_invalid_grant_does_not_become_a_storm(server):
-    client = client_of(server, sign_in(server))
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant")
-    for _ in range(20):
-        with pytest.raises(bl.LoginRequired):
-            quotes(client)
-    # At the most once a call; what is known to be refused need not be asked again.
-    assert server.counts["refresh_token"] <= 20
-
-
-def test_security_17_after_a_new_login_it_goes_on(server):
-    store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant")
-    with pytest.raises(bl.LoginRequired):
-        quotes(client)
-    server.faults.clear()
-    assert list(quotes(client_of(server, sign_in(server, store)))) == []
-
-
 @pytest.mark.parametrize("error", ["invalid_client", "unauthorized_client", "server_error"])
 def test_security_17_another_refusal_is_an_oauth_error(server, error):
-    client = client_of(server, sign_in(server))
-    server.expire()
-    server.faults["refresh_token"] = Fault(error=error, description="why")
+    client = expired_client(server, refresh=Fault(error=error, description="why"))
     with pytest.raises(bl.OAuthError) as caught:
         quotes(client)
     assert caught.value.error == error
@@ -194,11 +168,9 @@ FAILING = {
 
 @pytest.mark.parametrize("failing", FAILING)
 def test_security_17_a_failed_refresh_keeps_the_tokens(server, failing):
-    store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
+    store = DictStore()
+    client = expired_client(server, store, FAILING[failing])
     kept = dict(store.kept)
-    server.faults["refresh_token"] = FAILING[failing]
     with pytest.raises(bl.BoardlotError) as caught:
         quotes(client)
     assert not isinstance(caught.value, bl.LoginRequired)
@@ -209,9 +181,7 @@ def test_security_17_a_failed_refresh_keeps_the_tokens(server, failing):
 
 @pytest.mark.parametrize("failing", ["503", "dropped"])
 def test_security_17_a_refresh_is_tried_again_within_max_retries(server, failing):
-    client = client_of(server, sign_in(server), max_retries=2)
-    server.expire()
-    server.faults["refresh_token"] = [FAILING[failing]]
+    client = expired_client(server, refresh=[FAILING[failing]], max_retries=2)
     assert list(quotes(client)) == []
     assert server.counts["refresh_token"] == 2
 
@@ -237,7 +207,7 @@ def test_security_17_a_confidential_client_sends_its_secret_with_the_refresh(ser
     uri = query_of(flow.url)["redirect_uri"]
     uri = uri.replace(uri.split("/")[2], f"127.0.0.1:{port}")
     told = server.register(uri, "client_secret_post")
-    store = Shelf()
+    store = DictStore()
     known = {"client_id": told["client_id"], "redirect_port": port}
     assert list(quotes(client_of(server, sign_in(server, store, **known)))) == []
     assert server.counts["register"] == 1
@@ -261,7 +231,7 @@ def test_security_17_nothing_stored_means_to_log_in(server):
 
 
 def test_security_17_after_logout_one_has_to_log_in(server):
-    store = Shelf()
+    store = DictStore()
     oauth = sign_in(server, store)
     client = client_of(server, oauth)
     assert list(quotes(client)) == []

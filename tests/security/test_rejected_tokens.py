@@ -11,10 +11,10 @@ import pytest
 
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
-from ..support.logins import quotes, sign_in
-from ..support.scripted_server import Scripted, answer
-from ..support.stores import Shelf
-from .test_one_refresh import at_once, run_out
+from ..support.logins import expired_client, expired_login, quotes, sign_in
+from ..support.scripted_server import ScriptedServer, answer
+from ..support.stores import DictStore
+from ..support.threads import outcomes_of_threads
 
 FUTURES = "/api/v1.0/quote/HK.HSImain/reference-future"
 REJECTIONS = {
@@ -43,9 +43,9 @@ CALLS = {
 }
 
 
-def outcome_of(face, server, call, **options):
+def outcome_of(mode, server, call, **options):
     """Runs a call of a new client, sync or async."""
-    if face == "sync":
+    if mode == "sync":
         with bl.Client(server.base_url, **options) as client:
             return call(client)
 
@@ -57,14 +57,14 @@ def outcome_of(face, server, call, **options):
 
 
 @rejections
-@pytest.mark.parametrize("face", ["sync", "async"])
-def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, face, rejection):
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, mode, rejection):
     oauth = sign_in(server)
     server.rejection = REJECTIONS[rejection]
     for name, call in CALLS.items():
         server.expire()
         server.counts.clear()
-        told = outcome_of(face, server, call, auth=oauth, max_retries=2)
+        told = outcome_of(mode, server, call, auth=oauth, max_retries=2)
         assert getattr(told, "status", 200) == 200, name
         assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
 
@@ -85,7 +85,7 @@ def test_security_17_a_rejection_that_stays_is_an_authentication_error(server, c
 @rejections
 def test_security_17_a_bearer_token_has_nothing_to_refresh(rejection):
     status, headers, body = REJECTIONS[rejection]
-    with Scripted(lambda _: answer(body, status, headers)) as service:
+    with ScriptedServer(lambda _: answer(body, status, headers)) as service:
         for call in CALLS.values():
             service.received.clear()
             with pytest.raises(bl.AuthenticationError):
@@ -139,8 +139,7 @@ def test_security_17_a_raw_request_leaves_all_other_answers_to_the_caller(server
 @rejections
 def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection):
     server.rejection = REJECTIONS[rejection]
-    server.faults["refresh_token"] = Fault(delay=0.2)
-    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
+    client = expired_client(server, refresh=Fault(delay=0.2), timeout=60.0)
     calls = list(CALLS.values())
     turn = iter(range(64))
     lock = threading.Lock()
@@ -151,7 +150,7 @@ def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection)
         call(client)
         return "ok"
 
-    assert at_once(64, work) == {"ok": 64}
+    assert outcomes_of_threads(64, work) == {"ok": 64}
     assert server.counts["refresh_token"] == 1
     assert server.counts["api"] <= 128
 
@@ -159,7 +158,7 @@ def test_security_18_64_threads_make_one_refresh_in_each_form(server, rejection)
 @rejections
 def test_security_18_64_tasks_make_one_refresh_in_each_form(server, rejection):
     server.rejection = REJECTIONS[rejection]
-    oauth = run_out(server, "found out", lambda: sign_in(server))
+    oauth = expired_login(server, "found out")
     calls = list(CALLS.values())
 
     async def use():
@@ -200,18 +199,16 @@ REFUSALS = {
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
-    store = Shelf()
-    oauth = sign_in(server, store)
-    client = client_of(server, oauth, max_retries=2)
-    server.expire()
-    server.faults["refresh_token"] = REFUSALS[refusal]
-    for _ in range(5):
+    store = DictStore()
+    client = expired_client(server, store, REFUSALS[refusal], max_retries=2)
+    (client_id,) = server.clients
+    for _ in range(20):
         with pytest.raises(bl.LoginRequired) as caught:
             quotes(client)
         assert caught.value.error and "boardlot login" in caught.value.hint
     # Nobody is asked again: no refresh, and no call with a token that is known to be rejected.
     assert (server.counts["api"], server.counts["refresh_token"]) == (1, 1)
-    again = client_of(server, bl.OAuth(oauth.client_id, store=store))
+    again = client_of(server, bl.OAuth(client_id, store=store))
     with pytest.raises(bl.LoginRequired):
         quotes(again)
     assert server.counts["refresh_token"] == 1
@@ -223,18 +220,16 @@ def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, r
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_security_18_64_threads_share_a_refused_refresh_in_each_form(server, refusal):
-    client = client_of(server, run_out(server, "found out", lambda: sign_in(server)), timeout=60.0)
-    server.faults["refresh_token"] = replace(REFUSALS[refusal], delay=0.5)
-    assert at_once(64, lambda: list(quotes(client))) == {"LoginRequired": 64}
+    refresh = replace(REFUSALS[refusal], delay=0.5)
+    client = expired_client(server, refresh=refresh, timeout=60.0)
+    assert outcomes_of_threads(64, lambda: list(quotes(client))) == {"LoginRequired": 64}
     assert server.counts["refresh_token"] == 1
     assert server.counts["api"] <= 64
 
 
 def test_security_17_a_new_login_may_have_the_same_refresh_token(server):
-    store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
-    server.faults["refresh_token"] = Fault(error="invalid_grant")
+    store = DictStore()
+    client = expired_client(server, store, Fault(error="invalid_grant"))
     with pytest.raises(bl.LoginRequired):
         quotes(client)
     (old,) = {seen.form["refresh_token"] for seen in server.of("refresh_token")}
@@ -266,11 +261,9 @@ TROUBLE = {
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_security_17_trouble_of_the_service_never_costs_the_login(server, trouble):
-    store = Shelf()
-    client = client_of(server, sign_in(server, store))
-    server.expire()
+    store = DictStore()
+    client = expired_client(server, store, TROUBLE[trouble])
     kept = dict(store.kept)
-    server.faults["refresh_token"] = TROUBLE[trouble]
     for _ in range(2):
         with pytest.raises(bl.BoardlotError) as caught:
             quotes(client)
@@ -281,7 +274,7 @@ def test_security_17_trouble_of_the_service_never_costs_the_login(server, troubl
 
 
 def test_security_17_another_secret_that_is_wrong_does_not_end_the_login_of_others(server):
-    store = Shelf()
+    store = DictStore()
     oauth = sign_in(server, store)
     server.expire()
     server.faults["refresh_token"] = Fault(error="invalid_client", status=401)
@@ -295,7 +288,7 @@ def test_security_17_another_secret_that_is_wrong_does_not_end_the_login_of_othe
 
 
 def test_security_17_tokens_that_could_not_be_saved_are_saved_later(server):
-    class Full(Shelf):
+    class Full(DictStore):
         full = False
 
         def save(self, key, value):
@@ -346,7 +339,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
     for name, known in documented.items():
         for code in range(-7, -1):
             body = {"ret_code": code, "code": code, "s": "error", "errcode": code, "msg": "no"}
-            with Scripted(lambda _, body=body: answer(body)) as service:
+            with ScriptedServer(lambda _, body=body: answer(body)) as service:
                 client = bl.Client(service.base_url, max_retries=0)
                 given = arguments[name]
                 named = {"code": given[2], "start": 1, "end": 2} if len(given) > 2 else {}
@@ -361,7 +354,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
 @pytest.mark.parametrize("status", [400, 404, 409, 422])
 def test_a_success_mark_beside_an_error_status_is_told_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
-    with Scripted(lambda _: answer(body, status)) as service:
+    with ScriptedServer(lambda _: answer(body, status)) as service:
         client = bl.Client(service.base_url, max_retries=0)
         with pytest.raises(bl.ProtocolError) as caught:
             client.reference_futures("HK.HSImain")

@@ -1,13 +1,9 @@
 """Promise 14: no secret is ever shown, wherever one looks."""
 
-import base64
 import copy
-import json
 import logging
 import pickle
 import subprocess
-import traceback
-from pathlib import Path
 
 import boardlot as bl
 import pytest
@@ -18,78 +14,15 @@ from ..support.clients import client_of
 from ..support.keys import secret_of
 from ..support.logins import begin, quotes, sign_in, waiting
 from ..support.processes import python
-from ..support.scripted_server import Scripted, answer
-from ..support.stores import PASSPHRASE, Shelf
-
-CANARY = "canary-7f1e0c55d2"
-PACKAGE = str(Path(bl.__file__).parent)
-# As a secret could be written, too: Base64, hexadecimal, percent-encoded, by its bytes.
-FORMS = [
-    str,
-    lambda secret: secret[::-1],
-    lambda secret: base64.b64encode(secret.encode()).decode().rstrip("=")[:-1],
-    lambda secret: secret.encode().hex(),
-    lambda secret: ", ".join(map(str, secret.encode())),
-]
-
-
-def shown(thing):
-    """All the ways to look at an object that are open to a log or a crash report."""
-    yield "repr", repr(thing)
-    yield "str", str(thing)
-    yield "format", f"{thing} {thing!r:>100} {thing!a}"
-    yield "vars", repr(getattr(thing, "__dict__", {}))
-    yield "doc", str(thing.__doc__)
-    for name in dir(thing):
-        if not name.startswith("__") and name not in ("url", "private_pem"):
-            try:
-                value = getattr(thing, name)
-            except Exception as error:
-                value = error
-            if not callable(value):
-                yield f".{name}", repr(value)
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        try:
-            yield f"pickle {protocol}", pickle.dumps(thing, protocol).decode("latin-1")
-        except Exception as error:
-            yield f"pickle {protocol}", told(error)
-    for way in (copy.copy, copy.deepcopy):
-        try:
-            yield way.__name__, repr(way(thing))
-        except Exception as error:
-            yield way.__name__, told(error)
-    try:
-        yield (
-            "json",
-            json.dumps(thing, default=lambda value: getattr(value, "__dict__", repr(value))),
-        )
-    except Exception as error:
-        yield "json", told(error)
-
-
-def attributes(value):
-    return getattr(value, "__dict__", repr(value))
-
-
-def told(error):
-    """An error as a crash report with local variables shows it."""
-    report = traceback.TracebackException.from_exception(error, capture_locals=True)
-    frames = [frame for frame in report.stack if frame.filename.startswith(PACKAGE)]
-    chain = "".join(traceback.format_exception(error))
-    seen = [chain, repr(error), repr(vars(error)), repr(error.args)]
-    return "\n".join([*seen, *(f"{frame.locals}" for frame in frames)])
-
-
-def hits(secrets, text):
-    if isinstance(text, bytes):
-        text = text.decode("latin-1")
-    return [secret for secret in secrets for form in FORMS if form(secret) in text]
+from ..support.scripted_server import ScriptedServer, answer
+from ..support.secret_search import CANARY, LogCapture, appearances, crash_report, hits
+from ..support.stores import PASSPHRASE, DictStore
 
 
 def assert_silent(secrets, things):
     assert secrets
     for thing in things:
-        for how, text in shown(thing):
+        for how, text in appearances(thing):
             assert not hits(secrets, text), (type(thing).__name__, how)
 
 
@@ -125,13 +58,13 @@ def test_security_14_tokens_and_keys_show_no_secret():
     for wrong in (CANARY, f"-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"):
         with pytest.raises(bl.ConfigError) as caught:
             bl.ApiKey("id", wrong.encode())
-        assert not hits({CANARY}, told(caught.value))
+        assert not hits({CANARY}, crash_report(caught.value))
     with pytest.raises(bl.ConfigError) as caught:
         bl.ApiKey("id", key.private_pem.replace("PRIVATE", "ENCRYPTED PRIVATE"), password=CANARY)
-    assert not hits(secrets, told(caught.value))
+    assert not hits(secrets, crash_report(caught.value))
     with pytest.raises(bl.ConfigError) as caught:
         bl.BearerToken(f"{CANARY}\r\nX: y")
-    assert not hits({CANARY}, told(caught.value))
+    assert not hits({CANARY}, crash_report(caught.value))
 
 
 def errors_of_a_login(server):
@@ -188,7 +121,7 @@ def failure(work):
 def test_security_14_errors_show_no_secret_even_where_the_service_tells_it(server, step):
     for n, error in enumerate(step(server)):
         assert server.secrets or n == 0
-        for how, text in (*shown(error), ("report", told(error))):
+        for how, text in (*appearances(error), ("report", crash_report(error))):
             assert not hits(server.secrets, text), (n, type(error).__name__, how)
 
 
@@ -197,28 +130,19 @@ def test_security_14_store_errors_show_no_passphrase(place):
     with pytest.raises(bl.StoreError) as caught:
         bl.EncryptedFileStore(place, CANARY).load("k")
     assert_silent({PASSPHRASE, CANARY}, [caught.value])
-    assert not hits({PASSPHRASE, CANARY}, told(caught.value))
-
-
-class Loud(logging.Handler):
-    def __init__(self):
-        super().__init__(level=1)
-        self.lines = []
-
-    def emit(self, record):
-        self.lines.append(f"{record.getMessage()} {vars(record)}")
+    assert not hits({PASSPHRASE, CANARY}, crash_report(caught.value))
 
 
 def test_security_14_nothing_is_logged_at_the_lowest_level(server, caplog, capfd):
-    loud, root = Loud(), logging.getLogger()
+    log, root = LogCapture(), logging.getLogger()
     names = [name for name in logging.root.manager.loggerDict if "boardlot" in name]
     loggers = [root, *map(logging.getLogger, ["boardlot", "boardlot._core", *names])]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
-        logger.addHandler(loud)
+        logger.addHandler(log)
         logger.setLevel(1)
     try:
-        logging.getLogger("boardlot").debug("loud")
+        logging.getLogger("boardlot").debug("log")
         # By a thread: its URL goes through the browser, the callback through the listener.
         flow = begin(server)
         login = waiting(flow)
@@ -231,11 +155,11 @@ def test_security_14_nothing_is_logged_at_the_lowest_level(server, caplog, capfd
         list(errors_of_a_login(server))
     finally:
         for logger, level in zip(loggers, levels, strict=True):
-            logger.removeHandler(loud)
+            logger.removeHandler(log)
             logger.setLevel(level)
-    assert loud.lines
+    assert log.lines
     printed = capfd.readouterr()
-    for text in (*loud.lines, printed.out, printed.err, caplog.text):
+    for text in (*log.lines, printed.out, printed.err, caplog.text):
         assert not hits(server.secrets, text)
 
 
@@ -282,14 +206,14 @@ def test_security_14_a_child_with_every_switch_for_noise_shows_nothing(server, p
 
 
 def test_security_14_a_pickled_client_has_no_secret_and_works_or_says_why(server, place):
-    for store in (Shelf(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
+    for store in (DictStore(), bl.MemoryStore(), bl.EncryptedFileStore(place, lambda: PASSPHRASE)):
         client = client_of(server, sign_in(server, store))
         try:
             data = pickle.dumps(client)
         except (TypeError, pickle.PicklingError, AttributeError, bl.BoardlotError) as error:
             assert len(str(error)) > 20
             continue
-        if not isinstance(store, Shelf):
+        if not isinstance(store, DictStore):
             assert not hits({*server.secrets, PASSPHRASE}, data)
             assert list(quotes(pickle.loads(data))) == []
 
@@ -310,7 +234,7 @@ def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():
 
 def test_security_14_headers_that_are_no_secrets_travel():
     headers = {"X-Service-Client-Nnid": "123", "Accept-Language": "en", "User-Agent": "mine"}
-    with Scripted(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
         client = bl.Client(service.base_url, headers=headers)
         pickle.loads(pickle.dumps(client)).server_time()
     for name, value in headers.items():

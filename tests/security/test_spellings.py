@@ -13,9 +13,9 @@ import pytest
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.scripted_server import Scripted, answer
-from ..support.stores import Shelf
-from .test_secrets import Loud, shown, told
+from ..support.scripted_server import ScriptedServer, answer
+from ..support.secret_search import LogCapture, appearances, crash_report
+from ..support.stores import DictStore
 
 TOKEN = "canary+7f/1e~0c=55&d2.aa-bb_cc"
 LOW = "/api/v1.0/server-time"
@@ -93,27 +93,27 @@ def echoes(told_):
 
 @spellings
 def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
-    loud = Loud()
+    log = LogCapture()
     loggers = [logging.getLogger(f"boardlot.{name}") for name in ("http", "retry", "auth")]
     for logger in loggers:
-        logger.addHandler(loud)
+        logger.addHandler(log)
         logger.setLevel(1)
     try:
         for place, (status, headers, body) in echoes(SPELLINGS[spelling](TOKEN)).items():
-            with Scripted(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service:
+            with ScriptedServer(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service:
                 client = bl.Client(service.base_url, auth=bl.BearerToken(TOKEN), max_retries=1)
                 with pytest.raises(bl.BoardlotError) as caught:
                     quotes(client)
             error = caught.value
-            for how, text in (*shown(error), ("report", told(error))):
+            for how, text in (*appearances(error), ("report", crash_report(error))):
                 assert not found(TOKEN, spelling, text), (place, how)
             texts = [str(error), *(str(value) for value in vars(error).values())]
             assert any("***" in text for text in texts), place
     finally:
         for logger in loggers:
-            logger.removeHandler(loud)
+            logger.removeHandler(log)
             logger.setLevel(logging.NOTSET)
-    assert loud.lines and not any(found(TOKEN, spelling, line) for line in loud.lines)
+    assert log.lines and not any(found(TOKEN, spelling, line) for line in log.lines)
 
 
 @spellings
@@ -123,7 +123,7 @@ def test_security_14_a_tape_has_a_token_in_no_spelling(spelling, tmp_path):
     for n, (status, headers, body) in enumerate(cases):
         path = tmp_path / f"{n}.jsonl"
         with (
-            Scripted(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service,
+            ScriptedServer(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service,
             bl.Recorder(path) as recorder,
         ):
             auth = bl.BearerToken(TOKEN)
@@ -149,7 +149,7 @@ def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelli
 
     echo = Fault(echo=True, spell=spell)
     errors = []
-    oauth = sign_in(server, Shelf())
+    oauth = sign_in(server, DictStore())
     server.expire()
     for name in ("refresh_token", "api"):
         server.faults = {name: echo}
@@ -157,7 +157,7 @@ def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelli
             quotes(client_of(server, oauth))
         errors.append(caught.value)
         server.faults = {"authorization_code": Fault(change={"scope": None})}
-        oauth = sign_in(server, Shelf())
+        oauth = sign_in(server, DictStore())
     server.faults = {"authorization_code": echo}
     with pytest.raises(bl.BoardlotError) as caught:
         flow = begin(server)
@@ -167,7 +167,7 @@ def test_security_14_what_a_login_and_a_refresh_send_is_redacted_in_every_spelli
     assert len(secrets) > 5
     for error in errors:
         assert "***" in "".join(map(str, vars(error).values()))
-        for how, text in (*shown(error), ("report", told(error))):
+        for how, text in (*appearances(error), ("report", crash_report(error))):
             assert not [one for secret in secrets for one in found(secret, spelling, text)], how
 
 
@@ -186,7 +186,7 @@ def test_security_14_base64_of_a_whole_request_hides_the_secrets_within(server):
 @pytest.mark.parametrize("token", ["a", "t0", "secret"])
 def test_a_short_token_is_redacted_without_spoiling_the_words_around_it(token):
     message = f"a bat said that Bearer {token} is not a token at all: '{token}'"
-    with Scripted(lambda _: answer({"ret_code": 1, "ret_msg": message}, 400)) as service:
+    with ScriptedServer(lambda _: answer({"ret_code": 1, "ret_msg": message}, 400)) as service:
         client = bl.Client(service.base_url, auth=bl.BearerToken(token))
         with pytest.raises(bl.ApiError) as caught:
             quotes(client)
@@ -205,7 +205,7 @@ def assert_harmless(text):
 @pytest.mark.parametrize("key", ["ret_msg", "error"])
 def test_security_14_a_service_cannot_write_to_the_terminal_by_an_error(key):
     body = {"ret_code": 1, key: HOSTILE, "error_description": HOSTILE}
-    with Scripted(lambda _: answer(body, 400)) as service:
+    with ScriptedServer(lambda _: answer(body, 400)) as service:
         client = bl.Client(service.base_url, max_retries=0)
         with pytest.raises(bl.ApiError) as caught:
             quotes(client)
@@ -229,7 +229,7 @@ def test_security_14_an_authorization_server_cannot_write_to_the_terminal(server
             assert_harmless(text)
             assert "\n" not in text
         assert "\\x1b[2J" in str(caught.value)
-    with Scripted(lambda _: answer(HOSTILE.encode(), 200)) as service:
+    with ScriptedServer(lambda _: answer(HOSTILE.encode(), 200)) as service:
         with pytest.raises(bl.ProtocolError) as caught:
             quotes(bl.Client(service.base_url))
         assert_harmless(str(caught.value))

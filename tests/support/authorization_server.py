@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from .authorization_http import Fault, kind_of, told_back
-from .scripted_server import Answer, Scripted, answer
+from .scripted_server import Answer, ScriptedServer, answer
 
 SCOPES = ("quote:read", "quote:write", "trade:read", "trade:write", "accid:*")
 AUTHORIZE = {
@@ -68,7 +68,7 @@ class Refused(Exception):
         self.error, self.description, self.status = error, description, status
 
 
-class AuthorizationServer(Scripted):
+class AuthorizationServer(ScriptedServer):
     """The service's OAuth endpoints, and two endpoints that a token opens.
 
     `faults[name]` is a list of `Fault`, used up one a request, or one `Fault` for all of them;

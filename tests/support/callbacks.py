@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 def call(flow, target=None, *, method="GET", host=None, headers=(), query=None):
     """One request to the flow's listener; `query` goes to its own path."""
-    port, path = place_of(flow)
+    port, path = listener_address(flow)
     target = target if target is not None else f"{path}?{query}"
     host = f"Host: {host or f'127.0.0.1:{port}'}"
     lines = [f"{method} {target} HTTP/1.1", host, *headers, "Connection: close"]
@@ -80,7 +80,7 @@ def query_of(url):
     return dict(pairs)
 
 
-def place_of(flow):
+def listener_address(flow):
     """Port and path that the flow listens on, from the redirect URI in its URL."""
     uri = urlsplit(query_of(flow.url)["redirect_uri"])
     assert (uri.scheme, uri.hostname) == ("http", "127.0.0.1")

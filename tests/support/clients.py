@@ -9,7 +9,7 @@ from boardlot._endpoints import ENDPOINTS
 from .keys import api_key
 
 PAGERS = {endpoint.method for endpoint in ENDPOINTS if endpoint.paged}
-FACES = ["sync", "async"]
+MODES = ["sync", "async"]
 
 
 def client_of(server, auth=None, **options):
@@ -18,24 +18,24 @@ def client_of(server, auth=None, **options):
     return bl.Client(getattr(server, "base_url", server), **options)
 
 
-def run(face, server, use, **options):
-    """Runs `use(client)`, a coroutine function, with a client of the given face.
+def run(mode, server, use, **options):
+    """Runs `use(client)`, a coroutine function, with a client of the given mode.
 
-    The coroutine takes the client as a `Face`, whose methods hide which of the two it is; so each
-    behaviour is written once and shown for both.
+    It takes the client as an `AnyClient`, whose methods are the same for both: each behaviour is
+    written once and tested with both.
     """
     options = {"auth": api_key(), "max_retries": 0, "timeout": 10.0, **options}
     base_url = getattr(server, "base_url", server)
 
     async def with_async():
         async with bl.AsyncClient(base_url, **options) as client:
-            return await use(Face(client))
+            return await use(AnyClient(client))
 
-    if face == "async":
+    if mode == "async":
         return asyncio.run(with_async())
     with bl.Client(base_url, **options) as client:
         # No loop is needed: with a sync client nothing in `use` ever waits.
-        coroutine = use(Face(client))
+        coroutine = use(AnyClient(client))
         try:
             coroutine.send(None)
         except StopIteration as done:
@@ -43,7 +43,7 @@ def run(face, server, use, **options):
         raise AssertionError("a sync client gave something that has to be awaited")
 
 
-class Face:
+class AnyClient:
     """A client of either kind, with the calls written as for the asynchronous one."""
 
     def __init__(self, client):

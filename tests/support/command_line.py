@@ -51,7 +51,9 @@ class Service:
             "PYTHONIOENCODING": "utf-8",
             "TERM": "xterm-256color",
         }
-        self.environment.pop("NO_COLOR", None)
+        # pytest-xdist sets the size of its own terminal.
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+            self.environment.pop(name, None)
 
     def start(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
         """The command with the profile, its stdout and stderr in pipes."""

@@ -9,12 +9,12 @@ import h2.connection
 import h2.errors
 import h2.events
 
-from .scripted_server import Scripted
+from .scripted_server import ScriptedServer
 
 BODY = b'{"server_time_ms":"1790000000123"}'
 
 
-class Http2(Scripted):
+class Http2(ScriptedServer):
     """Answers every request with the same body, and counts those that it processed.
 
     After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores

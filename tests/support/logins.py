@@ -1,6 +1,7 @@
 """Logins against the authorization server, with a pasted callback or a waiting listener."""
 
 import threading
+import time
 
 import boardlot as bl
 
@@ -81,3 +82,23 @@ def tells_to_log_in(error):
     """Whether an error's words send the user to a new login."""
     text = f"{error} {getattr(error, 'hint', '')}".lower()
     return any(words in text for words in ("log in", "login", "sign in"))
+
+
+def expired_login(server, end="found out", store=None):
+    """A login whose access token has expired: as its lifetime said ("told"), or before that."""
+    server.token_lifetime = 1 if end == "told" else 3600
+    oauth = sign_in(server, store)
+    if end == "told":
+        time.sleep(1.1)
+        server.token_lifetime = 3600
+    else:
+        server.expire()
+    return oauth
+
+
+def expired_client(server, store=None, refresh=None, **options):
+    """A client whose access token was found to have expired; `refresh` is how its refresh fails."""
+    client = client_of(server, expired_login(server, store=store), **options)
+    if refresh is not None:
+        server.faults["refresh_token"] = refresh
+    return client

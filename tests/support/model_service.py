@@ -10,7 +10,7 @@ import threading
 import time
 from urllib.parse import parse_qsl
 
-from .scripted_server import Scripted, answer
+from .scripted_server import ScriptedServer, answer
 
 DAY = 86_400 * 10**6
 MINUTE = 60 * 10**6
@@ -20,7 +20,7 @@ CODE = "model-authorization-code"
 
 
 class Model:
-    """Answers requests (a script of `Scripted`); `ahead` is its clock against this machine's, in s.
+    """The script of a `ScriptedServer`; its clock is `ahead` of this machine's by so many seconds.
 
     `order` is the field by which deals are listed, latest first: the document says "latest deal
     first" and filters by the time of update, so that both "updated_time" and "create_time" fit.
@@ -131,6 +131,6 @@ def error(code, message, status=200):
 def serve(**options):
     """A running model, to be used with `with`; its model is `.model`."""
     model = Model(**options)
-    server = Scripted(model)
+    server = ScriptedServer(model)
     server.model = model
     return server

@@ -19,7 +19,7 @@ LONGEST_HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Received:
+class RecordedRequest:
     """One request as it came in, byte for byte."""
 
     line: str
@@ -99,7 +99,7 @@ def gzipped(body, layers=1):
     return Answer(200, body, {"Content-Encoding": ", ".join(["gzip"] * layers)})
 
 
-class Scripted:
+class ScriptedServer:
     """Answers with `script`: a list of answers, in order, or a callable that takes the request.
 
     A request beyond the end of a list is recorded like the others and gets 500. With `clock`, the
@@ -229,7 +229,7 @@ def read_request(stream, connection):
         body = read_chunks(stream)
     else:
         body = stream.read(int(small.get("content-length", "0")))
-    return Received(lines[0], headers, body, time.time())
+    return RecordedRequest(lines[0], headers, body, time.time())
 
 
 def read_chunks(stream):

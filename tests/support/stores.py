@@ -16,7 +16,7 @@ OTHER_KEY = KEY.replace("client-1", "client-2")
 ways = pytest.mark.parametrize("way", ["load", "save"])
 
 
-class Shelf:
+class DictStore:
     """A user's own store: the three methods of the interface, and what it was asked."""
 
     def __init__(self):

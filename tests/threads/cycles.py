@@ -10,7 +10,7 @@ import gc
 
 import boardlot as bl
 
-from ..support.stores import Shelf
+from ..support.stores import DictStore
 
 ACCOUNT = "281756"
 
@@ -35,7 +35,7 @@ class Owner:
         return "correct-horse-battery-staple"
 
 
-class OwnedStore(Shelf):
+class OwnedStore(DictStore):
     """A store of one's own that knows its application."""
 
     def __init__(self, owner):

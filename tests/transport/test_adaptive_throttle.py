@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 TIME = answer({"server_time_ms": "1790000000123"})
@@ -76,7 +76,7 @@ def reached(condition, seconds=90.0):
 )
 def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(name):
     meter = Meter(40.0, REFUSALS[name])
-    with Scripted(meter) as server:
+    with ScriptedServer(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
             reached(lambda: meter.taken >= 45)
@@ -95,7 +95,7 @@ def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(
 @pytest.mark.slow
 def test_security_28_a_limit_that_was_learned_is_let_go_of():
     meter = Meter(20.0, REFUSALS["429"])
-    with Scripted(meter) as server:
+    with ScriptedServer(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
             reached(lambda: meter.taken >= 20 and meter.refused >= 5)
@@ -113,7 +113,7 @@ def test_security_28_a_limit_that_was_learned_is_let_go_of():
 
 def test_security_28_one_refusal_by_itself_slows_nothing_down():
     told = [OK] * 5 + [REFUSALS["429"]] + [OK] * 300
-    with Scripted(told) as server:
+    with ScriptedServer(told) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"))
         for _ in range(300):
             client.dividends("HK.00700")

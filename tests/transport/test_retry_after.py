@@ -9,7 +9,7 @@ from email.utils import formatdate
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 MALFORMED = [
@@ -31,7 +31,7 @@ def dated(seconds):
 
 def tried(value, status, retries):
     """The error of a call whose every answer asks to wait so."""
-    with Scripted(lambda _: refusal(value, status)) as server:
+    with ScriptedServer(lambda _: refusal(value, status)) as server:
         client = bl.Client(server.base_url, max_retries=retries)
         try:
             client.dividends("HK.00700")
@@ -54,7 +54,7 @@ def test_security_29_malformed_values_leak_no_other_error(status, kind):
 
 def test_security_29_malformed_values_leak_no_other_error_from_a_task():
     async def one(value):
-        with Scripted(lambda _: refusal(value)) as server:
+        with ScriptedServer(lambda _: refusal(value)) as server:
             async with bl.AsyncClient(server.base_url, max_retries=0) as client:
                 with pytest.raises(bl.RateLimited):
                     await client.dividends("HK.00700")
@@ -66,7 +66,7 @@ def test_security_29_malformed_values_leak_no_other_error_from_a_task():
 
 
 def waited(first):
-    with Scripted([first, OK]) as server:
+    with ScriptedServer([first, OK]) as server:
         assert list(bl.Client(server.base_url, max_retries=1).dividends("HK.00700")) == []
         one, other = server.received
     return other.at - one.at
@@ -99,7 +99,7 @@ def test_security_29_the_other_forms_of_throttling_have_it_too(status):
         429: {},
     }
     told = answer(bodies[status], status, {"Retry-After": "100"})
-    with Scripted(lambda _: told) as server:
+    with ScriptedServer(lambda _: told) as server:
         auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
         client = bl.Client(server.base_url, auth=auth, max_retries=2)
         with pytest.raises(bl.RateLimited) as caught:

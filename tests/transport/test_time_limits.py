@@ -12,7 +12,7 @@ from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.relay import Relay, Unanswering
-from ..support.scripted_server import Scripted, answer
+from ..support.scripted_server import ScriptedServer, answer
 
 TIME = answer({"server_time_ms": "1790000000123"})
 
@@ -121,7 +121,7 @@ def test_security_22_a_refresh_ends(server):
 @pytest.mark.slow
 def test_security_22_however_many_retries_a_call_has_one_end():
     """Each attempt fails late and a hundred of them are allowed: the call ends all the same."""
-    with Scripted(lambda _: answer(b"", 503, delay=0.2)) as server:
+    with ScriptedServer(lambda _: answer(b"", 503, delay=0.2)) as server:
         client = bl.Client(server.base_url, timeout=0.5, max_retries=100)
         ends(client.server_time, 300, bl.BoardlotError)
 
@@ -136,7 +136,7 @@ def test_security_22_no_time_may_be_without_end():
 
 def test_security_22_idle_connections_that_the_service_closed_are_no_error():
     """As after a sleep of the machine: the pool holds connections that are dead by now."""
-    with Relay() as relay, Scripted(lambda _: TIME) as server:
+    with Relay() as relay, ScriptedServer(lambda _: TIME) as server:
         relay.target = server.port
         client = bl.Client(relay.base_url, max_retries=0)
         for _ in range(5):

@@ -26,19 +26,19 @@ def ipo_calendar(
 ) -> IpoCalendar:
     """The dates of subscribable and upcoming IPOs as one calendar: a row for each event.
 
-    One request a market, one after another: for `cn` with `CnIpoRequest.ALL`, else with the
-    service's default, which is all that is upcoming. What a market's list does not hold (a
-    closing date of A-shares, a ballot in Singapore) is no event.
+    One request per market, one after another: for `cn` with `CnIpoRequest.ALL`, otherwise with the
+    service's default, which is all that is upcoming. A date that a market's list does not contain
+    (the closing date of A-shares, the ballot in Singapore) is not an event.
 
     Args:
-        client: A client, which stays open.
+        client: A client; it is not closed.
         markets: Any of `hk`, `us`, `cn` (A-shares), `sg` and `my`.
-        on_error: `"raise"` the first failure, or `"collect"`: leave out the markets that failed
+        on_error: `"raise"` the first error, or `"collect"` them: leave out the markets that failed
             and put their errors into `.errors`.
 
     Raises:
         ConfigError: There is no such market; nothing was sent.
-        BoardlotError: Whatever `ipo_list` raises.
+        BoardlotError: As raised by `ipo_list`.
 
     Example:
         >>> from boardlot.calendar import ipo_calendar
@@ -48,16 +48,16 @@ def ipo_calendar(
         >>> sorted(calendar.to_pandas()["currency"].unique())
         ['HKD', 'MYR']
     """
-    wanted = _checked(markets, on_error)
+    selected = _checked(markets, on_error)
     lists: dict[str, Any] = {}
-    for market in wanted:
+    for market in selected:
         try:
             lists[market] = client.ipo_list(market, request_type=REQUEST_TYPES.get(market))
         except BoardlotError as error:
             if on_error == "raise" or isinstance(error, ConfigError):
                 raise
             lists[market] = error
-    return _gathered(lists, on_error)
+    return _combined(lists, on_error)
 
 
 async def ipo_calendar_async(
@@ -66,7 +66,7 @@ async def ipo_calendar_async(
     *,
     on_error: Literal["raise", "collect"] = "raise",
 ) -> IpoCalendar:
-    """`ipo_calendar` for an `AsyncClient`; the markets are asked at once.
+    """`ipo_calendar` for an `AsyncClient`; the markets are requested concurrently.
 
     Example:
         >>> import asyncio
@@ -77,47 +77,47 @@ async def ipo_calendar_async(
         >>> {row["market"] for row in asyncio.run(main())} == {"hk", "us", "cn", "sg", "my"}
         True
     """
-    wanted = _checked(markets, on_error)
+    selected = _checked(markets, on_error)
     tasks = [
         asyncio.ensure_future(client.ipo_list(market, request_type=REQUEST_TYPES.get(market)))
-        for market in wanted
+        for market in selected
     ]
     try:
-        answers = await asyncio.gather(*tasks, return_exceptions=on_error == "collect")
+        results = await asyncio.gather(*tasks, return_exceptions=on_error == "collect")
     finally:
         for task in tasks:
             task.cancel()
-    for answer in answers:
-        if isinstance(answer, ConfigError) or (
-            isinstance(answer, BaseException) and not isinstance(answer, BoardlotError)
+    for result in results:
+        if isinstance(result, ConfigError) or (
+            isinstance(result, BaseException) and not isinstance(result, BoardlotError)
         ):
-            raise answer
-    return _gathered(dict(zip(wanted, answers, strict=True)), on_error)
+            raise result
+    return _combined(dict(zip(selected, results, strict=True)), on_error)
 
 
-# All of A-shares, whose default is the pending listings alone; elsewhere the default is all.
+# All A-shares, whose default is only the pending listings; elsewhere the default is all.
 REQUEST_TYPES = {"cn": 5}
 
 
 def _checked(markets: Iterable[str], on_error: str) -> list[Market]:
-    wanted = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
-    for market in wanted:
+    selected = list(dict.fromkeys([markets] if isinstance(markets, str) else markets))
+    for market in selected:
         if market not in DATES:
-            raise ConfigError(f"a market is {market!r}; allowed is one of {', '.join(DATES)}")
+            raise ConfigError(f"market is {market!r}; expected one of {', '.join(DATES)}")
     if on_error not in ("raise", "collect"):
-        raise ConfigError(f"on_error is {on_error!r}; allowed is 'raise' or 'collect'")
-    return cast("list[Market]", wanted)
+        raise ConfigError(f"on_error is {on_error!r}; expected 'raise' or 'collect'")
+    return cast("list[Market]", selected)
 
 
-def _gathered(lists: Mapping[str, Any], on_error: str) -> IpoCalendar:
+def _combined(lists: Mapping[str, Any], on_error: str) -> IpoCalendar:
     rows: list[tuple[Any, ...]] = []
     errors: dict[str, BoardlotError] = {}
-    for market, answer in lists.items():
-        if isinstance(answer, BoardlotError):
-            errors[market] = answer
+    for market, result in lists.items():
+        if isinstance(result, BoardlotError):
+            errors[market] = result
             continue
         try:
-            rows += list(events(market, answer))
+            rows += list(events(market, result))
         except BoardlotError as error:
             if on_error == "raise":
                 raise

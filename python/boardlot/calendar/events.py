@@ -1,4 +1,4 @@
-"""Which fields of a market's IPO list are events, and the rows that they make."""
+"""Which fields of a market's IPO list are events, and their rows in the calendar."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ZONES = {
     "sg": "Asia/Singapore",
     "my": "Asia/Kuala_Lumpur",
 }
-# The service document names these beside the fields; Malaysia's records have a field of their own.
+# The service document names these with the fields; Malaysia's records have a field of their own.
 CURRENCIES = {"hk": "HKD", "us": "USD", "cn": "CNY", "sg": "SGD"}
-# Of each market and event the field of the date, where there is one, and that of the time.
+# For each market and event: the field of the date, if there is one, and that of the time.
 OPENING = ("opening", None, "apply_start_timestamp")
 CLOSING = ("closing", None, "apply_end_timestamp")
 LISTING = ("listing", "list_time", "list_timestamp")
@@ -65,7 +65,7 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
     event's id.
 
     Raises:
-        ProtocolError: A value is not what its field is declared as.
+        ProtocolError: A value is not of its field's kind.
     """
     ipos = [_Ipo(market, number, ipo) for number, ipo in enumerate(records.to_dicts(typed=True))]
     for ipo, entry in zip(ipos, _entries(ipos), strict=True):
@@ -75,24 +75,32 @@ def events(market: str, records: Any) -> Iterator[tuple[Any, ...]]:
         for event, date_field, time_field in DATES[market]:
             stated = ipo.value(date_field) if date_field else None
             time = ipo.value(time_field)
-            # Also of a time whose date is stated: `local` works for every time of a calendar.
-            found = None if time is None else ipo.day(time_field)
-            day = stated or found
+            # Also for a time whose date is stated: `local` must work for every time of a calendar.
+            derived = None if time is None else ipo.day(time_field)
+            day = stated or derived
             if day is None:
                 continue
-            named = time_field if stated is None else date_field
-            what = (day, market, ipo.code, event, ipo.name)
-            yield (*what, time, currency, *bounds, fixed, named, _uid(market, ipo, event, entry))
+            source = time_field if stated is None else date_field
+            event_key = (day, market, ipo.code, event, ipo.name)
+            yield (
+                *event_key,
+                time,
+                currency,
+                *bounds,
+                fixed,
+                source,
+                _uid(market, ipo, event, entry),
+            )
 
 
 class _Ipo:
-    """One typed record: its values, each checked for what the calendar makes of it."""
+    """One typed record, whose values are checked when the calendar reads them."""
 
     def __init__(self, market: str, number: int, fields: Mapping[str, Any]) -> None:
         self._market, self._number, self._fields = market, number, fields
         self.code = self.text("code")
         if not self.code:
-            raise self._wrong("code", "a text")
+            raise self._invalid("code", "text")
         self.name = self.text("name")
 
     def value(self, field: str) -> Any:
@@ -103,30 +111,30 @@ class _Ipo:
         if value is None or isinstance(value, str):
             return value or ""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._wrong(field, "a text")
+            raise self._invalid(field, "text")
         return str(value)
 
     def price(self, field: str) -> float | None:
-        """The price; `None` if there is none, which 0 says too."""
+        """The price; `None` if there is none, or if it is 0."""
         value = self._fields.get(field)
         if value is None or value == "":
             return None
         try:
             price = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise self._wrong(field, "a number") from None
+            raise self._invalid(field, "a number") from None
         if isinstance(value, bool) or not isfinite(price):
-            raise self._wrong(field, "a finite number")
+            raise self._invalid(field, "a finite number")
         return price or None
 
     def day(self, field: str) -> date:
-        """The date of a time, on the market's own clock."""
+        """The date of a time in the market's time zone."""
         try:
             return local(self._market, self._fields[field]).date()
         except OverflowError:
-            raise self._wrong(field, "a time of the years 1 to 9999 in its market") from None
+            raise self._invalid(field, "a time within the years 1 to 9999") from None
 
-    def _wrong(self, field: str, expected: str) -> ProtocolError:
+    def _invalid(self, field: str, expected: str) -> ProtocolError:
         shown = repr(self._fields.get(field))[:64]
         return ProtocolError(
             f"{field} of record {self._number} is {shown}; expected {expected}",
@@ -135,45 +143,45 @@ class _Ipo:
 
 
 def _entries(ipos: Iterable[_Ipo]) -> list[int]:
-    """Which of the entries with its code each is: by their names, so that their dates may move."""
+    """The number of each entry among those with its code, by name, so that dates may change."""
     ipos = list(ipos)
-    entries, counted = [0] * len(ipos), Counter[str]()
-    for place in sorted(range(len(ipos)), key=lambda place: ipos[place].name):
-        counted[ipos[place].code] += 1
-        entries[place] = counted[ipos[place].code]
+    entries, counts = [0] * len(ipos), Counter[str]()
+    for index in sorted(range(len(ipos)), key=lambda index: ipos[index].name):
+        counts[ipos[index].code] += 1
+        entries[index] = counts[ipos[index].code]
     return entries
 
 
 def _uid(market: str, ipo: _Ipo, event: str, entry: int) -> str:
-    """The event's id: the same whatever stands beside it, and wherever the event moves to."""
+    """The event's id, which does not depend on other events or on its own date."""
     prefix = ipo.code.partition(".")[0].lower()
     # A-shares have the prefixes of their exchanges.
-    usual = prefix not in DATES if market == "cn" else prefix == market
-    listed = "" if usual else f"{market}-"
-    again = f"-{entry}" if entry > 1 else ""
-    return f"{listed}{quote(ipo.code, safe='')}-{event}{again}@ipos.boardlot"
+    expected = prefix not in DATES if market == "cn" else prefix == market
+    market_part = "" if expected else f"{market}-"
+    number = f"-{entry}" if entry > 1 else ""
+    return f"{market_part}{quote(ipo.code, safe='')}-{event}{number}@ipos.boardlot"
 
 
 def in_order(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """By date, those without a time first; then by market, code and the course of an IPO."""
-    places = {name: place for place, name in enumerate((*DATES, *EVENTS))}
+    """The rows by date, those without a time first; then by market, code and stage of the IPO."""
+    ranks = {name: rank for rank, name in enumerate((*DATES, *EVENTS))}
 
     def key(row: tuple[Any, ...]) -> tuple[Any, ...]:
         day, market, code, event, _, time, *_, uid = row
-        moment = time.timestamp() if time else float("-inf")
-        return day, moment, places[market], code, places[event], uid
+        seconds = time.timestamp() if time else float("-inf")
+        return day, seconds, ranks[market], code, ranks[event], uid
 
     return sorted(rows, key=key)
 
 
 def local(market: str, time: datetime) -> datetime:
-    """The time on the market's own clock."""
+    """The time in the market's time zone."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
         return time.astimezone(ZoneInfo(ZONES[market]))
     except ZoneInfoNotFoundError as missing:
-        # Windows has no time zones of its own.
+        # Windows has no time zone database.
         raise ImportError(
             "the dates of IPOs need tzdata: pip install 'boardlot[calendar]'", name="tzdata"
         ) from missing

@@ -1,4 +1,4 @@
-"""Events of IPOs as iCalendar."""
+"""IPO events as iCalendar."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["ical"]
 
 
 def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None) -> bytes:
-    """The calendar's text, of rows and their ids; its library escapes and folds it as RFC 5545
-    wants."""
+    """The text of the calendar, from rows and their ids; the library escapes and folds it as
+    RFC 5545 requires."""
     try:
         import icalendar
     except ImportError as missing:
@@ -36,7 +36,7 @@ def ical(events: Iterable[tuple[Mapping[str, Any], str]], stamp: datetime | None
         if price := _price(row):
             event.add("description", price)
         event.add("categories", ["IPO", row["market"].upper()])
-        # A reminder, not an appointment: it keeps no time busy.
+        # A reminder, not an appointment: it does not block time.
         event.add("transp", "TRANSPARENT")
         calendar.add_component(event)
     return bytes(calendar.to_ical())
@@ -46,17 +46,16 @@ def _aware(stamp: datetime) -> datetime:
     """The time in UTC."""
     write = "write datetime(..., tzinfo=timezone.utc)"
     if not isinstance(stamp, datetime):
-        kind = type(stamp).__name__
         raise ConfigError(
-            f"stamp is {stamp!r}, of the type {kind}; expected an aware datetime: {write}"
+            f"stamp is {stamp!r}; expected an aware datetime, got {type(stamp).__name__}: {write}"
         )
     if stamp.utcoffset() is None:
-        raise ConfigError(f"stamp is {stamp}, a naive datetime; expected an aware one: {write}")
+        raise ConfigError(f"stamp is the naive datetime {stamp}; expected an aware one: {write}")
     return stamp.astimezone(timezone.utc)
 
 
 def _start(row: Mapping[str, Any]) -> date | datetime:
-    """The time of the event; its date where that is all that is known."""
+    """The time of the event; its date if only that is known."""
     time: datetime | None = row["time"]
     if time is None or local(row["market"], time).time() == datetime.min.time():
         day: date = row["date"]
@@ -79,5 +78,5 @@ def _digits(price: float) -> str:
 
 
 def _printable(value: str) -> str:
-    # The library escapes what has a meaning in iCalendar; other control characters are not allowed.
+    # The library escapes the syntax of iCalendar; other control characters are not allowed.
     return "".join(char for char in value if char.isprintable())

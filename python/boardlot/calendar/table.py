@@ -1,4 +1,4 @@
-"""The calendar itself: rows by their dates, and their columns."""
+"""The calendar itself: its rows in order of date, and its columns."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["IpoCalendar"]
 
 
 class IpoCalendar(Sequence[dict[str, Any]]):
-    """Events of IPOs by their dates: an immutable sequence of dicts, shown as a table.
+    """IPO events in order of date: an immutable sequence of dicts, shown as a table.
 
-    - `date`: a `date` in the market's time zone: the service's own where it sends one, else that
+    - `date`: a `date` in the market's time zone: the service's own if it sends one, otherwise that
       of `time`
-    - `market`: the list it is in: `hk`, `us`, `cn`, `sg` or `my`
+    - `market`: the list that contains it: `hk`, `us`, `cn`, `sg` or `my`
     - `code`, with market prefix
     - `event`: `opening` and `closing` of the subscription, `draw` (the retail ballot itself,
       Malaysia only), `ballot` (its result is announced), `grey_market` (Hong Kong only),
       `listing`; A-shares have no `closing`, Singapore no `ballot`
     - `name`
     - `time`: an aware UTC `datetime`, exact to the millisecond, or `None`; midnight in the market
-      where the service knows the day alone
-    - `currency`; `price_min` and `price_max` where there is a range; `price` where there is one
-      price (Hong Kong: once it is fixed); 0 is no price
-    - `field`: which field of the service's record the date comes from
+      if the service knows only the day
+    - `currency`; `price_min` and `price_max` if there is a range; `price` if there is one price
+      (Hong Kong: once it is fixed); a price of 0 is `None`
+    - `field`: the field of the service's record that contains the date
 
-    Rows are in the order of their dates. `.errors` has the markets that failed, with
-    `on_error="collect"`. International placings have dates of their own, in `ipo_list("hk")`.
+    Rows are in order of date. With `on_error="collect"`, `.errors` contains the markets that
+    failed. International placings have separate dates, in `ipo_list("hk")`.
     """
 
     __slots__ = ("_rows", "errors")
@@ -44,7 +44,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __init__(
         self, rows: Iterable[tuple[Any, ...]], errors: Mapping[str, BoardlotError] | None = None
     ) -> None:
-        # The values of the columns, then the event's id, which is no column.
+        # The values of the columns, then the event's id, which is not a column.
         self._rows = tuple(rows)
         self.errors: dict[str, BoardlotError] = dict(errors or {})
         """The markets that failed, with their errors."""
@@ -63,13 +63,13 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return len(self._rows)
 
     @overload
-    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, place: slice) -> IpoCalendar: ...
-    def __getitem__(self, place: int | slice) -> dict[str, Any] | IpoCalendar:
-        if isinstance(place, slice):
-            return IpoCalendar(self._rows[place], self.errors)
-        return dict(zip(NAMES, self._rows[place], strict=False))
+    def __getitem__(self, index: slice) -> IpoCalendar: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | IpoCalendar:
+        if isinstance(index, slice):
+            return IpoCalendar(self._rows[index], self.errors)
+        return dict(zip(NAMES, self._rows[index], strict=False))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (dict(zip(NAMES, row, strict=False)) for row in self._rows)
@@ -125,12 +125,12 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def to_ical(self, stamp: datetime | None = None) -> bytes:
         """The events as iCalendar (RFC 5545), for a file that calendars import or subscribe to.
 
-        An event of which only the day is known lasts that day, any other is at its time in UTC.
-        Prices are written with all their digits. Each event has an id of its own (UID), which
-        stays the same when its date or time moves, so that a later import moves the event.
+        If only the day of an event is known, it is an all-day event; otherwise it is at its time
+        in UTC. Prices are written with all their digits. Each event has its own id (UID), which
+        does not change with its date or time, so a later import moves the event.
 
         Args:
-            stamp: An aware `datetime` of when this was fetched; `None` is now.
+            stamp: An aware `datetime` of when this was fetched; `None` means now.
 
         Raises:
             ImportError: The library icalendar is not installed.
@@ -147,7 +147,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
 
 class Field(NamedTuple):
-    """A column, as `Records.schema` tells it."""
+    """A column, with the attributes of those in `Records.schema`."""
 
     name: str
     kind: str
@@ -158,15 +158,15 @@ class Field(NamedTuple):
 
 SCHEMA = (
     Field("date", "date", "", "Date of the event, in the market's time zone"),
-    Field("market", "text", "", "List that the IPO is in: hk, us, cn, sg or my"),
+    Field("market", "text", "", "List that contains the IPO: hk, us, cn, sg or my"),
     Field("code", "text", "", "Code with market prefix"),
     Field("event", "text", "", "What happens: one of `EVENTS`"),
     Field("name", "text", "", "Name"),
-    Field("time", "timestamp", "ms", "Time of the event; midnight in the market where only its date is known"),  # noqa: E501
+    Field("time", "timestamp", "ms", "Time of the event; midnight in the market if only its date is known"),  # noqa: E501
     Field("currency", "text", "", "Currency of the prices"),
     Field("price_min", "number", "", "Lower bound of the price range"),
     Field("price_max", "number", "", "Upper bound of the price range"),
-    Field("price", "number", "", "The one price, where it is fixed"),
-    Field("field", "text", "", "Field of the service's record that has the date"),
+    Field("price", "number", "", "The price, if it is fixed"),
+    Field("field", "text", "", "Field of the service's record that contains the date"),
 )  # fmt: skip
 NAMES = tuple(field.name for field in SCHEMA)

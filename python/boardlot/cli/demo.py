@@ -61,9 +61,11 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
     default=FOLDER,
     show_default=True,
     type=UserPath(folder=True),
-    help="Where the files go; created if it does not exist.",
+    help="Folder of the files; created if it does not exist.",
 )
-@click.option("--seed", type=click.IntRange(0), default=7, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0), default=7, show_default=True, help="Seed of the data."
+)
 def command(out: Path, seed: int) -> None:
     """Show everything without an account, on the sandbox.
 
@@ -212,7 +214,7 @@ class _Steps:
 
     @contextmanager
     def timed(self) -> Iterator[Callable[[str], None]]:
-        """Time a block, which passes what it did to the callable."""
+        """Time a block; it reports what it did through the callable."""
         start = time.perf_counter()
         messages: list[str] = []
         yield messages.append

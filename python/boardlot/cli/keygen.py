@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from boardlot.cli.click_classes import Command
-from boardlot.cli.paths import UserPath, refuse_existing
+from boardlot.cli.paths import UserPath, reject_existing
 from boardlot.cli.secret_files import secret_file
 
 __all__ = ["command"]
@@ -49,7 +49,7 @@ def command(file: Path, algorithm: Literal["Ed25519", "RSA-SHA256"], bits: str |
         raise click.UsageError(
             "--bits is valid only for RSA keys: add --algorithm RSA-SHA256, or leave it out"
         )
-    refuse_existing(file)
+    reject_existing(file)
     key = bl.generate_key(algorithm, bits=int(bits or 3072))
     with secret_file(file, key.private_pem), _removal_reported(file):
         click.echo(key.public_pem, nl=False)

@@ -26,9 +26,18 @@ __all__ = ["command"]
     ],
 )
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the callback.")
 @click.option(
-    "--timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the callback; 0 picks a free one.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to wait for the callback.",
 )
 @click.pass_obj
 def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> None:

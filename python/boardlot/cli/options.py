@@ -45,9 +45,14 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             type=file,
             help="Encrypted file of the login's tokens; default: the keychain.",
         ),
-        option("--header", metavar="'NAME: VALUE'", multiple=True, help="Send this header too."),
+        option(
+            "--header",
+            metavar="'NAME: VALUE'",
+            multiple=True,
+            help="Add this header to every request.",
+        ),
         option("--proxy", metavar="URL", help="Use this proxy; environment variables are ignored."),
-        option("--ca-file", metavar="FILE", type=file, help="Trust these certificates (PEM) too."),
+        option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
             "--format",
             type=click.Choice(FORMATS),
@@ -61,7 +66,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Write data to this file; - is stdout.",
         ),
         option("--force", is_flag=True, help="Let --out replace an existing file."),
-        option("--columns", metavar="A,B,...", help="Write these fields, in this order."),
+        option("--columns", metavar="A,B,...", help="Write only these fields, in this order."),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["UserPath", "check_writable", "refuse_existing", "same_file"]
+__all__ = ["UserPath", "check_writable", "reject_existing", "same_file"]
 
 
 class UserPath(click.Path):
@@ -59,7 +59,7 @@ def same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def refuse_existing(path: Path) -> None:
+def reject_existing(path: Path) -> None:
     """Reject a path at which something exists; a broken link counts too."""
     if os.path.lexists(path):
         raise click.UsageError(f"{path} already exists and is not overwritten")

@@ -15,7 +15,7 @@ from typing import Any, Literal, NoReturn
 import click
 
 from boardlot.cli.click_classes import Command
-from boardlot.cli.paths import UserPath, refuse_existing
+from boardlot.cli.paths import UserPath, reject_existing
 from boardlot.cli.secret_files import secret_file
 from boardlot.cli.settings import Settings
 
@@ -37,19 +37,37 @@ RATE = click.FloatRange(0.0, 1.0)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the data.")
-@click.option("--fills", type=click.IntRange(0), default=2000, show_default=True)
-@click.option("--orders", type=click.IntRange(0), default=120, show_default=True)
-@click.option("--plate-stocks", type=click.IntRange(0), default=500, show_default=True)
 @click.option(
-    "--token-lifetime", type=click.FloatRange(0), default=7200.0, help="Seconds.", show_default=True
+    "--fills", type=click.IntRange(0), default=2000, show_default=True, help="Number of fills."
+)
+@click.option(
+    "--orders", type=click.IntRange(0), default=120, show_default=True, help="Number of orders."
+)
+@click.option(
+    "--plate-stocks",
+    type=click.IntRange(0),
+    default=500,
+    show_default=True,
+    help="Number of stocks.",
+)
+@click.option(
+    "--token-lifetime",
+    type=click.FloatRange(0),
+    default=7200.0,
+    show_default=True,
+    help="Seconds that an access token is valid.",
 )
 @click.option("--clock-offset", type=float, default=0.0, help="Seconds its clock is ahead.")
 @click.option("--latency", type=click.FloatRange(0), default=0.0, help="Seconds before a response.")
-@click.option("--error-rate", type=RATE, default=0.0, help="Share of responses that are errors.")
-@click.option("--drop-rate", type=RATE, default=0.0, help="Share of connections dropped.")
-@click.option("--truncate-rate", type=RATE, default=0.0, help="Share of responses cut short.")
-@click.option("--throttle-rate", type=RATE, default=0.0, help="Share of responses with HTTP 429.")
-@click.option("--html-rate", type=RATE, default=0.0, help="Share of responses that are HTML pages.")
+@click.option("--error-rate", type=RATE, default=0.0, help="Fraction of responses that are errors.")
+@click.option("--drop-rate", type=RATE, default=0.0, help="Fraction of connections dropped.")
+@click.option("--truncate-rate", type=RATE, default=0.0, help="Fraction of responses cut short.")
+@click.option(
+    "--throttle-rate", type=RATE, default=0.0, help="Fraction of responses with HTTP 429."
+)
+@click.option(
+    "--html-rate", type=RATE, default=0.0, help="Fraction of responses that are HTML pages."
+)
 @click.option(
     "--algorithm",
     type=click.Choice(["Ed25519", "RSA-SHA256"]),
@@ -60,7 +78,7 @@ RATE = click.FloatRange(0.0, 1.0)
 @click.option(
     "--key-file",
     type=UserPath(),
-    help="Write a private key that the sandbox accepts to this new file.",
+    help="Create this file with a private key that the sandbox accepts.",
 )
 @click.pass_obj
 def command(
@@ -96,7 +114,7 @@ def command(
             err=True,
         )
     if key_file is not None:
-        refuse_existing(key_file)
+        reject_existing(key_file)
 
     import boardlot as bl
 

@@ -1,9 +1,9 @@
-"""Many calls as a dask DataFrame: a part of the keys or of the time range is a partition.
+"""Many calls as a dask DataFrame: each partition is a part of the keys or of the time range.
 
-Nothing is fetched before the frame is computed, and then by the workers. They get a reference to
+Nothing is fetched before the frame is computed; then the workers fetch. They receive a reference to
 the credentials (the path of a key file, a profile, a token store), never a secret, and share the
-rate limit: each process has one client, with `rate_limit` divided by the number of the cluster's
-workers at the time a partition begins, or by that of the partitions where these are fewer.
+rate limit: each process has one client, with `rate_limit` divided by the number of workers in the
+cluster when the partition starts, or by the number of partitions if that is smaller.
 """
 
 from __future__ import annotations

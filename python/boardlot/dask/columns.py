@@ -1,4 +1,4 @@
-"""Typed columns that are the same in every partition, also in an empty one."""
+"""Typed columns that are the same in every partition, even in an empty one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pandas as pd
 
 from boardlot.errors import ConfigError
 
-__all__ = ["empty", "fitted"]
+__all__ = ["conformed", "empty"]
 
-# Types that hold missing values as well, so that a partition's own nulls change nothing.
+# Nullable types, so that nulls in a partition do not change its types.
 NULLABLE = {"text": "string[pyarrow]", "integer": "Int64", "flag": "boolean"}
 
 
@@ -19,16 +19,16 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
 
     Args:
         records: `Records` without rows, for their schema.
-        decimals: What `to_pandas` takes, but for `"decimal"`.
-        meta: The caller's own columns, which go before the declared ones.
-        key: The name of the column that is the key and no field.
+        decimals: As for `to_pandas`, except `"decimal"`.
+        meta: The caller's own columns, which replace the declared ones.
+        key: The name of the key column, which is not a field.
 
     Raises:
         ConfigError: The record declares no fields and there is no `meta`, or `decimals` is
-            none of its values.
+            not one of its values.
     """
     if decimals not in ("float64", "string"):
-        raise ConfigError(f'decimals is {decimals!r}; allowed is "float64" or "string"')
+        raise ConfigError(f'decimals is {decimals!r}; expected "float64" or "string"')
     if meta is not None:
         return meta.iloc[:0]
     if all(field.name == key for field in records.schema):
@@ -46,6 +46,6 @@ def empty(records: Any, decimals: str, meta: pd.DataFrame | None, key: str | Non
     return frame.astype(types)
 
 
-def fitted(frame: pd.DataFrame, meta: pd.DataFrame) -> pd.DataFrame:
+def conformed(frame: pd.DataFrame, meta: pd.DataFrame) -> pd.DataFrame:
     """The frame with the columns and types of `meta`: other columns are left out."""
     return frame.reindex(columns=meta.columns).astype(meta.dtypes.to_dict())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import dask.dataframe as dd
 
 from boardlot.dask.clients import Reference, refer
-from boardlot.dask.columns import empty, fitted
+from boardlot.dask.columns import conformed, empty
 from boardlot.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,34 +34,34 @@ def from_keys(
 ) -> dd.DataFrame:
     """One method for many keys as a dask DataFrame, in the order of the keys.
 
-    Each partition is a `fetch_many` over its part of the keys, with the leading column of the
-    key. A key that fails fails its partition; dask's `retries=` tries that again.
+    Each partition is a `fetch_many` over its part of the keys, with a leading key column. If a key
+    fails, its partition fails; dask's `retries=` retries it.
 
     Args:
-        client_or_profile: A client that pickles (its credentials are a key file, a profile or a
-            token store), or the name of a profile. Nothing of it is used but its arguments.
+        client_or_profile: A client that can be pickled (its credentials are a key file, a profile
+            or a token store), or the name of a profile. Only its arguments are used.
         method: The name of a method with exactly one required argument, such as `"dividends"`.
-        keys: What that argument is, one after another.
-        npartitions: Into how many partitions the keys are split.
-        concurrency: Requests at a time in each partition.
-        decimals: `"float64"`, or `"string"` for the service's own strings. Exact decimals have
-            another type in each partition: make them from the strings.
-        meta: Columns and types of the result, as a frame without rows; `None` takes those that
-            are declared, and leaves out others. Needed for `plate_stocks`, whose fields the
-            service document does not show.
-        rate_limit: Requests a second of all workers together; `None` is the client's own.
-        workers: How many processes fetch at a time, which the rate limit is divided by; `None`
-            asks the dask.distributed cluster when a partition begins, and is one process with
-            dask's own threads.
+        keys: The values of that argument.
+        npartitions: The number of partitions.
+        concurrency: Concurrent requests in each partition.
+        decimals: `"float64"`, or `"string"` for the service's own strings. Exact decimals would
+            have a different type in each partition: convert the strings instead.
+        meta: Columns and types of the result, as a frame without rows; `None` takes the declared
+            ones and leaves out others. Needed for `plate_stocks`, whose fields the service
+            document does not show.
+        rate_limit: Requests per second of all workers together; `None` is the client's own.
+        workers: The number of processes that fetch concurrently, by which the rate limit is
+            divided; `None` asks the dask.distributed cluster when a partition starts, and means
+            one process with dask's own threads.
 
     Returns:
-        A DataFrame whose divisions are not known. Text is `string[pyarrow]`, integers are
-        `Int64`, flags `boolean`, all else is of the types of `Records.to_pandas`.
+        A DataFrame with unknown divisions. Text is `string[pyarrow]`, integers are `Int64`, flags
+        `boolean`; all other types are those of `Records.to_pandas`.
 
     Raises:
-        ConfigError: The client's credentials are no reference, there is no such method, or an
-            argument is none of its values; nothing was sent. In a worker: whatever `fetch_many`
-            raises.
+        ConfigError: The client's credentials cannot be sent as a reference, there is no such
+            method, or an argument is not valid; nothing was sent.
+        BoardlotError: In a worker, as raised by `fetch_many`.
 
     Example:
         >>> import boardlot.dask
@@ -75,17 +75,17 @@ def from_keys(
         ['HK.00700', 'US.AAPL', 'SG.D05']
     """
     reference = refer(client_or_profile, rate_limit, workers)
-    # A text would fall apart into letters: `fetch_many` refuses it.
-    wrong = keys if isinstance(keys, str) else []
+    # A string would be split into letters: `fetch_many` rejects it.
+    invalid = keys if isinstance(keys, str) else []
     with reference.open() as local:
-        # No key is no request, but what is wrong with the method is told.
-        nothing = local.fetch_many(method, wrong, concurrency=concurrency)
-    wanted = list(keys)
-    key = nothing.schema[0].name
-    columns = empty(nothing, decimals, meta, key)
-    parts = max(1, min(count(npartitions), len(wanted)))
-    cuts = [len(wanted) * place // parts for place in range(parts + 1)]
-    chunks = [tuple(wanted[cuts[i] : cuts[i + 1]]) for i in range(parts)]
+        # Without keys nothing is sent, but the method is checked.
+        no_records = local.fetch_many(method, invalid, concurrency=concurrency)
+    all_keys = list(keys)
+    key = no_records.schema[0].name
+    columns = empty(no_records, decimals, meta, key)
+    parts = max(1, min(count(npartitions), len(all_keys)))
+    cuts = [len(all_keys) * i // parts for i in range(parts + 1)]
+    chunks = [tuple(all_keys[cuts[i] : cuts[i + 1]]) for i in range(parts)]
     fetch = _Fetch(reference, method, concurrency, decimals, columns, parts)
     return dd.from_map(fetch, chunks, meta=columns, label=method)
 
@@ -94,10 +94,10 @@ def count(npartitions: int) -> int:
     """The number of partitions.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: It is not a positive integer.
     """
     if type(npartitions) is not int or npartitions < 1:
-        raise ConfigError(f"npartitions is {npartitions!r}; allowed is a whole number above 0")
+        raise ConfigError(f"npartitions is {npartitions!r}; expected a positive integer")
     return npartitions
 
 
@@ -115,10 +115,10 @@ class _Fetch:
     def __call__(self, keys: tuple[str | int, ...]) -> pd.DataFrame:
         client = self.reference.client(self.partitions)
         records = client.fetch_many(self.method, keys, concurrency=self.concurrency)
-        return fitted(records.to_pandas(decimals=self.decimals), self.columns)
+        return conformed(records.to_pandas(decimals=self.decimals), self.columns)
 
     @property
     def identity(self) -> object:
-        """What is fetched, not how: with another rate limit it is the same."""
+        """What is fetched, not how: the rate limit does not matter."""
         types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
         return (self.reference.base_url, self.method, self.decimals, types)

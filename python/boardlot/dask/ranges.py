@@ -1,4 +1,4 @@
-"""A dask DataFrame of a range of time, split into windows."""
+"""A dask DataFrame of a time range, split into windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import dask.dataframe as dd
 
 from boardlot._core import _time_range
 from boardlot.dask.clients import Reference, refer
-from boardlot.dask.columns import empty, fitted
+from boardlot.dask.columns import conformed, empty
 from boardlot.dask.keys import count
 from boardlot.errors import ConfigError, ProtocolError
 
@@ -41,43 +41,41 @@ def from_range(
     rate_limit: float | None = None,
     workers: int | None = None,
 ) -> dd.DataFrame:
-    """Historical fills as a dask DataFrame, latest first: each partition is a part of the time.
+    """Historical fills as a dask DataFrame, latest first: each partition is a window of time.
 
     The windows are equally long, and each fill is in exactly one. The service document does not
-    say whether the ends of a range belong to it, so neighbouring windows ask for their common
-    boundary twice, and a fill belongs to the window that its `updated_time` falls into. A fill
-    that is updated while the frame is being fetched moves to the window of its new time.
+    say whether a range includes its ends, so neighbouring windows both request their common
+    boundary, and a fill belongs to the window that contains its `updated_time`. A fill that is
+    updated while the frame is being fetched moves to the window of its new time.
 
-    What `start` and `end` leave open is fixed here, once for all partitions, as by
-    `Client.fills_history`: 90 days after `start`, or before `end`. With neither, the range is the
-    last 90 days by the service's clock, which is asked for its time.
+    An open range is fixed here, once for all partitions, as in `Client.fills_history`: 90 days
+    after `start`, or before `end`. With neither, it is the last 90 days by the service's clock.
 
     Args:
         client_or_profile: As for `from_keys`.
         method: `"fills_history"`, the one endpoint that pages through a range of time.
-        acc_id: An account, as text or as a number.
+        acc_id: An account id, as text or as a number.
         trd_market: Its trading market, such as `"HK"`.
         start: Start of the update time, as for `Client.fills_history`: an aware `datetime`, a
-            `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 (a
-            whole number of any library, such as numpy's); `None` or 0 leaves it open.
+            `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 (an
+            integer of any library, such as numpy's); `None` or 0 leaves it open.
         end: End of the update time, after `start`; of the same kinds.
-        npartitions: Into how many windows the range is split.
-        code: Only deals of this security.
-        page_size: Deals a request, as for `Client.fills_history`.
+        npartitions: The number of windows.
+        code: Only fills of this security.
+        page_size: Fills per request, as for `Client.fills_history`.
         decimals: As for `from_keys`.
         rate_limit: As for `from_keys`.
         workers: As for `from_keys`.
 
     Returns:
-        A DataFrame whose divisions are not known, with the declared columns in the types that
-        `from_keys` tells.
+        A DataFrame with unknown divisions and the declared columns, typed as by `from_keys`.
 
     Raises:
-        ConfigError: The client's credentials are no reference, or an argument is none of its
-            values, such as a naive `datetime`; nothing was sent.
-        BoardlotError: Whatever `server_time` raises, for an open range. In a worker: whatever
-            `fills_history` raises; a `ProtocolError` if the service returns fills of other times
-            than it was asked for.
+        ConfigError: The client's credentials cannot be sent as a reference, or an argument is not
+            valid, such as a naive `datetime`; nothing was sent.
+        BoardlotError: As raised by `server_time`, for an open range. In a worker: as raised by
+            `fills_history`; a `ProtocolError` if the service returns fills outside the requested
+            range.
 
     Example:
         >>> import boardlot.dask
@@ -94,19 +92,19 @@ def from_range(
         True
     """
     if method != "fills_history":
-        raise ConfigError(f"method is {method!r}; allowed is 'fills_history'")
+        raise ConfigError(f"method is {method!r}; expected 'fills_history'")
     reference = refer(client_or_profile, rate_limit, workers)
     query = _Query(acc_id, trd_market, code, page_size)
     arguments = query.arguments(start, end)
     parts = count(npartitions)
     with reference.open() as local:
-        # The arguments are checked before the service is asked for its time.
+        # The arguments are checked before the time is requested.
         span = _time_range(method, arguments)
         first, last = span or _time_range(method, arguments, _now(local))
-        nothing = query.pager(local, first, last).all(max_items=0)
-    columns = empty(nothing, decimals, None, None)
+        no_records = query.pager(local, first, last).all(max_items=0)
+    columns = empty(no_records, decimals, None, None)
     parts = max(1, min(parts, last - first))
-    cuts = [first + (last - first) * place // parts for place in range(parts + 1)]
+    cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
     windows = [
         _Window(cuts[i], cuts[i + 1], is_first=i == 0, is_last=i == parts - 1)
         for i in reversed(range(parts))
@@ -134,7 +132,7 @@ class _Query:
 
 @dataclass(frozen=True)
 class _Window:
-    """From `start` to before `end`, in microseconds; the first and last are open outwards."""
+    """From `start` to before `end`, in microseconds; the first and last are unbounded outwards."""
 
     start: int
     end: int
@@ -142,24 +140,24 @@ class _Window:
     is_last: bool
 
     @property
-    def asked(self) -> tuple[int, int]:
-        """A range that holds the window whether or not the service takes in its ends."""
+    def requested(self) -> tuple[int, int]:
+        """A range that contains the window whether or not the service includes its ends."""
         return self.start - (not self.is_first), self.end
 
     def own(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows that belong to this window.
 
         Raises:
-            ProtocolError: A row is not of the time that was asked for, so that it may be in no
-                window or in several.
+            ProtocolError: A row is outside the requested range, so it may be in no window or in
+                several.
         """
-        # NaT, a time that was not sent, is the smallest number.
+        # NaT, a missing time, is the smallest integer.
         times = frame[UPDATED].dt.as_unit("us").astype("int64")
-        low, high = self.asked
+        low, high = self.requested
         if not times.between(low, high).all():
             raise ProtocolError(
-                f"{UPDATED} of a fill is not within {low} to {high}, the range that was asked for, "
-                "so that partitions cannot tell whose it is; use client.fills_history instead"
+                f"{UPDATED} of a fill is outside the requested range {low} to {high}, so it "
+                "belongs to no partition; use client.fills_history instead"
             )
         after = self.is_first | (times >= self.start)
         before = self.is_last | (times < self.end)
@@ -179,19 +177,19 @@ class _Fetch:
 
     def __call__(self, window: _Window) -> pd.DataFrame:
         client = self.reference.client(self.partitions)
-        frame = self.query.pager(client, *window.asked).to_pandas(decimals=self.decimals)
-        return fitted(window.own(frame), self.columns).reset_index(drop=True)
+        frame = self.query.pager(client, *window.requested).to_pandas(decimals=self.decimals)
+        return conformed(window.own(frame), self.columns).reset_index(drop=True)
 
     @property
     def identity(self) -> object:
-        """What is fetched, not how: with another rate limit or page size it is the same."""
+        """What is fetched, not how: rate limit and page size do not matter."""
         query = self.query
-        what = (str(query.acc_id), query.trd_market, query.code)
-        return (self.reference.base_url, "fills_history", what, self.decimals)
+        arguments = (str(query.acc_id), query.trd_market, query.code)
+        return (self.reference.base_url, "fills_history", arguments, self.decimals)
 
 
 def _now(client: Client) -> int:
-    """The service's time in microseconds, not before that of any fill that it has."""
+    """The service's time in microseconds, not before that of any of its fills."""
     since = client.server_time() - datetime(1970, 1, 1, tzinfo=timezone.utc)
-    # It tells whole milliseconds.
+    # It has millisecond precision.
     return since // timedelta(microseconds=1) + 1_000

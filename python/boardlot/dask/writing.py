@@ -1,4 +1,4 @@
-"""A dask DataFrame as Parquet, a file a partition, of which a rerun writes what is missing."""
+"""A dask DataFrame as Parquet, one file per partition; a rerun writes only the missing files."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ __all__ = ["write_missing"]
 
 
 def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write each partition that the folder does not hold yet as a Parquet file of its own.
+    """Write each partition that is not in the folder yet to its own Parquet file.
 
-    Only what is missing is fetched, so that a run that broke off goes on where it was. A file is
-    written beside its place and moved there whole: no crash leaves half of one. One run at a
-    time may write to a folder. A file that another hand or a failing disk has cut short or emptied
-    has no footer any more: it is written anew.
+    Only missing partitions are fetched, so an interrupted run resumes. A file is written under a
+    temporary name and renamed when it is complete, so a crash never leaves half a file. Only one
+    run at a time may write to a folder. A file that was truncated or emptied has no footer and is
+    written again.
 
     Args:
-        frame: A frame of `from_keys` or `from_range`, or one made from it. A file's name tells
-            which frame it is of, so a rerun has to make it in the same way: from the same
-            address, with the same keys or range and the same number of partitions. Credentials,
-            rate limit and concurrency may differ.
-        folder: Where the files go; made where it is not there. The workers write, so a cluster
-            of several machines needs a folder that they share.
+        frame: A frame of `from_keys` or `from_range`, or one made from it. The names of the files
+            identify the frame, so a rerun must make it in the same way: from the same address,
+            with the same keys or range and the same number of partitions. Credentials, rate limit
+            and concurrency may differ.
+        folder: The folder of the files; created if it does not exist. The workers write, so a
+            cluster of several machines needs a shared folder.
 
     Returns:
         The files that this run has written, in the order of their partitions.
 
     Raises:
-        ConfigError: The folder holds the parts of another frame.
-        OSError: The folder cannot be written to; what was whole before stays.
+        ConfigError: The folder contains the parts of another frame.
+        OSError: The folder cannot be written to; complete files are unchanged.
 
     Example:
         >>> import boardlot.dask, dask.dataframe
@@ -52,35 +52,35 @@ def write_missing(frame: dd.DataFrame, folder: str | os.PathLike[str]) -> list[P
     """
     folder = Path(folder).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    mark = _identity(frame.expr)[:12]
-    names = [f"part-{place:05d}-{mark}.parquet" for place in range(frame.npartitions)]
-    there = {path.name for path in folder.glob("part-*.parquet")}
-    if foreign := sorted(there - set(names)):
+    digest = _identity(frame.expr)[:12]
+    names = [f"part-{index:05d}-{digest}.parquet" for index in range(frame.npartitions)]
+    existing = {path.name for path in folder.glob("part-*.parquet")}
+    if foreign := sorted(existing - set(names)):
         raise ConfigError(
-            f"{folder} holds parts of another frame, such as {foreign[0]}: take another folder, "
-            "or make the frame with the arguments (and the version of dask) that it had then"
+            f"{folder} contains parts of another frame, such as {foreign[0]}: use another folder, "
+            "or make the frame with the same arguments and version of dask as before"
         )
     missing = [
-        place
-        for place, name in enumerate(names)
-        if name not in there or not _is_whole(folder / name)
+        index
+        for index, name in enumerate(names)
+        if name not in existing or not _is_complete(folder / name)
     ]
     if missing:
         parts = frame.partitions[missing].to_delayed()
-        paths = [folder / names[place] for place in missing]
+        paths = [folder / names[index] for index in missing]
         write = dask.delayed(_write, pure=False)
         dask.compute(*(write(part, path) for part, path in zip(parts, paths, strict=True)))
-    # What a crash left beside.
-    for beside in folder.glob(".part-*.writing"):
-        beside.unlink(missing_ok=True)
-    return [folder / names[place] for place in missing]
+    # Temporary files that a crash left.
+    for temporary in folder.glob(".part-*.writing"):
+        temporary.unlink(missing_ok=True)
+    return [folder / names[index] for index in missing]
 
 
 def _identity(expression: Any) -> str:
-    """A hash of what the frame is, the same in every process and however it is fetched.
+    """A hash of the frame's content, the same in every process and however it is fetched.
 
-    The frame's own name will not do: it tells clients with other options apart, as it has to,
-    since dask takes frames of the same name for one.
+    The frame's own name does not work: it also depends on the client's options, and has to, because
+    dask treats frames with the same name as one.
     """
     parts = []
     for operand in expression.operands:
@@ -92,8 +92,8 @@ def _identity(expression: Any) -> str:
     return str(tokenize(kind, parts, ensure_deterministic=True))
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether the file has its footer, which is written last."""
+def _is_complete(path: Path) -> bool:
+    """Whether the file has a footer, which is written last."""
     with path.open("rb") as file:
         try:
             parquet.read_metadata(file)
@@ -103,11 +103,11 @@ def _is_whole(path: Path) -> bool:
 
 
 def _write(part: pd.DataFrame, path: Path) -> None:
-    beside = path.with_name(f".{path.stem}-{uuid4().hex}.writing")
+    temporary = path.with_name(f".{path.stem}-{uuid4().hex}.writing")
     try:
-        part.to_parquet(beside, engine="pyarrow", compression="zstd", index=False)
-        with beside.open("rb+") as file:
+        part.to_parquet(temporary, engine="pyarrow", compression="zstd", index=False)
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

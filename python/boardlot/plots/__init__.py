@@ -1,8 +1,8 @@
 """Charts of records, drawn with matplotlib.
 
 Each takes `Records`, any sequence of the service's dicts, or a frame of them (pandas, polars or
-pyarrow), draws into `ax` or a new figure, and returns the Axes. The axes tell units and time
-zone; the colours stay apart for every kind of colour vision.
+pyarrow), draws into `ax` or a new figure, and returns the Axes. Labels name units and time zone.
+The colours are distinguishable with every kind of colour vision.
 """
 
 from __future__ import annotations

@@ -16,35 +16,34 @@ __all__ = ["dividends"]
 PLAN = "Plan"
 # The colours repeat with the next marker.
 MARKERS = "o^sDvP"
-# Symbols beyond these share the chart without a label of their own.
+# Further symbols are drawn without a label.
 LABELLED_SYMBOLS = 12
 
 
 def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Cash dividends per share, summed over each year of the ex-dividend date.
 
-    One security gets a bar for each year, planned dividends hatched on top of those paid; several
-    get a line each. Amounts of different currencies are not compared: each currency has a panel
-    of its own, and so have those whose currency is not told.
+    One security gets a bar for each year, with planned dividends hatched on top of those paid;
+    several get a line each. Amounts in different currencies are not compared: each currency has its
+    own panel, and so do dividends without a currency.
 
     Args:
         records_or_frame: Dividends as `Records` of `dividends` or of `fetch_many("dividends")`
             (or any sequence of the service's dicts), or as a pandas, polars or pyarrow frame of
-            them, with the columns `dividend_per_share` and `ex_date`; `symbol`, `currency` and
-            `process` where they are there. Dividends without an amount or an ex-dividend date
-            are left out.
-        ax: Where to draw; `None` makes a new figure, as high as the panels need. Several
-            currencies share its place.
+            them, with the columns `dividend_per_share` and `ex_date`, and optionally `symbol`,
+            `currency` and `process`. Dividends without an amount or an ex-dividend date are left
+            out.
+        ax: The Axes to draw into; `None` makes a new figure, as high as the panels need. The
+            panels of several currencies share its area.
 
     Returns:
-        The Axes; of several panels the topmost, with the others in its figure. Its years are
-        those of the dates in the market's own time zone; its amounts are in the reporting
-        currency, named where the records tell it, and are on a logarithmic axis where securities
-        lie far apart.
+        The Axes; of several panels the topmost, with the others in its figure. Years are those of
+        the dates in the market's own time zone. Amounts are in the reporting currency, named if
+        the records contain it, on a logarithmic axis if securities are far apart.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ConfigError: There is no such column, or a date is none.
+        ConfigError: A column is missing, or a date is not valid.
 
     Example:
         >>> from boardlot import plots
@@ -53,7 +52,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """
     paid = _payments(records_or_frame)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
-    # That which is not told comes last.
+    # Those without a currency come last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
     height = 5.5 if len(currencies) < 2 else 1 + 2.5 * len(currencies)
     ax = style.axes(ax, "dividends", (10, height))
@@ -76,7 +75,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
 def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
     if not alone:
-        return f"{currency} per share" if currency else "Currency not told"
+        return f"{currency} per share" if currency else "Currency unknown"
     several = len({payment.symbol for payment in part}) > 1
     unit = currency or f"reporting currency{' of each' if several else ''}"
     return f"Cash dividend per share ({unit})"
@@ -143,13 +142,13 @@ def _bars(ax: Axes, paid: Sequence[_Payment], _: Sequence[str]) -> None:
 
 
 def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
-    for number_, symbol in enumerate(symbols):
+    for index, symbol in enumerate(symbols):
         years = _by_year([payment for payment in paid if payment.symbol == symbol])
         if not years:
             continue
         look: dict[str, Any] = {
-            "color": _colour(number_),
-            "marker": MARKERS[number_ // len(style.PALETTE) % len(MARKERS)],
+            "color": _colour(index),
+            "marker": MARKERS[index // len(style.PALETTE) % len(MARKERS)],
         }
         ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
     style.spread_values(ax, (payment.amount for payment in paid))
@@ -157,15 +156,15 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
 
 def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, float, str]]:
     ends = []
-    for place, symbol in enumerate(symbols[:LABELLED_SYMBOLS]):
+    for index, symbol in enumerate(symbols[:LABELLED_SYMBOLS]):
         own = [payment for payment in paid if payment.symbol == symbol]
         if own:
-            currency = own[0].currency or "currency not told"
+            currency = own[0].currency or "currency unknown"
             last = list(_by_year(own).values())[-1]
             name = f"{style.label(symbol)} ({style.label(currency, 20)})"
-            ends.append((name, last, _colour(place)))
+            ends.append((name, last, _colour(index)))
     return ends
 
 
-def _colour(place: int) -> str:
-    return style.PALETTE[place % len(style.PALETTE)] if place < LABELLED_SYMBOLS else style.GREY
+def _colour(index: int) -> str:
+    return style.PALETTE[index % len(style.PALETTE)] if index < LABELLED_SYMBOLS else style.GREY

@@ -1,4 +1,4 @@
-"""Prices of fills against time."""
+"""Prices of fills over time."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boardlot.plots import style
-from boardlot.plots.rows import moment, number, rows, text, units
+from boardlot.plots.rows import number, rows, text, time_of, units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["fills"]
 
-# On paper the sides stay apart by their markers.
+# In print, the markers distinguish the sides.
 SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}
 OTHER_SIDES = (style.GREY, "o")
-# What the service document shows as the status of a deal.
+# The status of a completed fill in the service document.
 DONE = "OK"
-# Codes beyond these share the chart without a label of their own.
+# Further codes are drawn without a label.
 LABELLED_CODES = 12
 
 
 def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
-    """Prices of fills against time: a line for each code, a marker for each fill by its side.
+    """Prices of fills over time: a line for each code, a marker for each fill by its side.
 
-    Only deals of status `OK` are drawn and counted; of others, such as cancelled ones, the title
-    tells how many there are.
+    Only fills with status `OK` are drawn and counted; the title counts the others, such as
+    cancelled ones.
 
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
             pandas, polars or pyarrow frame of them, with the columns `code`, `trd_side`, `price`
-            and `create_time`; `status` where it is there, else all are drawn. Fills without a time
-            or a price are left out.
-        ax: Where to draw; `None` makes a new figure.
+            and `create_time`; without the column `status`, all are drawn. Fills without a time or
+            a price are left out.
+        ax: The Axes to draw into; `None` makes a new figure.
 
     Returns:
-        The Axes. Its time axis is in UTC; its price axis is in each code's trading currency,
-        which the service does not tell, and is logarithmic where prices lie far apart.
+        The Axes. The time axis is in UTC. The price axis is in each code's trading currency, which
+        the service does not send, and is logarithmic if prices are far apart.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ConfigError: There is no such column.
+        ConfigError: A column is missing.
 
     Example:
         >>> from boardlot import plots
@@ -75,7 +75,7 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     style.finish(ax, title, empty=not points)
     if points:
         style.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
-        # Room for the legend above, and for labels beside the lowest and highest price.
+        # Space for the legend above, and for labels next to the lowest and highest price.
         ax.margins(x=0.02, y=0.12)
         ends = [
             (style.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
@@ -98,25 +98,25 @@ def _points(source: Any) -> list[_Point]:
     for code, side, time, price, status in rows(
         source, ("code", "trd_side", "create_time", "price"), optional=("status",)
     ):
-        when, value = moment(time, unit), number(price)
+        when, value = time_of(time, unit), number(price)
         if when is not None and value is not None:
             points.append(_Point(text(code), text(side), when, value, text(status)))
     return points
 
 
 def _not_drawn(points: Sequence[_Point]) -> str:
-    """How many deals of another status there are, for the title."""
+    """The number of fills with another status, for the title."""
     others = Counter(point.status for point in points if point.status not in (DONE, ""))
-    told = ", ".join(f"{count:,} {style.label(status, 24)}" for status, count in others.items())
-    return f"; not drawn: {style.label(told, 80)}" if told else ""
+    counts = ", ".join(f"{count:,} {style.label(status, 24)}" for status, count in others.items())
+    return f"; not drawn: {style.label(counts, 80)}" if counts else ""
 
 
-def _draw(how: Any, points: Sequence[_Point], **look: Any) -> None:
-    how([point.time for point in points], [point.price for point in points], **look)
+def _draw(draw: Any, points: Sequence[_Point], **look: Any) -> None:
+    draw([point.time for point in points], [point.price for point in points], **look)
 
 
 def _by_code(points: list[_Point]) -> list[tuple[str, list[_Point]]]:
-    """The fills of each code by their time, the code with the most of them first."""
+    """The fills of each code in order of time, the code with the most fills first."""
     codes: dict[str, list[_Point]] = {}
     for point in points:
         codes.setdefault(point.code, []).append(point)

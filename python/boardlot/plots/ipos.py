@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ipos"]
 
-# Colour, marker and what the legend calls it; on paper they stay apart by their markers.
+# Colour, marker and name in the legend; in print, the markers distinguish them.
 MARKERS = {
     "draw": (style.PALETTE[3], "P", "Retail ballot"),
     "ballot": (style.ORANGE, "D", "Ballot announced"),
@@ -30,17 +30,17 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
     Args:
         records_or_frame: An `IpoCalendar`, or a pandas, polars or pyarrow frame of it, with the
-            columns `code`, `event` and `date`, and `market` and `name` where they are there; or
-            the `Records` of one market's `ipo_list`.
-        ax: Where to draw; `None` makes a new figure, as high as the lines need.
+            columns `code`, `event` and `date`, and optionally `market` and `name`; or the
+            `Records` of one market's `ipo_list`.
+        ax: The Axes to draw into; `None` makes a new figure, as high as the lines need.
 
     Returns:
-        The Axes, with days along its x axis: each market's own days. A subscription of which only
-        one end is known is as long as that day.
+        The Axes, whose x axis has the days of each market's own time zone. If only one end of a
+        subscription is known, its bar covers that day.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ConfigError: There is no such column.
+        ConfigError: A column is missing.
 
     Example:
         >>> from boardlot import plots
@@ -51,20 +51,20 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     ax = style.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
     from matplotlib import dates
 
-    for place, line in enumerate(lines):
-        _draw(ax, place, line)
+    for position, line in enumerate(lines):
+        _draw(ax, position, line)
     labels = [line.label for line in lines]
     ax.set_yticks(range(len(lines)), labels, fontsize=8, **style.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(lines) - 0.4, -0.6)
-    for place in range(1, len(lines)):
-        if lines[place].market != lines[place - 1].market:
-            ax.axhline(place - 0.5, color=style.GREY, linewidth=0.6, alpha=0.5)
+    for position in range(1, len(lines)):
+        if lines[position].market != lines[position - 1].market:
+            ax.axhline(position - 0.5, color=style.GREY, linewidth=0.6, alpha=0.5)
     if lines:
         locator = dates.AutoDateLocator(minticks=5)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-        # Bars would end at the edge of the chart else.
+        # Otherwise bars would end at the edge of the chart.
         ax.use_sticky_edges = False
         ax.margins(x=0.02)
         _legend(ax, {event for line in lines for event in line.days})
@@ -97,29 +97,29 @@ def _lines(source: Any) -> list[_Line]:
     for code, event, when, market, name in rows(
         source, ("code", "event", "date"), optional=("market", "name")
     ):
-        held = day(when)
-        if held is None:
+        event_day = day(when)
+        if event_day is None:
             continue
         label = f"{style.drawable(text(name), NAME_WIDTH)}  {style.label(text(code))}".strip()
         line = found.setdefault(text(code), _Line(text(market), label, {}))
-        line.days[text(event)] = held
+        line.days[text(event)] = event_day
     return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
 
 
-def _draw(ax: Axes, place: int, line: _Line) -> None:
+def _draw(ax: Axes, position: int, line: _Line) -> None:
     ends = [line.days[event] for event in ("opening", "closing") if event in line.days]
     if ends:
         first, last = _midnight(min(ends)), _midnight(max(ends)) + DAY
-        ax.barh(place, last - first, left=first, height=0.5, color=SUBSCRIPTION)  # type: ignore[arg-type]
+        ax.barh(position, last - first, left=first, height=0.5, color=SUBSCRIPTION)  # type: ignore[arg-type]
     for event, (colour, marker, _) in MARKERS.items():
         if event in line.days:
             when = line.days[event]
-            # Side by side within the day that they share.
+            # Events on the same day are drawn side by side.
             shared = [other for other in MARKERS if line.days.get(other) == when]
             part = (shared.index(event) + 1) / (len(shared) + 1)
             at: Any = _midnight(when) + DAY * part
             size = 70 if marker == "*" else 28
-            ax.scatter(at, place, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
+            ax.scatter(at, position, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
 
 
 def _midnight(value: date) -> datetime:
@@ -138,6 +138,6 @@ def _legend(ax: Axes, events: set[str]) -> None:
             size = 9 if marker == "*" else 5.5
             look: dict[str, Any] = {"marker": marker, "markersize": size, "linestyle": "none"}
             handles.append(Line2D([], [], color=colour, label=label, **look))
-    # Between title and axes, where no line can be.
+    # Between title and axes, where there are no lines.
     where: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     style.legend(ax, handles=handles, ncols=len(handles), fontsize=9, **where)

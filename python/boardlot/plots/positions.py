@@ -19,8 +19,8 @@ VALUES = {
     "mv": ("Market value (trading currency of each position)", "{:,.2f}"),
 }
 SHORT = 1
-# More bars than these are no chart any more.
-MOST = 40
+# More bars than these are unreadable.
+MAX_BARS = 40
 
 
 def positions(
@@ -33,21 +33,20 @@ def positions(
 
     Args:
         records_or_frame: Positions as `Records` (or any sequence of the service's dicts), or as a
-            pandas, polars or pyarrow frame of them, with the column `symbol` and that of `value`;
-            `stock_name` and `pstn_type` where they are there. Positions without a value are left
-            out.
-        ax: Where to draw; `None` makes a new figure, as high as the bars need.
+            pandas, polars or pyarrow frame of them, with the column `symbol` and that of `value`,
+            and optionally `stock_name` and `pstn_type`. Positions without a value are left out.
+        ax: The Axes to draw into; `None` makes a new figure, as high as the bars need.
         value: The column to show. `profit` and `mv` are in each position's own currency, which
-            the service does not tell: compare them within one market only
+            the service does not send: compare them only within one market
             (`sim_positions(..., market=...)`).
 
     Returns:
-        The Axes, with the unit on its x axis. Of more than 40 positions the 40 of the largest
-        values up and down are shown, and the title says so.
+        The Axes, with the unit on its x axis. Of more than 40 positions, the 40 with the largest
+        absolute values are shown, and the title says so.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ConfigError: There is no such column, or `value` is none of the three.
+        ConfigError: A column is missing, or `value` is not one of the three.
 
     Example:
         >>> from boardlot import plots
@@ -56,9 +55,11 @@ def positions(
         'P&L ratio (%)'
     """
     if value not in VALUES:
-        raise ConfigError(f"value is {value!r}; allowed is one of {', '.join(VALUES)}")
+        raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
     bars = _bars(records_or_frame, value)
-    shown = sorted(sorted(bars, key=lambda bar: -abs(bar.value))[:MOST], key=lambda bar: bar.value)
+    shown = sorted(
+        sorted(bars, key=lambda bar: -abs(bar.value))[:MAX_BARS], key=lambda bar: bar.value
+    )
     ax = style.axes(ax, "positions", (9, 1.4 + 0.27 * max(len(shown), 3)))
     drawn = ax.barh(
         range(len(shown)),
@@ -75,7 +76,7 @@ def positions(
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_formatter("{x:,.10g}")
     ax.axvline(0, color="black", linewidth=0.8)
-    # Room for the numbers beside the longest bars.
+    # Space for the numbers next to the longest bars.
     ax.margins(x=0.18, y=0.02)
     ax.set_xlabel(unit)
     some = f"{len(shown)} of " if len(shown) < len(bars) else ""

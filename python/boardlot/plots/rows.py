@@ -1,4 +1,4 @@
-"""What the charts read: columns of records or of a frame, as plain Python values."""
+"""Columns of records or of a frame, as plain Python values for the charts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from boardlot._core import Records
 from boardlot.errors import ConfigError
 
-__all__ = ["day", "moment", "number", "rows", "text", "units"]
+__all__ = ["day", "number", "rows", "text", "time_of", "units"]
 
 MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
@@ -18,11 +18,11 @@ MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 def rows(
     source: Any, names: Sequence[str], *, optional: Sequence[str] = ()
 ) -> Iterable[tuple[Any, ...]]:
-    """The values of these columns and then of the optional ones, which may be absent: `None`.
+    """The values of these columns, then of the optional ones, which are `None` if absent.
 
     Raises:
         ConfigError: A column that is not optional is missing.
-        ProtocolError: A value of `Records` is not of its field's kind, as for their frames.
+        ProtocolError: A value of `Records` is not of its field's kind, as in `to_pandas`.
     """
     if isinstance(source, Records):
         source = _typed(source)
@@ -30,44 +30,44 @@ def rows(
     if columns is None:
         return (_fields(row, names, optional) for row in source)
     if absent := [name for name in names if name not in columns]:
-        raise ConfigError(f"the frame has no column {', '.join(absent)}")
+        raise _missing(absent, columns)
     values = [_values(source, name) if name in columns else None for name in (*names, *optional)]
-    # Only an optional column may be None, and a chart always needs one that is not.
+    # Only optional columns may be `None`, and each chart has required ones.
     count = len(next(column for column in values if column is not None))
     return zip(*(column or [None] * count for column in values), strict=True)
 
 
 def _typed(records: Records[Any]) -> list[dict[str, Any]]:
-    """Records by the rules of frames: the same values, and None for a declared field left out."""
+    """The values that a frame has: typed, with `None` for a declared field that was not sent."""
     declared = dict.fromkeys(field.name for field in records.schema)
     return [{**declared, **row} for row in records.to_dicts(typed=True)]
 
 
 def units(source: Any) -> dict[str, str]:
-    """The declared units of records; frames have none, though polars' have a `schema` as well."""
+    """The declared units of records; frames have none, though polars frames have a `schema` too."""
     schema = () if _columns(source) is not None else getattr(source, "schema", None) or ()
     return {field.name: field.unit for field in schema}
 
 
-def moment(value: Any, unit: str = "us") -> datetime | None:
-    """The point in time that a frame holds, or that the service sent as a count since 1970."""
+def time_of(value: Any, unit: str = "us") -> datetime | None:
+    """The time in a frame, or the one that the service sent as a count since 1970."""
     if isinstance(value, datetime):
-        # NaT is a datetime too, the only one that differs from itself.
+        # NaT is a datetime too, the only one that is not equal to itself.
         return value if value == value else None
     if value in (None, "", 0, "0") or value != value:
         return None
     try:
-        past = timedelta(microseconds=int(value) * MICROS[unit])
-        return datetime(1970, 1, 1, tzinfo=timezone.utc) + past
+        since_1970 = timedelta(microseconds=int(value) * MICROS[unit])
+        return datetime(1970, 1, 1, tzinfo=timezone.utc) + since_1970
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(
-            f"{str(value)[:64]!r} is not a time; expected a datetime, or {unit} since 1970 up to "
-            "the year 9999"
+            f"{str(value)[:64]!r} is not a valid time; expected a datetime, or {unit} since 1970 "
+            "up to the year 9999"
         ) from None
 
 
 def day(value: Any) -> date | None:
-    """The date that a frame holds, or that the service sent as `YYYY-MM-DD` or `YYYY/MM/DD`."""
+    """The date in a frame, or the one that the service sent as `YYYY-MM-DD` or `YYYY/MM/DD`."""
     if isinstance(value, datetime):
         return value.date() if value == value else None
     if isinstance(value, date):
@@ -77,24 +77,26 @@ def day(value: Any) -> date | None:
     try:
         return date.fromisoformat(str(value).replace("/", "-"))
     except ValueError:
-        raise ConfigError(f"{value!r} is no date; a date is such as '2026-01-31'") from None
+        raise ConfigError(
+            f"{value!r} is not a valid date; expected one such as '2026-01-31'"
+        ) from None
 
 
 def number(value: Any) -> float | None:
-    """The number that a frame holds, or that the service sent as text; `None` if not finite."""
+    """The number in a frame, or the one that the service sent as text; `None` if not finite."""
     if value in (None, "") or value != value:
         return None
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(
-            f"{str(value)[:64]!r} is not a number; expected one such as '27.10'"
+            f"{str(value)[:64]!r} is not a valid number; expected one such as '27.10'"
         ) from None
     return found if isfinite(found) else None
 
 
 def text(value: Any) -> str:
-    """The text, or `""` where there is none."""
+    """The text, or `""` if there is none."""
     return "" if value is None or value != value else str(value)
 
 
@@ -115,7 +117,13 @@ def _values(frame: Any, name: str) -> list[Any]:
 def _fields(
     row: Mapping[str, Any], names: Sequence[str], optional: Sequence[str]
 ) -> tuple[Any, ...]:
-    for name in names:
-        if name not in row:
-            raise ConfigError(f"a row has no field {name}: {', '.join(row)}")
+    if absent := [name for name in names if name not in row]:
+        raise _missing(absent, row)
     return tuple(row.get(name) for name in (*names, *optional))
+
+
+def _missing(absent: Sequence[str], present: Iterable[str]) -> ConfigError:
+    columns = " and ".join(f"{name!r}" for name in absent)
+    return ConfigError(
+        f"needs the column{'' if len(absent) == 1 else 's'} {columns}; found {', '.join(present)}"
+    )

@@ -1,4 +1,4 @@
-"""What the charts have in common: colours, a new figure, axes, and labels that keep apart."""
+"""The style that all charts share: colours, figures, axes, and labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = [
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 BLUE, ORANGE = PALETTE[:2]
 GREY = "#7f7f7f"
-# How each text is drawn that holds what the service sent: as it is, with no math or TeX in it.
+# Text from the service is drawn unchanged: neither as math nor as TeX.
 PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
-# Labels are cut here, so that they leave room for the chart.
+# Labels are cut to this width, so that they leave space for the chart.
 LABEL_WIDTH = 40
 # Values further apart than this are unreadable on a linear axis.
 LINEAR_RATIO = 8.0
 
 
 def axes(ax: Axes | None, name: str, size: tuple[float, float] = (10, 5.5)) -> Axes:
-    """The axes to draw into: those given, or those of a new figure of this size in inches."""
+    """The Axes to draw into: the given one, or that of a new figure of this size in inches."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as missing:
@@ -51,10 +51,10 @@ def finish(
     grid: Literal["both", "x", "y"] = "both",
     pad: float = 6,
 ) -> None:
-    """Title, so many points above the axes, a faint grid along these, and no box around them."""
+    """Set the title, `pad` points above the Axes, a faint grid, and no box."""
     ax.set_title(title, pad=pad, **PLAIN)
     if empty:
-        # Without labels as well: a formatter of dates fails where there is no date.
+        # Without tick labels: a date formatter fails if there are no dates.
         ax.set(xticks=[], xticklabels=[], yticks=[], yticklabels=[])
         look = {"ha": "center", "va": "center", "color": GREY}
         ax.text(0.5, 0.5, "nothing to show", transform=ax.transAxes, **look)  # type: ignore[arg-type]
@@ -64,18 +64,18 @@ def finish(
 
 
 def panels(ax: Axes, count: int) -> list[Axes]:
-    """So many axes below each other in the place of this one, which is the first of them.
+    """`count` Axes below each other in the area of this one, which becomes the first.
 
     They share their x axis, which only the last one labels.
     """
     if count == 1:
         return [ax]
     figure = ax.figure
-    place = ax.get_subplotspec()
+    spec = ax.get_subplotspec()
     box = ax.get_position()
     edges = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
     cells: GridSpecBase = (
-        figure.add_gridspec(count, 1, **edges) if place is None else place.subgridspec(count, 1)
+        figure.add_gridspec(count, 1, **edges) if spec is None else spec.subgridspec(count, 1)
     )
     ax.set_subplotspec(cells[0])
     others = [figure.add_subplot(cells[row], sharex=ax) for row in range(1, count)]
@@ -85,7 +85,7 @@ def panels(ax: Axes, count: int) -> list[Axes]:
 
 
 def utc_axis(ax: Axes) -> None:
-    """Dates along the x axis, in UTC, as short as they can be."""
+    """Dates on the x axis, in UTC, in the shortest form."""
     from matplotlib import dates
 
     locator = dates.AutoDateLocator(tz=timezone.utc)  # type: ignore[no-untyped-call]
@@ -95,11 +95,11 @@ def utc_axis(ax: Axes) -> None:
 
 
 def spread_values(ax: Axes, values: Iterable[float]) -> None:
-    """A logarithmic y axis with plain numbers where the values lie far apart."""
+    """Make the y axis logarithmic, with plain numbers, if the values are far apart."""
     from matplotlib import ticker
 
-    above = [value for value in values if value > 0]
-    if not above or max(above) / min(above) <= LINEAR_RATIO:
+    positive = [value for value in values if value > 0]
+    if not positive or max(positive) / min(positive) <= LINEAR_RATIO:
         return
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -108,13 +108,13 @@ def spread_values(ax: Axes, values: Iterable[float]) -> None:
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
-    """Write labels at the right edge, beside their values on the y axis, no two over each other.
+    """Write labels at the right edge, next to their values on the y axis, without overlaps.
 
     Args:
-        ax: Axes with all data drawn: later changes of their limits move the values away.
+        ax: Axes with all data drawn: later changes of its limits would move the values.
         ends: Label, value and colour of each.
     """
-    # The scale of the axes is only known once they are laid out; no canvas is needed for that.
+    # The scale is known only after the layout, which needs no canvas.
     ax.figure.canvas.figure.draw_without_rendering()
     low, high = ax.get_ylim()
     to_axes = ax.transData + ax.transAxes.inverted()
@@ -122,18 +122,18 @@ def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
         (float(to_axes.transform((0, value))[1]), label, colour) for label, value, colour in ends
     )
     line = 12 * ax.figure.get_dpi() / 72 / ax.get_window_extent().height
-    # Upwards from the lowest; then down again where the topmost would leave the chart.
-    places = [place for place, *_ in wanted]
-    for number in range(1, len(places)):
-        places[number] = max(places[number], places[number - 1] + line)
+    # First upwards from the lowest; then down again if the topmost would leave the chart.
+    heights = [height for height, *_ in wanted]
+    for index in range(1, len(heights)):
+        heights[index] = max(heights[index], heights[index - 1] + line)
     ceiling = 1.0
-    for number in reversed(range(len(places))):
-        places[number] = min(places[number], ceiling)
-        ceiling = places[number] - line
-    for place, (_, label, colour) in zip(places, wanted, strict=True):
+    for index in reversed(range(len(heights))):
+        heights[index] = min(heights[index], ceiling)
+        ceiling = heights[index] - line
+    for height, (_, label, colour) in zip(heights, wanted, strict=True):
         ax.annotate(
             label,
-            (1.0, place),
+            (1.0, height),
             xycoords="axes fraction",
             xytext=(6, 0),
             textcoords="offset points",
@@ -147,7 +147,7 @@ def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
 
 
 def legend(ax: Axes, **look: Any) -> None:
-    """A legend whose labels are drawn as they are."""
+    """A legend whose labels are drawn unchanged."""
     for entry in ax.legend(frameon=False, **look).get_texts():
         entry.update(PLAIN)
 
@@ -159,9 +159,9 @@ def drawable(name: str, width: int = LABEL_WIDTH) -> str:
 
 
 def label(code: str, width: int = LABEL_WIDTH) -> str:
-    """What stands for the code on a chart, cut to the width; `?` for characters without a glyph."""
+    """The code as a label, cut to the width, with `?` for characters without a glyph."""
     shown = "".join(char if _has_glyph(char) else "?" for char in _cut(code, width))
-    # A legend leaves out what begins with an underscore.
+    # A legend leaves out labels that begin with an underscore.
     return f" {shown}" if shown.startswith("_") else shown
 
 

@@ -1,4 +1,4 @@
-"""What stands in the cells of a table: values as text, safe to show, and how wide they are."""
+"""The cells of a table: values as text that is safe to show, and their width."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = [
     "cells_of",
     "clean",
     "columns_of",
-    "cut",
     "digits_of",
     "escaped",
+    "truncated",
     "undeclared",
     "width_of",
 ]
@@ -26,20 +26,20 @@ __all__ = [
 ELLIPSIS = "…"
 NULL = "–"
 NUMERIC_KINDS = frozenset({"integer", "number", "decimal"})
-# Cells of a terminal are at most this wide, and texts that are shown on hovering this long.
+# The greatest width of a cell on a terminal, and length of a tooltip.
 WIDEST = 40
 TITLE_CAP = 500
-# The selector that asks for a character's form as an emoji.
+# The selector of a character's emoji form.
 EMOJI_STYLE = "\ufe0f"
-# Vowels and finals of Korean, which are drawn into the syllable that their initial began.
+# Korean vowels and finals, which are drawn into the syllable of the preceding initial.
 JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
-# No more of a text is looked at.
+# No more of a text is read.
 LONGEST = 2 * TITLE_CAP
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 
 
 class Column(NamedTuple):
-    """A column as the schema declares it, or as an unknown field shows itself."""
+    """A column as the schema declares it, or as inferred for an unknown field."""
 
     name: str
     kind: str
@@ -68,10 +68,10 @@ def columns_of(
     Args:
         records: `Records`, or any sequence of dicts.
         rows: The rows shown.
-        most: How many unknown fields become columns; `None` for all.
+        most: At most this many unknown fields become columns; `None` for all.
 
     Returns:
-        The columns, and the number of unknown fields that are not among them.
+        The columns, and the number of unknown fields without a column.
     """
     columns = [
         Column(field.name, field.kind, field.unit or "", field.doc or "")
@@ -84,7 +84,7 @@ def columns_of(
 
 
 def undeclared(name: str, rows: Sequence[Mapping[str, Any]]) -> Column:
-    """The column of a field that no schema declares: its values tell whether it is of numbers."""
+    """The column of an undeclared field; its values decide whether it is numeric."""
     values = [row[name] for row in rows if row.get(name) is not None]
     numeric = values and all(type(value) in (int, float) for value in values)
     return Column(name, "number" if numeric else "text", "", "not declared" if values else "")
@@ -99,48 +99,48 @@ def cells_of(
 ) -> list[str]:
     """The column's values as text; numbers are padded on the right to one decimal point.
 
-    `least` is how many decimals, the point among them, are made room for at least.
+    At least `least` characters are reserved for the decimal point and what follows it.
     """
     values = [row.get(column.name) for row in rows]
     most = max(least, digits_of(column, rows))
     if column.kind == "timestamp":
-        return [_time(_moment(value, column.unit), most) for value in values]
+        return [_time(_time_of(value, column.unit), most) for value in values]
     cells = [_shown(value) for value in values]
     if not column.numeric:
         return cells
-    places = map(_places, cells)
+    decimals = map(_decimals, cells)
     padded = [
         cell + (digit * (most - own) if own else (point + digit * (most - 1)) * (most > 0))
-        for cell, own in zip(cells, places, strict=True)
+        for cell, own in zip(cells, decimals, strict=True)
     ]
-    # Cells that would be cut must not lose digits to the padding.
+    # Cells that would be truncated must not lose digits to the padding.
     return padded if max(map(len, padded), default=0) <= WIDEST else cells
 
 
 def digits_of(column: Column, rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many decimals the most precise value has: of a number with its point, or of seconds."""
+    """Decimals of the most precise value: of a number, with its point, or of seconds."""
     values = (row.get(column.name) for row in rows)
     if column.kind == "timestamp":
-        moments = (_moment(value, column.unit) for value in values)
-        fractions = [m.microsecond for m in moments if isinstance(m, datetime)]
+        times = (_time_of(value, column.unit) for value in values)
+        fractions = [time.microsecond for time in times if isinstance(time, datetime)]
         return 6 if any(part % 1000 for part in fractions) else 3 * any(fractions)
-    return max((_places(_shown(value)) for value in values), default=0) if column.numeric else 0
+    return max((_decimals(_shown(value)) for value in values), default=0) if column.numeric else 0
 
 
-def _places(number: str) -> int:
+def _decimals(number: str) -> int:
     return len(number) - number.index(".") if "." in number else 0
 
 
-def _time(moment: object, digits: int) -> str:
-    """A point in time as UTC, with the fraction that the most precise of its column needs."""
-    if not isinstance(moment, datetime):
-        return _shown(moment)
+def _time(time: object, digits: int) -> str:
+    """A time as UTC, with as many digits of a second as the most precise of its column needs."""
+    if not isinstance(time, datetime):
+        return _shown(time)
     spec = {0: "seconds", 3: "milliseconds", 6: "microseconds"}[digits]
-    return moment.replace(tzinfo=None).isoformat(" ", spec)
+    return time.replace(tzinfo=None).isoformat(" ", spec)
 
 
-def _moment(value: object, unit: str) -> object:
-    """The point in time, `None` for none, or the value itself where it is no such count."""
+def _time_of(value: object, unit: str) -> object:
+    """The time of a count since 1970, `None` for 0 and `""`, or any other value itself."""
     if value is None or value in ("", 0, "0"):
         return None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
@@ -161,7 +161,7 @@ def _shown(value: object) -> str:
 
 
 def _json(value: object) -> str:
-    """The JSON of a value, no more of it than is ever shown."""
+    """The JSON of a value, only as much as is ever shown."""
     encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
     text = ""
     for part in encoder.iterencode(value):
@@ -172,36 +172,36 @@ def _json(value: object) -> str:
 
 
 def clean(value: str) -> str:
-    """The beginning of the text, as `escaped` has it."""
+    """The beginning of the text, escaped."""
     return escaped(value[:LONGEST])
 
 
-def escaped(value: str, kept: str = "") -> str:
-    """The text with everything escaped that could move a terminal's cursor or turn its text.
+def escaped(value: str, allowed: str = "") -> str:
+    """The text with control characters and those that change its direction escaped.
 
-    The characters of `kept` stay.
+    Characters in `allowed` are not escaped.
     """
     if value.isprintable():
         return value
     return "".join(
         part
-        if part.isprintable() or part in kept or unicodedata.category(part) == "Zs"
+        if part.isprintable() or part in allowed or unicodedata.category(part) == "Zs"
         else part.encode("unicode_escape").decode("ascii")
         for part in value
     )
 
 
 def width_of(value: str) -> int:
-    """How many cells of a terminal the text takes."""
+    """The width of the text in terminal cells."""
     return len(value) if value.isascii() else sum(_widths(value))
 
 
 def _widths(value: str) -> Iterator[int]:
-    """How many cells each character adds."""
+    """The width that each character adds."""
     before = 0
     for char in value:
         if char == EMOJI_STYLE:
-            # A sign that also is an emoji, such as a heart, is two cells wide as one.
+            # A symbol that is also an emoji, such as a heart, is two cells wide as an emoji.
             width = 1 if before == 1 else 0
         elif _joins(char):
             width = 0
@@ -212,21 +212,21 @@ def _widths(value: str) -> Iterator[int]:
 
 
 def _joins(char: str) -> bool:
-    """Whether the character is drawn upon the one before it."""
+    """Whether the character is drawn on top of the preceding one."""
     return unicodedata.category(char) in ("Mn", "Me") or char in JOINED_JAMO
 
 
-def cut(value: str, width: int) -> str:
-    """The text in at most this many cells, with an ellipsis where something is missing."""
+def truncated(value: str, width: int) -> str:
+    """The text in at most this many cells, with an ellipsis if it is cut."""
     if width_of(value) <= width:
         return value
-    used, kept = width_of(ELLIPSIS), 0
-    for own in _widths(value):
-        used += own
+    used, end = width_of(ELLIPSIS), 0
+    for width_added in _widths(value):
+        used += width_added
         if used > width:
             break
-        kept += 1
-    # What is drawn upon a character goes with it.
-    while kept and _joins(value[kept]):
-        kept -= 1
-    return value[:kept] + ELLIPSIS
+        end += 1
+    # A character is cut together with what is drawn on top of it.
+    while end and _joins(value[end]):
+        end -= 1
+    return value[:end] + ELLIPSIS

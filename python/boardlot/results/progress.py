@@ -1,4 +1,4 @@
-"""Progress bars for long operations: drawn with tqdm where it is installed, else not at all."""
+"""Progress bars for long operations, drawn with tqdm if it is installed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-
-# Seconds: work that is done sooner is not worth a bar, and the eye follows no faster.
+# Seconds until a bar appears, and between two updates.
 DELAY = 1.0
 REDRAW = 0.1
 
 
 class Bar:
-    """A bar that shows what a counter of the core says, once the work has taken a while."""
+    """A bar that shows a counter of the core, once the work has taken a while."""
 
     def __init__(
         self,
@@ -32,13 +31,13 @@ class Bar:
             from tqdm.auto import tqdm
         except ImportError:
             return
-        with self._harmless():
+        with self._ignoring_failures():
             self._bar = tqdm(
                 desc=label,
                 unit=f" {unit}",
                 total=total,
                 leave=leave,
-                # What was done before counts for no rate.
+                # Work done before does not count for the rate.
                 initial=count(),
                 delay=DELAY,
                 mininterval=REDRAW,
@@ -47,37 +46,37 @@ class Bar:
 
     def draw(self) -> None:
         if self._bar is not None:
-            with self._harmless():
-                # Unlike a refresh this keeps the pace, and draws an unchanged count for the clock.
+            with self._ignoring_failures():
+                # Unlike `refresh`, this respects `mininterval` and updates the elapsed time.
                 self._bar.update(self._count() - self._bar.n)
 
     def close(self) -> None:
         self.draw()
         if self._bar is not None:
-            with self._harmless():
+            with self._ignoring_failures():
                 self._bar.close()
 
     @contextmanager
-    def _harmless(self) -> Iterator[None]:
-        """A bar that cannot be drawn (a closed terminal, a full disk) is given up: the work that
-        it shows goes on, and its result is not lost."""
+    def _ignoring_failures(self) -> Iterator[None]:
+        """If the bar cannot be drawn (a closed terminal, a full disk), drop it and continue the
+        work, so that the result is not lost."""
         try:
             yield
         except (OSError, ValueError):
             self._bar, broken = None, self._bar
             if broken is not None:
-                # Or its finalizer would draw again.
+                # Otherwise its finalizer would draw again.
                 broken.disable = True
 
 
 async def watched(awaitable: Awaitable[Result], bar: Bar) -> Result:
-    """Awaits, drawing the bar meanwhile.
+    """Await the result, and draw the bar in the meantime.
 
     Nothing is awaited between the result and the return: a result that the caller's code does not
     receive would be lost.
     """
     loop = asyncio.get_running_loop()
-    # A timer and no task: once it is cancelled, nothing is left to be waited for.
+    # A timer, not a task: once it is cancelled, there is nothing left to wait for.
     next_draw: asyncio.Handle
 
     def draw() -> None:

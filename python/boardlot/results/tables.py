@@ -1,7 +1,7 @@
 """Records as a table: text for a terminal, HTML for a notebook.
 
 Only the rows that are shown are read, by slicing, so that records of any length print at once.
-Every value comes from outside: control characters are shown escaped, never sent to the terminal.
+Every value comes from outside: control characters are escaped, never sent to the terminal.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from boardlot.results.cell_format import (
     cells_of,
     clean,
     columns_of,
-    cut,
     digits_of,
+    truncated,
     undeclared,
     width_of,
 )
@@ -31,11 +31,11 @@ __all__ = ["Layout", "html", "text", "wrapped"]
 GAP = "  "
 # As wide as a point and as a digit in a proportional font.
 PUNCTUATION_SPACE, FIGURE_SPACE = "\u2008", "\u2007"
-# Text goes from the widest down to the first while not all columns fit, and back to the second
-# where even that is not enough and columns are left out.
+# Text columns shrink from the widest down to the first until all columns fit; if even that is not
+# enough, they get the second width, and columns are left out.
 NARROWEST, COMFORTABLE = 16, 24
 HTML_CAP = 60
-# No more fields that are not declared are laid out, and in a notebook shown.
+# At most this many undeclared fields become columns.
 MOST_UNDECLARED = 500
 
 _DIM = "opacity:.65;font-weight:normal;font-size:85%"
@@ -55,13 +55,13 @@ def text(
     """Records as a text table.
 
     Timestamps are shown in UTC, other values as the service sent them; a null or missing value
-    is a dash. Below the names stand the units, at the end the number of rows and columns.
+    is a dash. The units are below the names; the last line has the number of rows and columns.
 
     Args:
         records: `Records`, or any sequence of dicts.
-        max_rows: How many rows are shown: of more, the first and the last of them.
-        width: Columns of the terminal; `None` asks it. What does not fit is left out in the
-            middle.
+        max_rows: At most this many rows are shown: the first and the last ones.
+        width: Width of the terminal; `None` detects it. Columns that do not fit are left out
+            in the middle.
         columns: Names of the columns to show; `None` for all.
 
     Returns:
@@ -79,15 +79,15 @@ def text(
 
 
 def wrapped(line: str, width: int | None) -> list[str]:
-    """The words of a line in as many lines as it takes, none wider than the terminal."""
+    """The line, wrapped to the width of the terminal."""
     return [line] if width is None else textwrap.wrap(line, width)
 
 
 class Layout:
-    """Columns of a text table, laid out by the first rows: others can follow below them.
+    """Columns of a text table, sized by the first rows, so that others can follow.
 
-    A later value that is wider than its column is cut where it is text; half a number, a time or
-    a date would mislead, so these push their line out, as far as the terminal goes.
+    A later value that is wider than its column is truncated if it is text. Half a number, a time
+    or a date would mislead, so these push their line out, up to the width of the terminal.
     """
 
     def __init__(
@@ -95,15 +95,15 @@ class Layout:
         columns: Sequence[Column],
         rows: Sequence[Mapping[str, Any]],
         width: int | None,
-        favourites: Sequence[str] = (),
+        key_columns: Sequence[str] = (),
     ) -> None:
         self._width = width
         parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
-        self._parts, self.hidden = _fitted(parts, width) if width else (parts, 0)
-        liked = {part.name: part for part in parts}
-        some = [liked[name] for name in favourites if name in liked]
+        self._parts, self.hidden = _fit(parts, width) if width else (parts, 0)
+        by_name = {part.name: part for part in parts}
+        some = [by_name[name] for name in key_columns if name in by_name]
         while self.hidden and some:
-            self._parts, left_out = _fitted(some, width or 0)
+            self._parts, left_out = _fit(some, width or 0)
             if not left_out or len(some) == 1:
                 self.hidden = len(parts) - len(some)
                 break
@@ -115,26 +115,25 @@ class Layout:
         records: Sequence[Mapping[str, Any]],
         width: int | None,
         columns: Sequence[str] | None = None,
-        favourites: Sequence[str] = (),
+        key_columns: Sequence[str] = (),
     ) -> Layout | None:
-        """The layout by these records; `None` where they have no column.
+        """The layout for these records; `None` if they have no columns.
 
         Args:
-            records: `Records`, or any sequence of dicts: what the widths are taken from.
-            width: Columns of the terminal; `None` where nothing is to be cut.
+            records: `Records`, or any sequence of dicts: the widths are theirs.
+            width: Width of the terminal; `None` to truncate nothing.
             columns: Names of the columns to show; `None` for all.
-            favourites: Names of the columns to show where not all of them fit, the most
-                important first.
+            key_columns: Names of the columns to show if not all fit, the most important first.
         """
         grid = _Grid.of(records, len(records), columns, MOST_UNDECLARED if width else None)
         if not grid.columns:
             return None
-        layout = cls(grid.columns, grid.rows, width, favourites)
+        layout = cls(grid.columns, grid.rows, width, key_columns)
         layout.hidden += grid.left_out
         return layout
 
     def heading(self) -> list[str]:
-        """The names, the units where there are any, and a rule."""
+        """The names, the units if there are any, and a rule."""
         lines = [[part.pad(part.name) for part in self._parts]]
         if any(part.units for part in self._parts):
             lines.append([part.pad(part.units) for part in self._parts])
@@ -151,10 +150,10 @@ class Layout:
         line = GAP.join(part.pad(cell) for part, cell in pairs).rstrip()
         if self._width is None or width_of(line) <= self._width:
             return line
-        return GAP.join(part.pad(cut(cell, part.width)) for part, cell in pairs).rstrip()
+        return GAP.join(part.pad(truncated(cell, part.width)) for part, cell in pairs).rstrip()
 
     def dots(self) -> str:
-        """The line that stands for rows left out."""
+        """The line that represents the rows left out."""
         return GAP.join(part.pad(ELLIPSIS) for part in self._parts).rstrip()
 
 
@@ -165,8 +164,8 @@ def html(
 ) -> str:
     """Records as an HTML table for a notebook: no script, no style sheet, everything escaped.
 
-    The title of a header cell tells kind, unit and meaning of the field, the title of a cell that
-    is cut its whole text. `max_rows` and `columns` are those of `text`.
+    The tooltip of a header cell shows kind, unit and meaning of the field, that of a truncated
+    cell its whole text. `max_rows` and `columns` are those of `text`.
     """
     grid = _Grid.of(records, max_rows, columns, MOST_UNDECLARED)
     heads, cells = [], []
@@ -201,7 +200,7 @@ class _Grid(NamedTuple):
     rows: list[Mapping[str, Any]]
     head: int
     total: int
-    # How many fields are no columns.
+    # The number of fields without a column.
     left_out: int
 
     @classmethod
@@ -238,22 +237,22 @@ class _Grid(NamedTuple):
 
 
 class _TextColumn:
-    """One column of the text table: how it is written, and how wide it is."""
+    """One column of the text table: its format and its width."""
 
     def __init__(
         self, column: Column | None, rows: Sequence[Mapping[str, Any]], *, limited: bool = True
     ) -> None:
-        # `None` is the column that stands for those left out.
+        # `None` is the column that represents those left out.
         self.column = column
         self.name = clean(column.name) if column else ELLIPSIS
         self.units = column.units if column else ""
         self.numeric = bool(column and column.numeric)
-        # Half a number, a time or a date would mislead: only text is narrowed.
-        self.whole = bool(column and column.kind not in ("text", "object"))
+        # Half a number, a time or a date would mislead: only text is truncated.
+        self.never_cut = bool(column and column.kind not in ("text", "object"))
         self.digits = digits_of(column, rows) if column else 0
         self.natural = max(map(width_of, [self.name, self.units, *self.cells(rows)]))
         self.width = self.natural
-        self.limit: int | None = WIDEST if self.whole else self.width
+        self.limit: int | None = WIDEST if self.never_cut else self.width
         if not limited:
             self.limit = None
 
@@ -263,18 +262,18 @@ class _TextColumn:
         return cells_of(self.column, rows, least=self.digits)
 
     def cap(self, width: int) -> None:
-        self.width = min(self.natural, WIDEST if self.whole else width)
-        self.limit = max(self.width, WIDEST) if self.whole else self.width
+        self.width = min(self.natural, WIDEST if self.never_cut else width)
+        self.limit = max(self.width, WIDEST) if self.never_cut else self.width
 
     def pad(self, value: str) -> str:
         if self.limit is not None:
-            value = cut(value, self.limit)
+            value = truncated(value, self.limit)
         space = " " * (self.width - width_of(value))
         return space + value if self.numeric else value + space
 
 
-def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:
-    """The columns that fit, narrowed where that is enough, and how many are left out."""
+def _fit(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], int]:
+    """The columns that fit, narrowed if necessary, and how many are left out."""
 
     def total(some: Iterable[_TextColumn]) -> int:
         return sum(column.width + len(GAP) for column in some) - len(GAP)
@@ -286,29 +285,29 @@ def _fitted(columns: list[_TextColumn], width: int) -> tuple[list[_TextColumn], 
             return columns, 0
     dots = _TextColumn(None, [])
     front, back = [columns[0]], list[_TextColumn]()
-    rest = columns[1:]
-    while rest:
-        # The front gets three columns for one of the back: the first ones name the row.
-        ahead = len(front) <= 3 * len(back) + 2
-        for side in (ahead, not ahead):
-            column = rest[0] if side else rest[-1]
+    remaining = columns[1:]
+    while remaining:
+        # The front gets three columns for each one at the back: the first ones identify the row.
+        front_first = len(front) <= 3 * len(back) + 2
+        for to_front in (front_first, not front_first):
+            column = remaining[0] if to_front else remaining[-1]
             if total([*front, column, dots, *back]) <= width:
                 break
         else:
             break
-        rest.remove(column)
-        if side:
+        remaining.remove(column)
+        if to_front:
             front.append(column)
         else:
             back.insert(0, column)
-    shown = [*front, dots, *back] if rest else [*front, *back]
+    shown = [*front, dots, *back] if remaining else [*front, *back]
     if total(shown) > width:
         front[0].width = max(1, front[0].width - (total(shown) - width))
         front[0].limit = front[0].width
-    return shown, len(rest)
+    return shown, len(remaining)
 
 
 def _html_cell(value: str, style: str) -> str:
-    short = cut(value, HTML_CAP)
+    short = truncated(value, HTML_CAP)
     title = f' title="{escape(value[:TITLE_CAP])}"' if short != value else ""
     return f'<td{title} style="{style}">{escape(short)}</td>'

@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
-use super::{EncryptedFile, Guard, Secret, TokenStore, digest, lock_in_state_folder, state_folder};
+use super::{
+    EncryptedFile, Guard, Secret, TokenStore,
+    state_folder::{digest, lock_in_state_folder, state_folder},
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The service name of our entries.

@@ -6,21 +6,17 @@ mod files;
 mod keychain;
 mod memory;
 mod sealed;
+mod state_folder;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use etcetera::BaseStrategy;
-use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 pub use encrypted::{EncryptedFile, Passphrase};
 pub use files::WhileWaiting;
 pub use keychain::Keychain;
 pub use memory::Memory;
+pub use state_folder::lock_in_state_folder;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -70,24 +66,6 @@ pub fn token_key(origin: &str, client_id: &str) -> String {
 /// The key of a service's last registration, so that a new login finds it.
 pub fn registration_key(origin: &str) -> String {
     origin.to_owned()
-}
-
-/// Takes a lock file in the user's state folder, for a store without a folder of its own.
-pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
-    let name = format!("{}.lock", digest(&format!("{store}\n{key}")));
-    let path = state_folder()?.join(name);
-    files::Lock::acquire(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
-}
-
-fn state_folder() -> Result<PathBuf> {
-    let strategy = etcetera::choose_base_strategy()
-        .map_err(|error| ErrorKind::Store(format!("no home folder was found: {error}")))?;
-    Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("boardlot"))
-}
-
-fn digest(text: &str) -> String {
-    let hash = Sha256::digest(text);
-    URL_SAFE_NO_PAD.encode(hash.get(..16).unwrap_or(&hash))
 }
 
 /// An error of a file, with what to do about it.

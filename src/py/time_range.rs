@@ -1,4 +1,4 @@
-//! The range of time of a call by the rules of its endpoint, for what splits one by itself.
+//! `_time_range`, for `boardlot.dask`, which splits a time range into partitions.
 
 use pyo3::prelude::*;
 
@@ -8,9 +8,9 @@ use super::{
 };
 use crate::pages::time_range;
 
-/// Start and end of the range that a method would page through, in microseconds since 1970. Checks
-/// the arguments as the method does, and sends nothing: `None` if both ends are open and `now_micros`
-/// is not given, by which such a range ends.
+/// The start and end of the range that a method would page through, in microseconds since 1970. Checks
+/// the arguments as the method does, and sends nothing. A range whose ends are both open ends at
+/// `now_micros`; without it the result is None.
 #[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(

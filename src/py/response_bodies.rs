@@ -1,4 +1,4 @@
-//! Pages without HTTP, for the benches: how fast answers become records, and nothing else.
+//! Records and pagers made from response bodies without HTTP, for benchmarks and tests.
 
 use std::{
     pin::Pin,
@@ -13,7 +13,7 @@ use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
     arguments::{Arguments, borrowed, endpoint_arguments},
-    bridge::CallMode,
+    call::CallMode,
     errors::raise,
     pager::PagerBase,
     shapes::Shapes,
@@ -26,37 +26,41 @@ use crate::{
     plan::Plan,
 };
 
-/// Reads the answers to one call of a client.
+/// Parses the responses to a call.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct Reader {
+pub struct ResponseParser {
     plan: Plan,
     shapes: Shapes,
 }
 
-/// What the method of that name reads its answers by.
+/// The parser of the method with this name.
 #[pyfunction]
 #[pyo3(name = "_reader_of")]
-pub fn reader_of<'py>(py: Python<'py>, name: &str, arguments: Arguments<'py>) -> PyResult<Reader> {
+pub fn response_parser<'py>(
+    py: Python<'py>,
+    name: &str,
+    arguments: Arguments<'py>,
+) -> PyResult<ResponseParser> {
     let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
     let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
-    Ok(Reader { plan, shapes: Shapes::default() })
+    Ok(ResponseParser { plan, shapes: Shapes::default() })
 }
 
 #[pymethods]
-impl Reader {
-    /// The records of an answer with this body.
+impl ResponseParser {
+    /// The records of a response with this body.
     fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
-        let answer = HttpResponse::new(Bytes::from_owner(body));
-        let page = self.plan.parse(&answer).map_err(|error| raise(py, error))?;
+        let response = HttpResponse::new(Bytes::from_owner(body));
+        let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
         self.shapes.records()(py, Rows::new(slices, self.plan.fields.clone()))
     }
 }
 
-/// A pager whose pages are answers with these bodies, in place of requests.
+/// A pager whose pages have these bodies.
 #[pyfunction]
 #[pyo3(name = "_pager_of")]
-pub fn pager_of<'py>(
+pub fn pager_of_bodies<'py>(
     py: Python<'py>,
     name: &str,
     arguments: Arguments<'py>,
@@ -67,7 +71,7 @@ pub fn pager_of<'py>(
     let pages = Listing::new(endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
-    PagerBase::open(py, CallMode::Sync, pages, None)
+    PagerBase::new_pager(py, CallMode::Sync, pages, None)
 }
 
 #[derive(Debug)]
@@ -84,7 +88,7 @@ impl Source for Bodies {
         _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
-        // A copy, as an answer from the network is memory of its own.
+        // Copied, since a body from the network is in a buffer of its own.
         let body = body.map(|body| Bytes::copy_from_slice(body));
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;

@@ -1,0 +1,55 @@
+//! Iterates over an endpoint that returns pages, and resumes from a checkpoint.
+//!
+//! ```text
+//! cargo run --no-default-features --features sandbox --example paging
+//! ```
+#![expect(clippy::print_stdout, reason = "it shows what it received")]
+
+use boardlot::{
+    api::{Argument, endpoint},
+    auth::Credentials,
+    client::Client,
+    error::{Error, Result},
+    http::{BaseUrl, SenderOptions},
+    sandbox::{Options, Sandbox},
+};
+use zeroize::Zeroizing;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let sandbox = Sandbox::start(Options::default(), &tokio::runtime::Handle::current())?;
+    let token = Zeroizing::new(sandbox.add_bearer_token());
+    let base_url = BaseUrl::parse(sandbox.base_url())?;
+    let client =
+        Client::new(base_url, Some(Credentials::bearer(token)?), SenderOptions::default())?;
+
+    let plate_stocks =
+        endpoint("plate_stocks").ok_or_else(|| Error::config("the table has no such endpoint"))?;
+    let arguments = [("plate_code", Argument::Text("HK.BK1001".to_owned()))];
+
+    // A record counts as received when `received_...` is called.
+    let mut pages = client.pages(plate_stocks, &arguments, None, None)?;
+    let mut received = 0;
+    while received < 120 && pages.fill().await? {
+        pages.received_row();
+        received += 1;
+    }
+    let checkpoint = pages.checkpoint();
+    println!("{received} records, then stopped at {checkpoint}");
+
+    // Another process can resume from there.
+    let mut pages = client.pages(plate_stocks, &arguments, None, Some(&checkpoint))?;
+    while pages.fill_page().await? {
+        if let Some(slice) = pages.next_page() {
+            received += slice.range.len();
+            println!("{} more records", slice.range.len());
+        }
+        pages.received_page();
+    }
+    println!("{received} records in all");
+    if received == Options::default().plate_stocks {
+        Ok(())
+    } else {
+        Err(Error::pagination("records are missing"))
+    }
+}

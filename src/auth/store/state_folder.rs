@@ -1,0 +1,30 @@
+//! The user's state folder: lock files, and values that are too large for a keychain.
+
+use std::path::PathBuf;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use etcetera::BaseStrategy;
+use sha2::{Digest, Sha256};
+
+use super::{Guard, REFRESH_LOCK_TIMEOUT, files};
+use crate::error::{ErrorKind, Result};
+
+/// Takes a lock file in the user's state folder, for a store without a folder of its own.
+pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
+    let name = format!("{}.lock", digest(&format!("{store}\n{key}")));
+    let path = state_folder()?.join(name);
+    files::Lock::acquire(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
+}
+
+/// The user's state folder for this program.
+pub fn state_folder() -> Result<PathBuf> {
+    let strategy = etcetera::choose_base_strategy()
+        .map_err(|error| ErrorKind::Store(format!("no home folder was found: {error}")))?;
+    Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("boardlot"))
+}
+
+/// A name for a file from any text.
+pub fn digest(text: &str) -> String {
+    let hash = Sha256::digest(text);
+    URL_SAFE_NO_PAD.encode(hash.get(..16).unwrap_or(&hash))
+}

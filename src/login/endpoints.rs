@@ -1,0 +1,23 @@
+//! Requests to the OAuth endpoints.
+
+use crate::{
+    api::{Argument, Endpoint},
+    error::Result,
+    http::{HttpResponse, RequestPlan, Sender},
+};
+
+/// Sends a request to an endpoint and parses the response.
+pub async fn send<T>(
+    sender: &Sender,
+    endpoint: &'static Endpoint,
+    arguments: &[(&str, Argument)],
+    parse: fn(&HttpResponse) -> Result<T>,
+) -> Result<T> {
+    let plan = RequestPlan::new(endpoint, arguments)?;
+    sender.call(&sender.request(&plan, None, None)?, parse).await
+}
+
+/// A string argument.
+pub fn text(value: &str) -> Argument {
+    Argument::Text(value.to_owned())
+}

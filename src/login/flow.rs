@@ -1,0 +1,239 @@
+//! A login from its URL to the stored tokens.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot, watch},
+    task::AbortHandle,
+    time::{Instant, timeout_at},
+};
+use url::Url;
+
+use super::{
+    browser,
+    callback::{self, Callback, Verdict, redirect_uri},
+    endpoints::{send, text},
+    listener::{CallbackRequest, Listener},
+    options::Options,
+    page::Page,
+    registration,
+};
+use crate::{
+    api::{AUTHORIZE, TOKEN},
+    auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
+    decode::token_response,
+    error::{Error, ErrorKind, Redactor, Result},
+    http::{BaseUrl, RequestPlan, Sender, SenderOptions},
+    process::runtime,
+};
+
+/// Shorter than for other requests, since a person is waiting.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A login in progress: it waits for the user to open its URL, and for the callback.
+#[derive(Debug)]
+pub struct Flow {
+    url: Url,
+    port: u16,
+    pasted: mpsc::Sender<Pasted>,
+    outcome: watch::Receiver<Option<Outcome>>,
+    task: AbortHandle,
+}
+
+type Outcome = Result<Arc<OAuth>>;
+/// A pasted callback, and the channel for the error if it is not for this login.
+type Pasted = (Callback, oneshot::Sender<Error>);
+
+impl Flow {
+    /// Binds the port, registers a client if none is stored for that port, and listens.
+    pub async fn begin(base: BaseUrl, options: Options) -> Result<Flow> {
+        let deadline = Instant::now() + options.deadline;
+        let sender_options = SenderOptions {
+            timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
+            ..options.sender.clone()
+        };
+        let sender = Sender::new(base, None, sender_options)?;
+        let (socket, client) = registration::client(&sender, &options).await?;
+        let attempt = Attempt::new()?;
+        let redirect_uri = redirect_uri(client.redirect_port);
+        let url = authorization_url(&sender, &client, &attempt, &redirect_uri)?;
+        let (port, store) = (client.redirect_port, options.store);
+        let login = Login { sender, client, attempt, redirect_uri, store };
+        let (pasted, inbox) = mpsc::channel(1);
+        let (ended, outcome) = watch::channel(None);
+        let task = runtime()?.spawn(async move {
+            let outcome = match timeout_at(deadline, login.run(socket, inbox)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(ErrorKind::Timeout(format!(
+                    "the user did not log in within {} s",
+                    options.deadline.as_secs_f64()
+                ))
+                .into()),
+            };
+            // The socket is closed by now.
+            ended.send_replace(Some(outcome));
+        });
+        Ok(Flow { url, port, pasted, outcome, task: task.abort_handle() })
+    }
+
+    /// The page on which the user logs in and consents.
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// The port that the callback comes to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Opens the page in the user's browser; false if none was found.
+    pub fn open_browser(&self) -> bool {
+        browser::open_browser(&self.url)
+    }
+
+    /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
+    pub async fn finish(&self, callback_url: &str) -> Outcome {
+        let callback = Callback::from_url(callback_url, self.port)?;
+        let (refuse, refused) = oneshot::channel();
+        let over = "this login has ended; begin another";
+        if self.pasted.send((callback, refuse)).await.is_err() {
+            return Err(callback::invalid(over));
+        }
+        if let Ok(error) = refused.await {
+            return Err(error);
+        }
+        self.wait().await
+    }
+
+    /// Waits for the callback from the browser.
+    pub async fn wait(&self) -> Outcome {
+        let mut outcome = self.outcome.clone();
+        let ended = outcome.wait_for(Option::is_some).await.ok();
+        ended
+            .and_then(|ended| ended.clone())
+            .unwrap_or_else(|| Err(callback::invalid("this login was cancelled; begin another")))
+    }
+
+    /// Cancels the login and closes its socket.
+    pub fn cancel(&self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// What the task needs to turn a callback into stored tokens.
+struct Login {
+    sender: Sender,
+    client: Registration,
+    attempt: Attempt,
+    redirect_uri: String,
+    store: Arc<dyn TokenStore>,
+}
+
+impl Login {
+    async fn run(self, socket: TcpListener, mut inbox: mpsc::Receiver<Pasted>) -> Outcome {
+        let mut listener = Listener::new(socket, self.client.redirect_port);
+        loop {
+            tokio::select! {
+                CallbackRequest { callback, reply } = listener.next() => {
+                    match callback.check(&self.attempt) {
+                        Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
+                        verdict => {
+                            let ended = self.end(verdict).await;
+                            let page = if ended.is_ok() { Page::Done } else { Page::Failed };
+                            let _ = reply.send(page);
+                            listener.drain().await;
+                            return ended;
+                        }
+                    }
+                }
+                Some((callback, refuse)) = inbox.recv() => match callback.check(&self.attempt) {
+                    Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
+                    verdict => {
+                        // Accepted: the caller of `finish` waits for the outcome.
+                        drop(refuse);
+                        return self.end(verdict).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn end(&self, verdict: Verdict) -> Outcome {
+        match verdict {
+            Verdict::Code(code) => self.exchange(&code).await,
+            Verdict::Error { error, description } => {
+                Err(ErrorKind::OAuth { error, description }.into())
+            }
+            Verdict::Unrelated(why) => Err(callback::invalid(why)),
+        }
+    }
+
+    /// Exchanges the code, once: the token endpoint is not idempotent.
+    async fn exchange(&self, code: &str) -> Outcome {
+        let secret = self.client.client_secret.as_ref();
+        let mut arguments = vec![
+            ("grant_type", text("authorization_code")),
+            ("code", text(code)),
+            ("client_id", text(&self.client.client_id)),
+            ("redirect_uri", text(&self.redirect_uri)),
+            ("code_verifier", text(&self.attempt.verifier)),
+        ];
+        if let Some(secret) = secret {
+            arguments.push(("client_secret", text(secret)));
+        }
+        let requested_at_ms = now_ms();
+        let answer =
+            send(&self.sender, &TOKEN, &arguments, token_response).await.map_err(|error| {
+                let secrets = [code, self.attempt.verifier.as_str()].into_iter();
+                let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
+                self.log_in_again(error.redacted(&redactor))
+            })?;
+        let set = TokenSet::new(&self.client, answer, requested_at_ms);
+        let client_id = self.client.client_id.clone();
+        let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));
+        oauth.bind(self.sender.base().as_str())?;
+        oauth.save_login(set, self.client.clone()).await?;
+        Ok(oauth)
+    }
+
+    /// A code is valid once: after any failure a new login is needed.
+    fn log_in_again(&self, error: Error) -> Error {
+        match error.kind.as_ref() {
+            ErrorKind::OAuth { .. } | ErrorKind::Config(_) => error,
+            _ => ErrorKind::LoginRequired {
+                error: "login_required".to_owned(),
+                message: format!(
+                    "the code was sent but the tokens were not received, and a code is valid \
+                     once: log in again ({error})"
+                ),
+                origin: Some(self.sender.base().as_str().to_owned()),
+            }
+            .into(),
+        }
+    }
+}
+
+fn authorization_url(
+    sender: &Sender,
+    client: &Registration,
+    attempt: &Attempt,
+    redirect_uri: &str,
+) -> Result<Url> {
+    let arguments = [
+        ("client_id", text(&client.client_id)),
+        ("code_challenge", text(&attempt.challenge())),
+        ("code_challenge_method", text(CHALLENGE_METHOD)),
+        ("redirect_uri", text(redirect_uri)),
+        ("response_type", text("code")),
+        ("state", text(&attempt.state)),
+    ];
+    let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
+    Ok(sender.request(&plan, None, None)?.url)
+}

@@ -1,0 +1,29 @@
+//! The options of a login.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{auth::store::TokenStore, http::SenderOptions};
+
+/// How to log in.
+pub struct Options {
+    /// Where to save the tokens.
+    pub store: Arc<dyn TokenStore>,
+    /// A client that was registered elsewhere, with `redirect_port`.
+    pub client_id: Option<String>,
+    /// The name to register a client with.
+    pub client_name: String,
+    /// 0: the port of the last login, or any free port.
+    pub redirect_port: u16,
+    /// Whether to register a client that has a secret.
+    pub confidential: bool,
+    /// How long the user may take.
+    pub deadline: Duration,
+    /// How to send requests.
+    pub sender: SenderOptions,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Options({}, port {})", self.client_name, self.redirect_port)
+    }
+}

@@ -1,0 +1,95 @@
+"""`boardlot doctor`: its exit statuses, formats and options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..support.certificates import Authority
+from ..support.connect_proxy import ConnectProxy
+from .findings import WAY, closed_port, served
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pytest.importorskip("click")
+    pytest.importorskip("fcntl", reason="a terminal of POSIX")
+    from ..support.command_line import Service
+
+    service = Service(tmp_path_factory.mktemp("service"))
+    yield service
+    service.close()
+
+
+def test_the_command_ends_with_0_where_all_is_well(service: Any) -> None:
+    done = service.run("doctor")
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert [line.split()[1] for line in lines] == [*WAY, "credentials", "key", "signature"]
+    assert "\x1b" not in done.stdout.decode()
+
+
+def test_the_command_ends_with_1_where_a_step_failed(service: Any, authority: Authority) -> None:
+    context = authority.context(self_signed=True, subject="a\x1b[31mb")
+    with served(context) as server:
+        done = service.run("doctor", "--base-url", server.base_url)
+    assert (done.returncode, done.stderr) == (1, b"failed: TLS\n")
+    shown = done.stdout.decode()
+    assert "failed   TLS" in shown
+    assert "a\\x1b[31mb" in shown and "\x1b" not in shown
+    assert "skipped  signature    not tried: TLS failed" in shown
+
+
+def test_the_command_gives_rows_as_data(service: Any, tmp_path: Path) -> None:
+    rows = json.loads(service.rows("doctor", "--format", "json"))
+    assert [row["step"] for row in rows] == [*WAY, "credentials", "key", "signature"]
+    assert {tuple(row) for row in rows} == {("step", "state", "detail", "hint")}
+    out = tmp_path / "doctor.csv"
+    assert service.rows("doctor", "--out", str(out)) == b""
+    assert out.read_text().startswith("step,state,detail,hint\nsettings,ok,")
+
+
+def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Authority) -> None:
+    name = "service.invalid"
+    with (
+        served(authority.context((name,))) as server,
+        ConnectProxy({f"{name}:443": server.port}) as proxy,
+    ):
+        way = ["--base-url", f"https://{name}", "--ca-file", authority.ca_file]
+        way += ["--proxy", proxy.base_url]
+        rows = json.loads(service.run("doctor", *way, "--format", "json").stdout)
+        told = service.run("time", *way)
+    assert {row["step"]: row["state"] for row in rows}["service"] == "ok"
+    assert told.returncode == 0, told.stderr
+    assert proxy.asked
+
+
+def test_the_command_shows_colours_on_a_terminal_only(service: Any) -> None:
+    assert "\x1b[32mok" in service.terminal("doctor").text
+    assert "\x1b[" not in service.terminal("doctor", NO_COLOR="1").text
+
+
+def test_the_command_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    assert main(["doctor"]) == 2
+    assert "pass --base-url URL, or --profile NAME" in capsys.readouterr().err
+    both = ["--key-id", "k", "--key-file", "key.pem", "--client-id", "c"]
+    assert main(["doctor", "--base-url", "https://127.0.0.1:9", *both]) == 2
+    assert "are mutually exclusive" in capsys.readouterr().err
+
+
+def test_the_command_shows_a_key_file_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    line = ["doctor", "--key-id", "k", "--key-file", "/nowhere/key.pem"]
+    assert main([*line, "--base-url", f"https://127.0.0.1:{closed_port()}"]) == 1
+    seen = capsys.readouterr()
+    assert "failed   credentials  private_key /nowhere/key.pem" in seen.out
+    assert seen.err == "failed: connection, credentials\n"

@@ -1,0 +1,253 @@
+"""The doctor between here and the service: settings, proxy, name, connection, TLS, clock."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+
+import boardlot as bl
+import pytest
+
+from ..support.certificates import DAY, NOW, Authority
+from ..support.connect_proxy import ConnectProxy
+from ..support.scripted_server import ScriptedServer, answer
+from .findings import SECRET, WAY, closed_port, failed, found, served
+
+# The way to the service
+
+
+def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
+    findings = found(sandbox.base_url)
+    assert list(findings) == [*WAY, "credentials"]
+    assert failed(findings) == []
+    assert findings["TLS"].state == "skipped"
+    assert "stays on this machine" in findings["TLS"].detail
+    assert findings["credentials"].state == "skipped"
+
+
+@pytest.mark.parametrize("url", ["http://example.com", f"https://user:{SECRET}@example.com", "x"])
+def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
+    findings = found(url)
+    assert failed(findings) == ["settings"]
+    assert findings["settings"].detail.startswith("base_url is ")
+    assert SECRET not in findings["settings"].detail
+    assert {findings[step].detail for step in WAY[1:]} == {"not tried: settings failed"}
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"ca_file": "/nowhere/ca.pem"}, "ca_file"),
+        ({"proxy": f"ftp://user:{SECRET}@proxy"}, "proxy"),
+        ({"headers": {"a": "b\n"}}, "header"),
+    ],
+)
+def test_an_option_that_no_client_takes_is_named(option: dict[str, Any], said: str) -> None:
+    findings = found("https://nosuch.invalid", **option)
+    assert failed(findings) == ["settings"]
+    assert said in findings["settings"].detail
+
+
+def test_a_name_that_does_not_exist_is_found() -> None:
+    findings = found("https://nosuch.invalid")
+    assert failed(findings) == ["name"]
+    assert "nosuch.invalid cannot be resolved" in findings["name"].detail
+    assert findings["connection"].detail == "not tried: name failed"
+
+
+def test_a_name_no_resolver_takes_is_found() -> None:
+    assert failed(found(f"https://{'a' * 70}.invalid")) == ["name"]
+
+
+def test_a_closed_port_is_found() -> None:
+    port = closed_port()
+    findings = found(f"https://127.0.0.1:{port}")
+    assert failed(findings) == ["connection"]
+    assert f"127.0.0.1, port {port}" in findings["connection"].detail
+    assert "Nothing listens there" in findings["connection"].hint
+
+
+def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        for scheme, step in (("http", "service"), ("https", "TLS")):
+            url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"
+            assert failed(found(url, timeout=0.3)) == [step]
+
+
+def test_an_answer_that_is_none_of_the_service_is_found() -> None:
+    with bl.Sandbox(faults=bl.Faults(html_rate=1.0)) as portal:
+        findings = found(portal.base_url, auth=portal.api_key())
+    assert failed(findings) == ["service"]
+    assert findings["signature"].state == "skipped"
+    assert findings["signature"].detail == "not tried: service failed"
+    assert "login page" in findings["service"].hint
+    assert findings["clock"].state == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("location", "body", "place"),
+    [
+        (
+            None,
+            '<meta http-equiv="refresh" content="0; url=https://login.hotel.example/?a=1">',
+            "at login.hotel.example;",
+        ),
+        (
+            "http://user@portal.example:8080/start",
+            "<a href='https://other.example'>",
+            "at portal.example:8080;",
+        ),
+        (None, "<html>Log in first</html>", "which it shows for any address"),
+        (None, '<a href="http://127.0.0.1/">', "which it shows for any address"),
+        (None, '<a href="https://evil\x1b[2J.example/">', "at evil"),
+    ],
+)
+def test_the_login_page_of_a_network_is_named(location: str | None, body: str, place: str) -> None:
+    headers = {} if location is None else {"Location": location}
+    with ScriptedServer(lambda _: answer(body, 511, headers)) as network:
+        findings = found(network.base_url)
+    assert failed(findings) == ["service"]
+    assert "requires a login of its own" in findings["service"].detail
+    hint = findings["service"].hint
+    assert place in hint and "login page in a browser" in hint
+    assert "call again later" not in hint.lower()
+
+
+@pytest.mark.parametrize(("offset", "which"), [(60.0, "behind"), (-60.0, "ahead of")])
+def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which: str) -> None:
+    with bl.Sandbox(clock_offset=offset) as sandbox:
+        findings = found(sandbox.base_url, auth=sandbox.api_key())
+    assert failed(findings) == ["clock"]
+    assert f"s {which} the service's" in findings["clock"].detail
+    assert "beyond 5 s" in findings["clock"].detail
+    assert "clock" in findings["clock"].hint
+    assert findings["signature"].state == "ok"
+    # Measured at the middle of a round trip: a little more or less than the sandbox's offset.
+    told = re.search(r"corrected the time by ([+-]\d+\.\d{3}) s", findings["signature"].detail)
+    assert told is not None and abs(float(told[1]) - offset) < 5.0
+
+
+# TLS
+
+
+def test_a_trusted_certificate_is_described(authority: Authority) -> None:
+    with served(authority.context()) as server:
+        findings = found(server.base_url, ca_file=authority.ca_file)
+    assert failed(findings) == []
+    detail = findings["TLS"].detail
+    assert detail.startswith("TLS 1.3; the certificate expires ")
+    assert f"{NOW + 30 * DAY:%Y-%m-%d}" in detail
+    assert "issuer is The tests' authority" in detail
+
+
+@pytest.mark.parametrize(
+    ("wrong", "trusted", "said", "advised"),
+    [
+        ({"ends": NOW - DAY}, True, f"expired {NOW - DAY:%Y-%m-%d}", "renew"),
+        (
+            {"starts": NOW + DAY},
+            True,
+            f"before {NOW + DAY:%Y-%m-%d}",
+            "this machine's date",
+        ),
+        ({"names": ("one.example", "two.example")}, True, "for one.example, two.example, not", ""),
+        ({"names": ("10.0.0.1",)}, True, "for 10.0.0.1, not for 127.0.0.1", "base URL"),
+        ({"self_signed": True, "subject": "Own"}, True, "self-signed (Own)", "--ca-file"),
+        ({}, False, "issuer, The tests' authority, is not trusted", "--ca-file"),
+        ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
+    ],
+)
+def test_a_certificate_that_is_refused_is_explained(
+    wrong: dict[str, Any], trusted: bool, said: str, advised: str, authority: Authority
+) -> None:
+    ca_file = authority.ca_file if trusted else None
+    with served(authority.context(**wrong)) as server:
+        findings = found(server.base_url, ca_file=ca_file, auth=bl.BearerToken(SECRET))
+    assert failed(findings) == ["TLS"]
+    assert said in findings["TLS"].detail
+    assert advised in findings["TLS"].hint
+    assert findings["service"].detail == "not tried: TLS failed"
+    assert findings["token"].state == "skipped"
+
+
+def test_what_speaks_no_tls_is_found() -> None:
+    with served(None) as server:
+        findings = found(f"https://127.0.0.1:{server.port}")
+    assert failed(findings) == ["TLS"]
+    assert "does not speak TLS" in findings["TLS"].detail
+
+
+# The proxy
+
+
+def test_a_proxy_is_gone_through(authority: Authority) -> None:
+    name = "service.invalid"
+    with (
+        served(authority.context((name,))) as server,
+        ConnectProxy({f"{name}:443": server.port}) as proxy,
+    ):
+        findings = found(
+            f"https://{name}",
+            proxy=f"http://user:{SECRET}@127.0.0.1:{proxy.port}",
+            ca_file=authority.ca_file,
+        )
+    assert failed(findings) == []
+    assert f"127.0.0.1, port {proxy.port}" in findings["proxy"].detail
+    assert findings["name"].detail == f"the proxy resolves {name}"
+    assert findings["connection"].detail == f"the proxy connects to {name}, port 443"
+    assert "The tests' authority" in findings["TLS"].detail
+    # It was told the same by the client and by the doctor's own connections.
+    assert len(proxy.asked) > 1
+    assert {line.rsplit(" ", 1)[0] for line in proxy.asked} == {f"CONNECT {name}:443"}
+    assert len(set(proxy.authorizations)) == 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said", "advised"),
+    [
+        (b"HTTP/1.1 407 Who are you\r\n\r\n", "407", "rejects this name and password"),
+        (b"HTTP/1.1 403 Forbidden\r\n\r\n", "403", "what the proxy allows"),
+        (b"something else\r\n\r\n", "does not speak HTTP", "what the proxy allows"),
+    ],
+)
+def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised: str) -> None:
+    with ConnectProxy({}, refusal) as proxy:
+        address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
+        findings = found("https://service.invalid", proxy=address)
+    assert failed(findings) == ["connection"]
+    assert said in findings["connection"].detail
+    assert advised in findings["connection"].hint
+
+
+def test_a_proxy_that_requires_a_password_is_told_from_one_that_rejects_it() -> None:
+    with ConnectProxy({}, b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
+        without = found("https://service.invalid", proxy=proxy.base_url)
+    assert failed(without) == ["connection"]
+    assert "requires a name and a password" in without["connection"].hint
+    assert "NAME:PASSWORD@HOST:PORT" in without["connection"].hint
+
+
+def test_a_proxy_that_is_not_there_is_found() -> None:
+    port = closed_port()
+    findings = found("https://service.invalid", proxy=f"http://u:{SECRET}@127.0.0.1:{port}")
+    assert failed(findings) == ["proxy"]
+    assert f"127.0.0.1, port {port}" in findings["proxy"].detail
+
+
+def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
+    findings = found(sandbox.base_url, proxy="http://nosuch.invalid:3128")
+    assert failed(findings) == []
+    assert findings["proxy"].state == "skipped"
+
+
+@pytest.mark.parametrize("url", [f"http://user:{SECRET}@proxy.invalid:3128", "proxy.invalid:3128"])
+def test_a_proxy_of_the_environment_is_named_but_not_used(
+    url: str, sandbox: bl.Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", url)
+    proxy = found("https://nosuch.invalid")["proxy"]
+    assert proxy.state == "skipped"
+    assert "the environment names proxy.invalid, port 3128, which is not used" in proxy.detail
+    assert "--proxy" in proxy.hint
+    assert found(sandbox.base_url)["proxy"].detail == "none was given"

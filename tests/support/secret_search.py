@@ -1,0 +1,80 @@
+"""Looks for secrets wherever an object, an error or a log could show them."""
+
+import base64
+import copy
+import json
+import logging
+import pickle
+import traceback
+from pathlib import Path
+
+import boardlot as bl
+
+CANARY = "canary-7f1e0c55d2"
+PACKAGE = str(Path(bl.__file__).parent)
+# As a secret could be written, too: Base64, hexadecimal, percent-encoded, by its bytes.
+FORMS = [
+    str,
+    lambda secret: secret[::-1],
+    lambda secret: base64.b64encode(secret.encode()).decode().rstrip("=")[:-1],
+    lambda secret: secret.encode().hex(),
+    lambda secret: ", ".join(map(str, secret.encode())),
+]
+
+
+def hits(secrets, text):
+    if isinstance(text, bytes):
+        text = text.decode("latin-1")
+    return [secret for secret in secrets for form in FORMS if form(secret) in text]
+
+
+def appearances(thing):
+    """All the ways to look at an object that are open to a log or a crash report."""
+    yield "repr", repr(thing)
+    yield "str", str(thing)
+    yield "format", f"{thing} {thing!r:>100} {thing!a}"
+    yield "vars", repr(getattr(thing, "__dict__", {}))
+    yield "doc", str(thing.__doc__)
+    for name in dir(thing):
+        if not name.startswith("__") and name not in ("url", "private_pem"):
+            try:
+                value = getattr(thing, name)
+            except Exception as error:
+                value = error
+            if not callable(value):
+                yield f".{name}", repr(value)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        try:
+            yield f"pickle {protocol}", pickle.dumps(thing, protocol).decode("latin-1")
+        except Exception as error:
+            yield f"pickle {protocol}", crash_report(error)
+    for way in (copy.copy, copy.deepcopy):
+        try:
+            yield way.__name__, repr(way(thing))
+        except Exception as error:
+            yield way.__name__, crash_report(error)
+    try:
+        yield (
+            "json",
+            json.dumps(thing, default=lambda value: getattr(value, "__dict__", repr(value))),
+        )
+    except Exception as error:
+        yield "json", crash_report(error)
+
+
+def crash_report(error):
+    """An error as a crash report with local variables shows it."""
+    report = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [frame for frame in report.stack if frame.filename.startswith(PACKAGE)]
+    chain = "".join(traceback.format_exception(error))
+    seen = [chain, repr(error), repr(vars(error)), repr(error.args)]
+    return "\n".join([*seen, *(f"{frame.locals}" for frame in frames)])
+
+
+class LogCapture(logging.Handler):
+    def __init__(self):
+        super().__init__(level=1)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(f"{record.getMessage()} {vars(record)}")

@@ -1,0 +1,28 @@
+"""Work in many threads at the same time."""
+
+import threading
+from collections import Counter
+
+
+def outcomes_of_threads(number, work):
+    """Runs `work` in so many threads at once; counts its results and the classes of its errors."""
+    outcomes = Counter()
+    lock = threading.Lock()
+    gate = threading.Barrier(number)
+
+    def one():
+        gate.wait(30)
+        try:
+            outcome = work()
+        except Exception as error:
+            outcome = type(error).__name__
+        with lock:
+            outcomes[outcome] += 1
+
+    threads = [threading.Thread(target=one, daemon=True) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(240)
+    assert not any(thread.is_alive() for thread in threads)
+    return outcomes
