@@ -28,7 +28,7 @@ use self::{listener::CallbackRequest, page::Page};
 use crate::{
     api::{AUTHORIZE, Argument, Endpoint, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
-    decode::token_answer,
+    decode::parse_token_response,
     error::{Error, ErrorKind, Redactor, Result},
     http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
@@ -220,12 +220,13 @@ impl Login {
             arguments.push(("client_secret", text(secret)));
         }
         let requested_at_ms = now_ms();
-        let answer =
-            send(&self.sender, &TOKEN, &arguments, token_answer).await.map_err(|error| {
+        let answer = send(&self.sender, &TOKEN, &arguments, parse_token_response).await.map_err(
+            |error| {
                 let secrets = [code, self.attempt.verifier.as_str()].into_iter();
                 let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
                 self.log_in_again(error.redacted(&redactor))
-            })?;
+            },
+        )?;
         let set = TokenSet::new(&self.client, answer, requested_at_ms);
         let client_id = self.client.client_id.clone();
         let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));

@@ -13,7 +13,6 @@ const ALLOWED: &[&[&str]] = &[
     &["login", "login/callback", "login/listener"],
     &["py/errors", "py/fork_safe_cell"],
     &["py/event_loop", "py/notifier", "py/operation"],
-    &["py/records", "py/shapes"],
     &[
         "sandbox",
         "sandbox/dividends",
