@@ -16,8 +16,9 @@ use crate::{
     auth::{Attempt, KeyPair},
     decode::{
         ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
-        Strings, TypedValue, Value, client_registered, find_member, parse_fast_path, parse_members,
-        parse_page, parse_slow_path, parse_typed, server_time, success_members, token_response,
+        Strings, TypedValue, Value, find_member, parse_fast_path, parse_members, parse_page,
+        parse_registration, parse_server_time, parse_slow_path, parse_token_response, parse_typed,
+        success_members,
     },
     error::Result,
     http::HttpResponse,
@@ -35,8 +36,8 @@ pub fn envelopes(data: &[u8]) {
     let place = usize::from(choice & 0x7f) % ENDPOINTS.len();
     let Some(endpoint) = ENDPOINTS.get(place) else { return };
     drop(success_members(endpoint.contract(), &answer));
-    drop(server_time(&answer));
-    drop(client_registered(&answer));
+    drop(parse_server_time(&answer));
+    drop(parse_registration(&answer));
 }
 
 /// A page of records: the fast and the slow path agree, and so do columns of the scanned text and of
@@ -216,7 +217,7 @@ fn within_budget(bytes: usize, work: impl FnOnce()) {
 
 /// The response of the token endpoint.
 pub fn token(data: &[u8]) {
-    drop(token_response(&HttpResponse::new(Bytes::copy_from_slice(data))));
+    drop(parse_token_response(&HttpResponse::new(Bytes::copy_from_slice(data))));
 }
 
 /// The callback of a login: without the state, no input is accepted as a code.

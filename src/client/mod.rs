@@ -11,7 +11,7 @@ pub use explain::Explanation;
 use crate::{
     api::{Argument, Endpoint, SERVER_TIME},
     auth::Credentials,
-    decode::{PageSlice, Rows, refused_credentials, server_time},
+    decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{BaseUrl, HttpResponse, RequestPlan, Sender, SenderOptions},
     pages::{Listing, Pages},
@@ -44,7 +44,7 @@ impl Client {
 
     /// The service's time in milliseconds.
     pub async fn server_time(&self) -> Result<i64> {
-        self.send(&RequestPlan::new(&SERVER_TIME, &[])?, server_time).await
+        self.send(&RequestPlan::new(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
     /// The records of an endpoint that returns all of them at once.
@@ -78,7 +78,7 @@ impl Client {
 
     /// A request of the caller's own; the envelope of the response is left to the caller.
     pub async fn request(&self, plan: &RequestPlan) -> Result<HttpResponse> {
-        self.send(plan, |response| refused_credentials(response).map(|()| response.clone())).await
+        self.send(plan, |response| check_credentials(response).map(|()| response.clone())).await
     }
 
     async fn send<T>(

@@ -52,7 +52,7 @@ pub(crate) fn success_members(
 
 /// Checks a response whose envelope is left to the caller for rejected credentials, a wrong clock and
 /// redirects.
-pub(crate) fn refused_credentials(response: &Response<Bytes>) -> Result<()> {
+pub(crate) fn check_credentials(response: &Response<Bytes>) -> Result<()> {
     let status = response.status();
     if is_redirect(status) {
         return Err(redirect(response));

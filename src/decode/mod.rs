@@ -22,12 +22,12 @@ pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};
 pub use rows::Rows;
 pub use scalars::{PushError, TypedValue, parse_typed};
 
-pub(crate) use envelope::refused_credentials;
+pub(crate) use envelope::check_credentials;
 #[cfg(any(feature = "python", feature = "fuzzing"))]
 pub(crate) use json::parse_members;
-pub(crate) use oauth::{client_registered, token_response};
+pub(crate) use oauth::{parse_registration, parse_token_response};
 pub(crate) use scalars::parse_date;
-pub(crate) use server_time::server_time;
+pub(crate) use server_time::parse_server_time;
 #[cfg(feature = "python")]
 pub(crate) use {
     arrow::type_mismatch,

@@ -16,7 +16,7 @@ use crate::{
 
 /// The tokens in a response of the token endpoint (section 2.2). A response that is not as documented
 /// is rejected without showing it: it may contain a token.
-pub(crate) fn token_response(response: &Response<Bytes>) -> Result<TokenResponse> {
+pub(crate) fn parse_token_response(response: &Response<Bytes>) -> Result<TokenResponse> {
     let top = success_members(TOKEN.contract(), response)
         .map_err(|error| rejected_grant(error, response))?;
     let invalid = |what: &str| Error::protocol(format!("the token response has {what}"), b"");
@@ -49,7 +49,7 @@ pub(crate) fn token_response(response: &Response<Bytes>) -> Result<TokenResponse
 
 /// The client id in the response to a registration, and the secret that the service issued to a
 /// confidential client (section 2.1 shows none). Nothing else in the response is trusted.
-pub(crate) fn client_registered(
+pub(crate) fn parse_registration(
     response: &Response<Bytes>,
 ) -> Result<(String, Option<Zeroizing<String>>)> {
     let top = success_members(REGISTER.contract(), response)

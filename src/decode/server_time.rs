@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The service's time in milliseconds since 1970.
-pub(crate) fn server_time(response: &Response<Bytes>) -> Result<i64> {
+pub(crate) fn parse_server_time(response: &Response<Bytes>) -> Result<i64> {
     let ResponseShape::ServerTime(field) = SERVER_TIME.answer else {
         return Err(Error::config("the endpoint server-time declares no time field"));
     };

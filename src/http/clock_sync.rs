@@ -7,7 +7,7 @@ use super::{
     clock::local_ms,
     transport::Transport,
 };
-use crate::{api::SERVER_TIME, decode::server_time, error::Result};
+use crate::{api::SERVER_TIME, decode::parse_server_time, error::Result};
 
 /// The latest time in milliseconds that the service's clock can show at this moment: whatever
 /// existed at the service when this was called is not later. Without a recent reading, the service's
@@ -60,5 +60,5 @@ async fn request_time(transport: &Transport) -> Result<()> {
     let plan = RequestPlan::new(&SERVER_TIME, &[])?;
     // A replay never sends it, so it must not be among the caller's own requests in a cassette.
     let request = Request { unrecorded: true, ..transport.request(&plan, None, None)? };
-    call(transport, &mut Anonymous, &request, server_time).await.map(drop)
+    call(transport, &mut Anonymous, &request, parse_server_time).await.map(drop)
 }

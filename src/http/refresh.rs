@@ -8,7 +8,7 @@ use super::{
 use crate::{
     api::{Argument, TOKEN},
     auth::{RefreshFuture, RefreshGrant, TokenEndpoint},
-    decode::token_response,
+    decode::parse_token_response,
     error::Result,
 };
 
@@ -16,7 +16,7 @@ impl TokenEndpoint for Transport {
     fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
             let request = self.request(&plan(&grant)?, None, None)?;
-            let outcome = call(self, &mut Anonymous, &request, token_response).await;
+            let outcome = call(self, &mut Anonymous, &request, parse_token_response).await;
             if let Some(span) = self.span(request.method.as_str(), request.url.path(), 1) {
                 let kind = match &outcome {
                     Ok(_) => EventKind::TokenRefreshed,

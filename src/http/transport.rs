@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     api::SERVER_TIME,
-    decode::server_time,
+    decode::parse_server_time,
     error::{Error, ErrorKind, Result},
     process::PerProcess,
 };
@@ -205,7 +205,7 @@ impl Transport {
         // Every response with the service's time is a reading of its clock, whatever it was requested for.
         if has_time
             && let Ok(response) = &outcome
-            && let Ok(service_ms) = server_time(response)
+            && let Ok(service_ms) = parse_server_time(response)
         {
             self.clock.learn(ClockReading::new(service_ms, sent));
         }

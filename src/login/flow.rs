@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api::{AUTHORIZE, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
-    decode::token_response,
+    decode::parse_token_response,
     error::{Error, ErrorKind, Redactor, Result},
     http::{BaseUrl, RequestPlan, Sender, SenderOptions},
     process::runtime,
@@ -189,12 +189,13 @@ impl Login {
             arguments.push(("client_secret", text(secret)));
         }
         let requested_at_ms = now_ms();
-        let answer =
-            send(&self.sender, &TOKEN, &arguments, token_response).await.map_err(|error| {
+        let answer = send(&self.sender, &TOKEN, &arguments, parse_token_response).await.map_err(
+            |error| {
                 let secrets = [code, self.attempt.verifier.as_str()].into_iter();
                 let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
                 self.log_in_again(error.redacted(&redactor))
-            })?;
+            },
+        )?;
         let set = TokenSet::new(&self.client, answer, requested_at_ms);
         let client_id = self.client.client_id.clone();
         let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::{Argument, REGISTER},
     auth::{Registration, blocking, store::registration_key},
-    decode::client_registered,
+    decode::parse_registration,
     error::{Error, Result},
     http::Sender,
 };
@@ -77,7 +77,7 @@ async fn register(sender: &Sender, options: &Options, port: u16) -> Result<Regis
         ("response_types", texts(&["code"])),
         ("client_name", text(&options.client_name)),
     ];
-    let (client_id, secret) = send(sender, &REGISTER, &arguments, client_registered).await?;
+    let (client_id, secret) = send(sender, &REGISTER, &arguments, parse_registration).await?;
     let registration = Registration::new(client_id, secret.filter(|_| options.confidential), port);
     Ok(if options.confidential { registration.confidential() } else { registration })
 }

@@ -1,4 +1,4 @@
-//! What `request` and `explain` give.
+//! The results of `request` and `explain`.
 
 use pyo3::{
     prelude::*,
@@ -11,7 +11,7 @@ use crate::{
     http::{HttpResponse, is_public_header},
 };
 
-/// An answer as it came; the envelope is the caller's to look into.
+/// A response as it was received; the envelope is not checked.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Response(pub HttpResponse);
 
@@ -23,7 +23,7 @@ impl Response {
         self.0.status().as_u16()
     }
 
-    /// Names in lower case; values of a repeated header joined by commas.
+    /// The headers, with names in lower case; the values of a repeated header are joined by commas.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let headers = PyDict::new(py);
@@ -46,10 +46,10 @@ impl Response {
         PyBytes::new(py, self.0.body())
     }
 
-    /// The body read as JSON; raises `ProtocolError` where it is none.
+    /// The body parsed as JSON; raises `ProtocolError` if it is not valid.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (self.content(py),)).map_err(|error| {
-            let text = format!("the answer is no JSON: {}", error.value(py));
+            let text = format!("the response is not valid JSON: {}", error.value(py));
             raise(py, Error::protocol(text, self.0.body()))
         })
     }
@@ -59,7 +59,7 @@ impl Response {
     }
 }
 
-/// A request as it would be sent: signed, but without the key.
+/// A request as it would be sent: signed, but without secrets.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Explanation(pub crate::client::Explanation);
 
@@ -77,7 +77,7 @@ impl Explanation {
         &self.0.url
     }
 
-    /// The five signed lines; empty where the client has no `ApiKey`.
+    /// The five lines of the canonical request; empty if the client has no `ApiKey`.
     #[getter]
     fn payload_lines(&self) -> Vec<&str> {
         self.0.payload.as_ref().map(|text| text.split('\n').collect()).unwrap_or_default()
@@ -89,13 +89,13 @@ impl Explanation {
         PyBytes::new(py, self.0.payload.as_deref().unwrap_or_default().as_bytes())
     }
 
-    /// The lowercase hex SHA-256 of the body; empty where there is none.
+    /// The lowercase hex SHA-256 of the body; empty without a body.
     #[getter]
     fn body_hash(&self) -> &str {
         &self.0.body_hash
     }
 
-    /// The headers that authorize and describe it; a token is struck out.
+    /// The headers that authorize and describe the request; tokens are redacted.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let headers = PyDict::new(py);
@@ -105,7 +105,7 @@ impl Explanation {
         Ok(headers)
     }
 
-    /// Headers of the caller's own may be secrets, so their values are not shown here.
+    /// The values of other headers may be secrets and are not shown.
     fn __repr__(&self) -> String {
         let mut text = format!("{} {}\n", self.0.method, self.0.url);
         let own = self.0.headers.iter().map(|(name, value)| {

@@ -8,8 +8,7 @@ use std::{
 use super::imports::{code, imports, inline_paths, is_test, sources, src};
 
 /// Cycles that are still there, as the files of each; to be broken.
-const ALLOWED: &[&[&str]] = &[
-];
+const ALLOWED: &[&[&str]] = &[];
 
 /// A module by its path below the crate: `["http", "plan"]`.
 type Module = Vec<String>;
