@@ -84,7 +84,7 @@ notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into the
 	$(BIN)/python tools/run_notebooks.py
 
 generate: ## Writes what is derived from the table of endpoints.
-	$(CARGO) run --locked --no-default-features --example generate
+	$(CARGO) run --locked --no-default-features --features sandbox --example generate
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py

@@ -1,5 +1,5 @@
-//! What reads untrusted bytes, a function each, for the fuzzers in `fuzz/`: no bytes make it panic,
-//! and where there are two ways to read, both say the same.
+//! Targets of the fuzzers in `fuzz/`: the parsers of untrusted bytes. No input makes them panic, and
+//! if there are two parsers for one format, they agree.
 
 use std::{
     collections::HashSet,
@@ -25,7 +25,7 @@ use crate::{
     pages::{Listing, checkpoint},
 };
 
-/// An answer with one of the four envelopes: the first byte chooses envelope and status.
+/// A response with one of the four envelopes: the first byte chooses envelope and status.
 pub fn envelopes(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
     let mut answer = HttpResponse::new(Bytes::copy_from_slice(body));
@@ -39,8 +39,8 @@ pub fn envelopes(data: &[u8]) {
     drop(client_registered(&answer));
 }
 
-/// A page of records: the scan and the general path give the same, and so do columns straight from
-/// the text and those of parsed records.
+/// A page of records: the fast and the slow path agree, and so do columns of the scanned text and of
+/// parsed records.
 pub fn page(data: &[u8]) {
     let answer = HttpResponse::new(Bytes::copy_from_slice(data));
     let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
@@ -48,7 +48,7 @@ pub fn page(data: &[u8]) {
     if let Some(scanned) = parse_fast_path(Envelope::Status, &at, &answer) {
         match &general {
             Ok(general) => same(&scanned, general),
-            Err(error) => unreachable!("the scan takes what is an error: {error}"),
+            Err(error) => unreachable!("the fast path accepts what is an error: {error}"),
         }
     }
     if let Ok(page) = parse_page(Envelope::Status, &at, &answer) {
@@ -68,7 +68,7 @@ fn same(ours: &Page, theirs: &Page) {
     let meta = |page: &Page| -> Vec<String> {
         page.meta().map(|(name, value)| format!("{name} {value:?}")).collect()
     };
-    assert_eq!(meta(ours), meta(theirs), "the same beside the list");
+    assert_eq!(meta(ours), meta(theirs), "the same metadata");
 }
 
 fn columns(page: Page) {
@@ -84,14 +84,14 @@ fn columns(page: Page) {
     let mut fast = Columns::new(fields.iter().copied(), None, options);
     let range = 0..page.len();
     let scanned = fast.push_slice(&PageSlice { page: Arc::new(page), range, key: None });
-    assert_eq!(scanned.is_ok(), parsed.is_ok(), "both or none");
+    assert_eq!(scanned.is_ok(), parsed.is_ok(), "both or neither");
     if scanned.is_ok() {
         assert_eq!(fast.finish().ok(), slow.finish().ok(), "the same columns");
     }
 }
 
-/// Records of any endpoint as columns, with any options, whole and in parts: all of the same schema
-/// and with every row, in a time that grows with the bytes.
+/// Records of any endpoint as columns, with any options, whole and in parts: with the same schema and
+/// every row, in linear time.
 pub fn columns_of_parts(data: &[u8]) {
     let Some((endpoint, choice, page)) = chosen(data) else { return };
     let Some(page) = page else { return };
@@ -127,9 +127,9 @@ pub fn columns_of_parts(data: &[u8]) {
         assert_eq!(whole.schema(), schema, "one schema");
         assert_eq!(whole.num_rows(), rows, "every row");
         let names: HashSet<&String> = schema.fields().iter().map(|field| field.name()).collect();
-        assert_eq!(names.len(), schema.fields().len(), "no name twice");
-        // Each field stands in some record, with a quote at either end.
-        assert!(names.len() <= fields.len() + 1 + data.len() / 5, "no more fields than were sent");
+        assert_eq!(names.len(), schema.fields().len(), "unique names");
+        // Each field is in a record, between quotes.
+        assert!(names.len() <= fields.len() + 1 + data.len() / 5, "only fields that were sent");
         let mut from = 0;
         for part in parts {
             assert_eq!(whole.slice(from, part.num_rows()), part, "the same cells");
@@ -138,8 +138,8 @@ pub fn columns_of_parts(data: &[u8]) {
     });
 }
 
-/// The values of records by every way that makes objects of them: member by member, where the scan
-/// saw them, and as one value. What has the kind of its field in one world has it in the other.
+/// The values of records by every conversion to objects: member by member, from the scanned positions,
+/// and as one value. They agree on which values have the type of their field.
 pub fn shapes(data: &[u8]) {
     let Some((endpoint, _, Some(page))) = chosen(data) else { return };
     let fields = fields_of(endpoint);
@@ -159,12 +159,12 @@ pub fn shapes(data: &[u8]) {
                 find_member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             });
             let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
-            assert_eq!(columns.push(None, &members).is_ok(), fit, "of its kind in both or none");
+            assert_eq!(columns.push(None, &members).is_ok(), fit, "its type in both or neither");
         }
     });
 }
 
-/// Whether a typed dict takes a value, and all within it.
+/// Whether a value and its members have the types of their fields.
 fn fits(kind: Kind, json: &str) -> bool {
     match parse_typed(kind, Raw::new(json)) {
         Ok(TypedValue::Object) => {
@@ -178,8 +178,8 @@ fn fits(kind: Kind, json: &str) -> bool {
     }
 }
 
-/// An endpoint with records and a byte of choices, chosen by the first two bytes; the rest are its
-/// records, or an answer of it.
+/// An endpoint with records and a byte of choices, from the first two bytes; the others are its records,
+/// or a response.
 fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
     let (choices, rest) = data.split_first_chunk::<2>()?;
     let [place, choice] = *choices;
@@ -203,8 +203,8 @@ fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
     }
 }
 
-/// What the work may cost at most, with the sanitizer and on a busy machine: quadratic work on the
-/// longest inputs is far beyond.
+/// Asserts that the time is linear in the input, with room for the sanitizer and a busy machine:
+/// quadratic work on the longest inputs takes far longer.
 fn within_budget(bytes: usize, work: impl FnOnce()) {
     const ONCE: Duration = Duration::from_secs(1);
     const PER_BYTE: Duration = Duration::from_micros(40);
@@ -214,12 +214,12 @@ fn within_budget(bytes: usize, work: impl FnOnce()) {
     assert!(start.elapsed() < most, "{bytes} bytes took {:?}", start.elapsed());
 }
 
-/// The answer of the token endpoint.
+/// The response of the token endpoint.
 pub fn token(data: &[u8]) {
     drop(token_response(&HttpResponse::new(Bytes::copy_from_slice(data))));
 }
 
-/// What a browser brings back: no bytes are taken for a code without the state.
+/// The callback of a login: without the state, no input is accepted as a code.
 pub fn callback(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let attempt =
@@ -232,14 +232,14 @@ pub fn callback(data: &[u8]) {
     }
 }
 
-/// A private key as PEM or DER. No password: how long one takes to try, its file says.
+/// A private key as PEM or DER. Without a password: the file decides how long trying one takes.
 pub fn key(data: &[u8]) {
     if let Ok(key) = KeyPair::read(data, None) {
         assert!(key.sign(b"payload").is_ok() && key.public_key_pem().is_ok(), "it signs");
     }
 }
 
-/// What `resume=` is given: what is taken is written again as it was read.
+/// The argument `resume=`: an accepted checkpoint survives writing and reading.
 pub fn checkpoint(data: &[u8]) {
     static FILLS: LazyLock<Option<Listing>> = LazyLock::new(|| {
         let endpoint = endpoint("fills_history")?;
@@ -250,6 +250,6 @@ pub fn checkpoint(data: &[u8]) {
     const ORIGIN: &str = "https://api.example.com";
     if let Ok(position) = checkpoint::read(text, fills, ORIGIN) {
         let again = checkpoint::read(&checkpoint::write(&position, fills, ORIGIN), fills, ORIGIN);
-        assert_eq!(again.ok().as_ref(), Some(&position), "as it was read");
+        assert_eq!(again.ok().as_ref(), Some(&position), "unchanged");
     }
 }

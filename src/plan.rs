@@ -1,4 +1,4 @@
-//! A call whose response is records: what to send, and how to read what comes back.
+//! A call that returns records: what to send, and how to read the response.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::{
     http::{HttpResponse, RequestPlan},
 };
 
-/// The plan of a call: its checked request, and where and what the records of its responses are.
+/// The plan of a call: its checked request, and the location and fields of the records in responses.
 #[derive(Debug)]
 pub struct Plan {
     /// What to send.
     pub request: RequestPlan,
-    /// What the records can have as fields.
+    /// The fields that the records can have.
     pub fields: Arc<[&'static Field]>,
     contract: Contract,
     rows_at: RowsAt,

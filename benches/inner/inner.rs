@@ -7,7 +7,7 @@ use boardlot::{
     auth::{Algorithm, KeyPair, SignedHeaders, Stamp, generate, payload},
     decode::{ColumnOptions, Columns, Decimals, Page, PageSlice, RowsAt, Value, parse_page},
     error::Result,
-    http::{BaseUrl, Draft},
+    http::{BaseUrl, RequestPlan},
 };
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -75,8 +75,8 @@ fn requests(criterion: &mut Criterion) {
     let arguments = [("acc_id", text("281756")), ("trd_market", text("HK"))];
     criterion.bench_function("preparing a request from arguments", |bencher| {
         bencher.iter(|| {
-            let draft = Draft::of(fills, black_box(&arguments)).expect("a draft");
-            draft.prepare(&base, &HeaderMap::new()).expect("a request")
+            let plan = RequestPlan::new(fills, black_box(&arguments)).expect("a plan");
+            plan.request(&base, &HeaderMap::new(), None, None).expect("a request")
         });
     });
 }

@@ -135,8 +135,8 @@ class Client(_core.ClientBase):
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
-        Signed requests are refused where the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs again by itself.
+        Signed requests are rejected if the two clocks differ by more than 5 seconds; the client
+        then reads this clock and signs again.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
@@ -158,8 +158,8 @@ class Client(_core.ClientBase):
     ) -> Records[_records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service document does not show the fields of the answer: they are handed on as they
-        come.
+        The service document does not show the fields of the response: they are returned
+        unchanged.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
@@ -182,8 +182,8 @@ class Client(_core.ClientBase):
     def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
-        Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
-        gives an empty list.
+        Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
+        contract returns an empty list.
 
         - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
 
@@ -236,7 +236,7 @@ class Client(_core.ClientBase):
 
         `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividend events give an empty list.
+        without dividends return an empty list.
 
         - `symbol`: Such as `HK.00700`.
 
@@ -265,12 +265,12 @@ class Client(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are handed on as they come. It shows a request header `X-Service-Client-Nnid` in its
-        examples without saying whether it is needed: pass it by `Client(headers=...)`.
+        both are passed through unchanged. It shows a request header `X-Service-Client-Nnid` in
+        its examples without saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `PlateStock`.
 
@@ -297,8 +297,8 @@ class Client(_core.ClientBase):
         service document, so they stay whole numbers.
 
         - `acc_id`: Account id (uint64).
-        - `page_size`: Orders a page, at most 50, which is the service's default.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+        - `page_size`: Orders per page, at most 50, which is the service's default.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `CryptoOrder`. Fields: order_id, version, symbol_pair, side, order_qty,
         price, order_amount, cum_qty, avg_px, fill_amount, ord_type, time_in_force, create_time,
@@ -373,29 +373,29 @@ class Client(_core.ClientBase):
         windows: int | None = None,
         resume: str | None = None,
     ) -> Pager[_records.Fill]:
-        """The historical deals of a trading account, latest first.
+        """The historical fills of a trading account, latest first.
 
-        An open end of the time range is fixed before the first page: without `start` 90 days
-        before `end`, without `end` 90 days after `start`, without both the last 90 days. Times
-        are update times. The allowed values of `trd_market` are not shown in the service
-        document.
+        An open time range is fixed before the first page: without `start` it begins 90 days
+        before `end`, without `end` it ends 90 days after `start`, without both it is the last 90
+        days. Times are update times. The allowed values of `trd_market` are not shown in the
+        service document.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
         - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970 as a whole number, of which 0
-          leaves it open.
+          8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves the range
+          open.
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970 as a whole number, of
-          which 0 leaves it open.
-        - `page_size`: Deals a page, 10 to 50; the service's default is 50.
-        - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
-          side: one stream with each record once, the latest part first, each part in the
-          service's order. That is the order without `windows` if the service sorts by the update
-          time. `.all()` and `.to_*()` gain most; an iteration keeps no more than so many pages
-          ahead.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+          UTC), ISO 8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves
+          the range open.
+        - `page_size`: Fills per page, 10 to 50; the service's default is 50.
+        - `windows`: split the time range into this many windows, 1 to 64, and fetch them
+          concurrently: one stream with each record once, the latest window first, each window in
+          the service's order. If the service sorts by the update time, the order is the same as
+          without `windows`. `.all()` and `.to_*()` gain most; an iteration prefetches at most one
+          page per window.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
@@ -430,14 +430,13 @@ class Client(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`. The result is one `Records` in the order of the keys, with a leading
-        column of the key, named as the argument is; a record's own field of that name gets
-        an underscore at its end. With `on_error="collect"` the keys that
-        fail go into `.errors`, each with its error; else the first failure is raised and the
-        rest is given up. `progress=True` shows a bar where tqdm is installed.
+        `"dividends"`. Returns one `Records` in the order of the keys. Its first column is the
+        key, named like the argument; if a record has a field of that name, an underscore is
+        appended to the field's name. With `on_error="collect"`, `.errors` has each key that
+        failed with its error; otherwise the first failure is raised and the other requests
+        are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
-        Raises `ConfigError` for a key that the service document rules out, before anything
-        is sent.
+        Raises `ConfigError` for an invalid key, before anything is sent.
 
         >>> client.fetch_many("dividends", ["HK.00700", "US.AAPL"])[0]["symbol"]
         'HK.00700'
@@ -452,13 +451,12 @@ class Client(_core.ClientBase):
     ) -> calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
-        One row for each event (opening, closing, ballot, listing and what else a market
-        tells) with its date, currency and the columns that the markets have in common; see
-        `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One
-        `ipo_list` a market. With `on_error="collect"` the markets that fail go into
-        `.errors`.
+        One row for each event (such as opening, closing, ballot and listing) with its date,
+        currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`
+        converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With
+        `on_error="collect"`, `.errors` has the markets that failed.
 
-        Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.
+        Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.
 
         >>> client.ipo_calendar(["sg"])[0]["market"]
         'sg'
@@ -474,12 +472,13 @@ class Client(_core.ClientBase):
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
-        """Any request, authorized like the others; the envelope is left to the caller.
+        """Any request, authorized like the others; its envelope is not checked.
 
         `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
-        goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,
         `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
-        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS
+        are retried if there was no response.
 
         >>> client.request("GET", "/api/v1.0/server-time").status
         200
@@ -501,10 +500,10 @@ class Client(_core.ClientBase):
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
         backward by moving the end of a range of dates (service document, section 2.4).
-        `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
-        The cursor travels in the query of a GET, else in the body. With `"page_flag"`, the
+        `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
+        The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
         first request carries an empty cursor only if `query` or `body` has
-        `"page_flag": ""`. `resume` takes a pager's `.checkpoint()`.
+        `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
@@ -518,11 +517,11 @@ class Client(_core.ClientBase):
         query: _arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
     ) -> Explanation:
-        """What a request would be, signed as of now, without sending it.
+        """A request as it would be sent now, with its signature, without sending it.
 
-        The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,
-        `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service
-        document, section 5.2.
+        The `Explanation` has `.payload_lines` (the five lines of the canonical request),
+        `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
+        `.url`. Service document, section 5.2.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
@@ -607,8 +606,8 @@ class AsyncClient(_core.ClientBase):
     async def server_time(self) -> datetime.datetime:
         """The service's clock.
 
-        Signed requests are refused where the two clocks differ by more than 5 seconds; the client
-        then reads this clock and signs again by itself.
+        Signed requests are rejected if the two clocks differ by more than 5 seconds; the client
+        then reads this clock and signs again.
 
         Returns an aware UTC `datetime`, exact to the millisecond.
 
@@ -630,8 +629,8 @@ class AsyncClient(_core.ClientBase):
     ) -> Records[_records.TradingDay]:
         """The trading days of a market between two dates.
 
-        The service document does not show the fields of the answer: they are handed on as they
-        come.
+        The service document does not show the fields of the response: they are returned
+        unchanged.
 
         - `market`: Market prefix such as `HK`.
         - `start`: First date, in the market's time zone. A `date`, an aware `datetime` (the
@@ -654,8 +653,8 @@ class AsyncClient(_core.ClientBase):
     async def reference_futures(self, symbol: str) -> Records[_records.RelatedFuture]:
         """The futures contracts related to a continuous futures contract.
 
-        Supported markets are HK, US, SG and JP. A symbol that is no continuous futures contract
-        gives an empty list.
+        Supported markets are HK, US, SG and JP. A symbol that is not a continuous futures
+        contract returns an empty list.
 
         - `symbol`: Typically a continuous futures contract, such as `HK.HSImain`.
 
@@ -708,7 +707,7 @@ class AsyncClient(_core.ClientBase):
 
         `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividend events give an empty list.
+        without dividends return an empty list.
 
         - `symbol`: Such as `HK.00700`.
 
@@ -737,12 +736,12 @@ class AsyncClient(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are handed on as they come. It shows a request header `X-Service-Client-Nnid` in its
-        examples without saying whether it is needed: pass it by `Client(headers=...)`.
+        both are passed through unchanged. It shows a request header `X-Service-Client-Nnid` in
+        its examples without saying whether it is required: pass it with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `PlateStock`.
 
@@ -769,8 +768,8 @@ class AsyncClient(_core.ClientBase):
         service document, so they stay whole numbers.
 
         - `acc_id`: Account id (uint64).
-        - `page_size`: Orders a page, at most 50, which is the service's default.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+        - `page_size`: Orders per page, at most 50, which is the service's default.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `CryptoOrder`. Fields: order_id, version, symbol_pair, side, order_qty,
         price, order_amount, cum_qty, avg_px, fill_amount, ord_type, time_in_force, create_time,
@@ -845,29 +844,29 @@ class AsyncClient(_core.ClientBase):
         windows: int | None = None,
         resume: str | None = None,
     ) -> AsyncPager[_records.Fill]:
-        """The historical deals of a trading account, latest first.
+        """The historical fills of a trading account, latest first.
 
-        An open end of the time range is fixed before the first page: without `start` 90 days
-        before `end`, without `end` 90 days after `start`, without both the last 90 days. Times
-        are update times. The allowed values of `trd_market` are not shown in the service
-        document.
+        An open time range is fixed before the first page: without `start` it begins 90 days
+        before `end`, without `end` it ends 90 days after `start`, without both it is the last 90
+        days. Times are update times. The allowed values of `trd_market` are not shown in the
+        service document.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
         - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970 as a whole number, of which 0
-          leaves it open.
+          8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves the range
+          open.
         - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970 as a whole number, of
-          which 0 leaves it open.
-        - `page_size`: Deals a page, 10 to 50; the service's default is 50.
-        - `windows`: split the range of time into so many parts, 1 to 64, and fetch them side by
-          side: one stream with each record once, the latest part first, each part in the
-          service's order. That is the order without `windows` if the service sorts by the update
-          time. `.all()` and `.to_*()` gain most; an iteration keeps no more than so many pages
-          ahead.
-        - `resume`: a `.checkpoint()` of the same call: goes on after it.
+          UTC), ISO 8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves
+          the range open.
+        - `page_size`: Fills per page, 10 to 50; the service's default is 50.
+        - `windows`: split the time range into this many windows, 1 to 64, and fetch them
+          concurrently: one stream with each record once, the latest window first, each window in
+          the service's order. If the service sorts by the update time, the order is the same as
+          without `windows`. `.all()` and `.to_*()` gain most; an iteration prefetches at most one
+          page per window.
+        - `resume`: a `.checkpoint()` of the same call, to resume after it.
 
         A pager over `Fill`. Fields: trd_side, deal_id, order_id, code, stock_name, qty, price,
         create_time, updated_time, counter_broker_id, counter_broker_name, status; `.schema` has
@@ -902,14 +901,13 @@ class AsyncClient(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`. The result is one `Records` in the order of the keys, with a leading
-        column of the key, named as the argument is; a record's own field of that name gets
-        an underscore at its end. With `on_error="collect"` the keys that
-        fail go into `.errors`, each with its error; else the first failure is raised and the
-        rest is given up. `progress=True` shows a bar where tqdm is installed.
+        `"dividends"`. Returns one `Records` in the order of the keys. Its first column is the
+        key, named like the argument; if a record has a field of that name, an underscore is
+        appended to the field's name. With `on_error="collect"`, `.errors` has each key that
+        failed with its error; otherwise the first failure is raised and the other requests
+        are cancelled. `progress=True` shows a progress bar if tqdm is installed.
 
-        Raises `ConfigError` for a key that the service document rules out, before anything
-        is sent.
+        Raises `ConfigError` for an invalid key, before anything is sent.
 
         >>> (await client.fetch_many("dividends", ["HK.00700", "US.AAPL"]))[0]["symbol"]
         'HK.00700'
@@ -924,13 +922,12 @@ class AsyncClient(_core.ClientBase):
     ) -> calendar.IpoCalendar:
         """The subscribable and upcoming IPOs of several markets as one calendar.
 
-        One row for each event (opening, closing, ballot, listing and what else a market
-        tells) with its date, currency and the columns that the markets have in common; see
-        `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One
-        `ipo_list` a market. With `on_error="collect"` the markets that fail go into
-        `.errors`.
+        One row for each event (such as opening, closing, ballot and listing) with its date,
+        currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`
+        converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With
+        `on_error="collect"`, `.errors` has the markets that failed.
 
-        Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.
+        Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.
 
         >>> (await client.ipo_calendar(["sg"]))[0]["market"]
         'sg'
@@ -946,12 +943,13 @@ class AsyncClient(_core.ClientBase):
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
         headers: dict[str, str] | None = None,
     ) -> Response:
-        """Any request, authorized like the others; the envelope is left to the caller.
+        """Any request, authorized like the others; its envelope is not checked.
 
         `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list
-        goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,
+        is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,
         `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,
-        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.
+        or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS
+        are retried if there was no response.
 
         >>> (await client.request("GET", "/api/v1.0/server-time")).status
         200
@@ -973,10 +971,10 @@ class AsyncClient(_core.ClientBase):
 
         `paging` is `"next_key"`, `"page_flag"`, or a `DateRange` for endpoints that page
         backward by moving the end of a range of dates (service document, section 2.4).
-        `rows` is the dotted place of the list in the answer, such as `"data.stock_list"`.
-        The cursor travels in the query of a GET, else in the body. With `"page_flag"`, the
+        `rows` is the dotted path of the list in the response, such as `"data.stock_list"`.
+        The cursor is sent in the query of a GET, otherwise in the body. With `"page_flag"`, the
         first request carries an empty cursor only if `query` or `body` has
-        `"page_flag": ""`. `resume` takes a pager's `.checkpoint()`.
+        `"page_flag": ""`. `resume` is a pager's `.checkpoint()`.
 
         >>> client.paginate("GET", "/any/list", paging="next_key", rows="data.list").requests
         0
@@ -990,11 +988,11 @@ class AsyncClient(_core.ClientBase):
         query: _arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
     ) -> Explanation:
-        """What a request would be, signed as of now, without sending it.
+        """A request as it would be sent now, with its signature, without sending it.
 
-        The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,
-        `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service
-        document, section 5.2.
+        The `Explanation` has `.payload_lines` (the five lines of the canonical request),
+        `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
+        `.url`. Service document, section 5.2.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']

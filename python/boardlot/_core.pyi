@@ -58,12 +58,14 @@ __all__ = [
     "SchemaField",
     "__version__",
     "_config_file",
+    "_import_frame_library",
     "_pager_of",
     "_profile",
     "_reader_of",
     "_save_profile",
     "_shut_down",
     "_time_range",
+    "_to_frame",
     "begin_login",
     "generate_key",
     "login",
@@ -646,5 +648,7 @@ def _time_range(
 def _time_range(
     method: str, arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
+def _import_frame_library(method: str) -> None: ...
+def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ...
 def _reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]: ...
 def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...

@@ -94,7 +94,7 @@ class IpoSecurityType(str, Enum):
 
 
 class IpoApplyStatus(str, Enum):
-    """How the user's own subscription stands (Hong Kong). Service document, section 3.3."""
+    """The status of the user's own subscription (Hong Kong). Service document, section 3.3."""
 
     NOT_APPLIED = "NOT_APPLIED"
     """No subscription"""
@@ -112,7 +112,7 @@ class IpoApplyStatus(str, Enum):
 
 
 class UsIpoStatus(str, Enum):
-    """Where a US IPO stands. Service document, section 3.3."""
+    """The status of a US IPO. Service document, section 3.3."""
 
     PENDING = "PENDING"
     """Subscription has not begun"""
@@ -341,7 +341,7 @@ class UsIpo(TypedDict, total=False):
     lucky_timestamp: int
     """Expected ballot announcement (ms since 1970)"""
     stock_status: str
-    """Where the IPO stands"""
+    """Status of the IPO"""
     is_user_applied: bool
     """The user has subscribed"""
     offer_type: str
@@ -637,7 +637,7 @@ class SimPosition(TypedDict, total=False):
 
 
 class Fill(TypedDict, total=False):
-    """A historical deal. Service document, section 2.8."""
+    """A historical fill. Service document, section 2.8."""
 
     trd_side: str
     """Side, such as BUY"""

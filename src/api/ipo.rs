@@ -172,7 +172,7 @@ const US_IPO: Record = Record {
             Field::millis("apply_start_timestamp", "Subscription start"),
             Field::millis("apply_end_timestamp", "Subscription deadline"),
             Field::millis("lucky_timestamp", "Expected ballot announcement"),
-            Field::text("stock_status", "Where the IPO stands").one_of(&US_IPO_STATUS),
+            Field::text("stock_status", "Status of the IPO").one_of(&US_IPO_STATUS),
             Field::flag("is_user_applied", "The user has subscribed"),
             Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
         ],

@@ -13,6 +13,7 @@ mod parameter;
 mod quote;
 mod record;
 mod response;
+mod time;
 mod trade;
 mod values;
 

@@ -7,20 +7,20 @@ use super::{
     response::{Envelope, ResponseShape},
 };
 
-/// The OAuth endpoints, in the order of the service document. Logging in calls them; they are no
+/// The OAuth endpoints, in the order of the service document. A login calls them; they are not
 /// methods of the client.
 pub const OAUTH_ENDPOINTS: &[&Endpoint] = &[&REGISTER, &AUTHORIZE, &TOKEN];
 
-/// The scopes on offer, with what each allows.
+/// The scopes that a client can request, with what each allows.
 pub const SCOPES: &[(&str, &str)] = &[
     ("quote:read", "Read quotes"),
     ("quote:write", "Change quote settings"),
-    ("trade:read", "Read orders, positions and deals"),
+    ("trade:read", "Read orders, positions and fills"),
     ("trade:write", "Place and change orders"),
     ("accid:*", "All accounts"),
 ];
 
-/// Registers a client (section 2).
+/// Registers a client.
 pub const REGISTER: Endpoint = Endpoint {
     name: "register",
     method: Method::Post,
@@ -54,7 +54,7 @@ pub const REGISTER: Endpoint = Endpoint {
     command: None,
 };
 
-/// The authorization page, which the user opens in a browser.
+/// The page on which the user signs in and consents.
 pub const AUTHORIZE: Endpoint = Endpoint {
     name: "authorize",
     method: Method::Get,
@@ -90,7 +90,7 @@ pub const AUTHORIZE: Endpoint = Endpoint {
     command: None,
 };
 
-/// Exchanges a code for tokens, or refreshes them.
+/// Exchanges a code, or refreshes a token.
 pub const TOKEN: Endpoint = Endpoint {
     name: "token",
     method: Method::Post,
@@ -122,7 +122,7 @@ pub const TOKEN: Endpoint = Endpoint {
     command: None,
 };
 
-/// The response to a registration.
+/// The response of a registration.
 pub const CLIENT_RECORD: Record = Record {
     name: "OAuthClient",
     section: "2.1",
@@ -146,7 +146,7 @@ pub const CLIENT_RECORD: Record = Record {
 pub const ACCESS_TOKEN: Record = Record {
     name: "AccessToken",
     section: "2.2",
-    doc: "The answer of the token endpoint.",
+    doc: "The response of the token endpoint.",
     groups: &[&[
         Field::text("access_token", "Bearer credential for REST calls"),
         Field::text("token_type", "Fixed `Bearer`"),

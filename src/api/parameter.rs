@@ -7,24 +7,24 @@ use super::values::ValueSet;
 /// One parameter of an endpoint; its name is the same in Python and on the wire.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name in Python and on the wire.
+    /// Its name.
     pub name: &'static str,
-    /// Where it is sent.
+    /// The part of the request that carries it.
     pub place: ParameterLocation,
-    /// Its values, and how they are checked.
+    /// What its arguments may be.
     pub kind: ParameterKind,
-    /// Whether a call needs it.
+    /// Whether an argument has to be passed.
     pub required: bool,
-    /// Its description in the documentation.
+    /// A sentence for the docstring.
     pub doc: &'static str,
 }
 
-/// Where a parameter is sent.
+/// The part of a request that carries a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterLocation {
     /// A segment of the path.
     Path,
-    /// A query parameter.
+    /// A pair of the query.
     Query,
     /// A member of a JSON body.
     Body,
@@ -32,12 +32,12 @@ pub enum ParameterLocation {
     Form,
 }
 
-/// The values of a parameter, and how they are checked.
+/// What the arguments of a parameter may be.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
-    /// `{market}.{code}`; only where the document limits its length is there a `max`.
+    /// `{market}.{code}`.
     Symbol {
-        /// The longest symbol in characters.
+        /// The longest symbol, if the document limits its length.
         max: Option<usize>,
     },
     /// A market prefix such as `HK`. The document has no closed list of them.
@@ -50,14 +50,14 @@ pub enum ParameterKind {
     ValuesBy {
         /// The other parameter.
         parameter: &'static str,
-        /// The sets, each with the value of the other parameter that selects it.
+        /// The set for each of its values.
         sets: &'static [(&'static str, &'static ValueSet)],
     },
     /// A uint64 account id.
     AccountNumber,
     /// A string account id.
     AccountId,
-    /// An integer.
+    /// A whole number in this range.
     Integer {
         /// The smallest.
         min: i64,
@@ -66,26 +66,26 @@ pub enum ParameterKind {
     },
     /// A calendar date, sent as `yyyy-MM-dd`.
     Date,
-    /// A point in time (uint64), sent in microseconds; a whole number 0 leaves it open.
+    /// A point in time, sent in microseconds (uint64); the number 0 leaves the range open.
     Micros,
-    /// Free text: no control characters, not empty.
+    /// Non-empty text without control characters.
     Text,
-    /// A list of free texts.
+    /// A list of such texts.
     TextList,
-    /// What nobody else may see, such as a token: visible ASCII, never shown in an error.
+    /// A secret such as a token: visible ASCII, never shown in an error.
     Secret,
-    /// Set by the paging, not by the caller.
+    /// A cursor, which the pager sets and not the caller.
     Cursor,
 }
 
-/// An argument as the caller gave it, before any check.
+/// An argument as the caller passed it, before any check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
-    /// A string.
+    /// A text.
     Text(String),
-    /// A list of strings.
+    /// A list of texts.
     Texts(Vec<String>),
-    /// An integer.
+    /// A whole number.
     Integer(i128),
     /// A calendar date.
     Date(Date),
@@ -93,19 +93,19 @@ pub enum Argument {
     Instant(Timestamp, Date),
 }
 
-/// An argument as it goes out.
+/// An argument as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EncodedValue {
-    /// A string.
+    /// A text.
     Text(String),
-    /// A list of strings.
+    /// A list of texts.
     Texts(Vec<String>),
-    /// An integer.
+    /// A whole number.
     Integer(i128),
 }
 
 impl EncodedValue {
-    /// Its text in a path, query or form.
+    /// The value in a path, query or form; a list is joined by commas.
     pub fn into_text(self) -> String {
         match self {
             EncodedValue::Text(text) => text,
@@ -116,7 +116,7 @@ impl EncodedValue {
 }
 
 impl From<Argument> for EncodedValue {
-    /// As the caller gave it.
+    /// Unchecked, as the caller passed it.
     fn from(argument: Argument) -> Self {
         match argument {
             Argument::Text(text) => EncodedValue::Text(text),
@@ -129,11 +129,11 @@ impl From<Argument> for EncodedValue {
 }
 
 impl Parameter {
-    /// A path parameter.
+    /// A required parameter of the path.
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Path, kind, required: true, doc }
     }
-    /// An optional query parameter.
+    /// An optional parameter of the query.
     pub const fn query(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Query, kind, required: false, doc }
     }
@@ -141,7 +141,7 @@ impl Parameter {
     pub const fn body(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Body, kind, required: false, doc }
     }
-    /// An optional form field.
+    /// An optional field of the form.
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Parameter { name, place: ParameterLocation::Form, kind, required: false, doc }
     }

@@ -8,15 +8,15 @@ use super::{
     values::DIVIDEND_PROCESS,
 };
 
-/// The service's time.
+/// The service's clock.
 pub const SERVER_TIME: Endpoint = Endpoint {
     name: "server_time",
     method: Method::Get,
     path: "/api/v1.0/server-time",
     section: "4.2",
     summary: "The service's clock.",
-    notes: "Signed requests are refused where the two clocks differ by more than 5 seconds; the \
-            client then reads this clock and signs again by itself.",
+    notes: "Signed requests are rejected if the two clocks differ by more than 5 seconds; the \
+            client then reads this clock and signs again.",
     parameters: &[],
     envelope: Envelope::Field("server_time_ms"),
     answer: ResponseShape::ServerTime("server_time_ms"),
@@ -42,8 +42,8 @@ pub const TRADING_DAYS: Endpoint = Endpoint {
     path: "/api/v1.0/quote/trading-days",
     section: "4.2",
     summary: "The trading days of a market between two dates.",
-    notes: "The service document does not show the fields of the answer: they are handed on as \
-            they come.",
+    notes: "The service document does not show the fields of the response: they are returned \
+            unchanged.",
     parameters: &[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "First date, in the market's time zone.")
@@ -89,8 +89,8 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
     path: "/api/v1.0/quote/{symbol}/reference-future",
     section: "4.2",
     summary: "The futures contracts related to a continuous futures contract.",
-    notes: "Supported markets are HK, US, SG and JP. A symbol that is no continuous futures \
-            contract gives an empty list.",
+    notes: "Supported markets are HK, US, SG and JP. A symbol that is not a continuous \
+            futures contract returns an empty list.",
     parameters: &[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: Some(32) },
@@ -165,7 +165,7 @@ pub const DIVIDENDS: Endpoint = Endpoint {
     summary: "The dividend history of a security, newest first, at most 100 records.",
     notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency). \
             Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
-            Securities without dividend events give an empty list.",
+            Securities without dividends return an empty list.",
     parameters: &[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: None },
@@ -229,9 +229,9 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
     section: "4.2",
     summary: "The constituent stocks of a plate.",
     notes: "The service document shows neither the fields of a constituent nor the bounds of \
-            `limit`: both are handed on as they come. It shows a request header \
-            `X-Service-Client-Nnid` in its examples without saying whether it is needed: pass it \
-            by `Client(headers=...)`.",
+            `limit`: both are passed through unchanged. It shows a request header \
+            `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it \
+            with `Client(headers=...)`.",
     parameters: &[
         Parameter::path(
             "plate_code",

@@ -7,32 +7,32 @@ use super::values::ValueSet;
 pub struct Record {
     /// Its name, also of the Python `TypedDict`.
     pub name: &'static str,
-    /// The section of the service document.
+    /// The section of the service document that describes it.
     pub section: &'static str,
-    /// Its description in the documentation.
+    /// One sentence about it.
     pub doc: &'static str,
     /// Groups of fields in their order; markets share the first group.
     pub groups: &'static [&'static [Field]],
 }
 
 impl Record {
-    /// Its fields.
+    /// All fields in their order.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
 }
 
-/// Which record the rows of an answer follow.
+/// Which record the rows of a response have.
 #[derive(Debug, Clone, Copy)]
 pub enum Schema {
-    /// All records have one type.
+    /// All rows have this record.
     One(&'static Record),
     /// It depends on the value of this parameter.
     By(&'static str, &'static [(&'static str, &'static Record)]),
 }
 
 impl Schema {
-    /// The types of records.
+    /// Every record that occurs.
     pub fn records(&self) -> Vec<&'static Record> {
         match self {
             Schema::One(record) => vec![record],
@@ -40,7 +40,7 @@ impl Schema {
         }
     }
 
-    /// The record for these arguments; `value` gives the argument of a name.
+    /// The record for these arguments; `value` returns an argument by its name.
     pub fn choose<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<&'static Record> {
         match self {
             Schema::One(record) => Some(record),
@@ -55,52 +55,52 @@ impl Schema {
 /// One field of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Its name in the response.
+    /// Its name on the wire and in Python.
     pub name: &'static str,
-    /// Its type.
+    /// What its values mean.
     pub kind: Kind,
-    /// The unit of its values where it has one: `HKD`, `shares`, `%`.
+    /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
     pub unit: &'static str,
-    /// The documented values where the set is closed.
+    /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
-    /// Its description in the documentation.
+    /// What it means, without a full stop.
     pub doc: &'static str,
 }
 
 /// What a field's values mean, and so what column they become.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// A string.
+    /// Any text.
     Text,
-    /// An integer.
+    /// A JSON integer.
     Integer,
-    /// A floating-point number.
+    /// A JSON number.
     Number,
-    /// A boolean.
+    /// A JSON boolean.
     Flag,
-    /// A decimal number sent as a string; `""` is none.
+    /// A decimal number sent as a string; `""` is null.
     Decimal,
-    /// A point in time, counted from the Unix epoch; 0 and `""` are none.
+    /// A point in time, counted from the Unix epoch; 0 and `""` are null.
     Timestamp(TimeUnit, Wire),
-    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, perhaps with a time; `--` and `""` are none.
+    /// A calendar date, `YYYY-MM-DD` or `YYYY/MM/DD`, optionally with a time; `--` and `""` are null.
     Date,
-    /// An object of its own.
+    /// A JSON object with these fields.
     Object(&'static [Field]),
 }
 
-/// The unit of a timestamp.
+/// The unit in which a timestamp counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// Seconds.
+    /// Seconds since 1970.
     Seconds,
-    /// Milliseconds.
+    /// Milliseconds since 1970.
     Millis,
-    /// Microseconds.
+    /// Microseconds since 1970.
     Micros,
 }
 
 impl TimeUnit {
-    /// How many are in a second.
+    /// How many make a second.
     pub const fn per_second(self) -> i64 {
         match self {
             TimeUnit::Seconds => 1,
@@ -109,7 +109,7 @@ impl TimeUnit {
         }
     }
 
-    /// Its symbol, such as `ms`.
+    /// `s`, `ms` or `us`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "s",
@@ -122,9 +122,9 @@ impl TimeUnit {
 /// How a count is written in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// As a JSON number.
+    /// As a JSON integer.
     Integer,
-    /// As a JSON string.
+    /// As a string of digits.
     Text,
 }
 
@@ -132,31 +132,31 @@ impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
         Field { name, kind, unit: "", values: None, doc }
     }
-    /// A string field.
+    /// Any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Text, doc)
     }
-    /// An integer field.
+    /// A JSON integer.
     pub const fn integer(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Integer, doc)
     }
-    /// A floating-point field.
+    /// A JSON number.
     pub const fn number(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Number, doc)
     }
-    /// A boolean field.
+    /// A JSON boolean.
     pub const fn flag(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Flag, doc)
     }
-    /// A decimal field.
+    /// A decimal number sent as a string.
     pub const fn decimal(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Decimal, doc)
     }
-    /// A date field.
+    /// A calendar date.
     pub const fn date(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Date, doc)
     }
-    /// A field with an object.
+    /// A JSON object.
     pub const fn object(name: &'static str, fields: &'static [Field], doc: &'static str) -> Self {
         Self::new(name, Kind::Object(fields), doc)
     }
@@ -176,18 +176,18 @@ impl Field {
     pub const fn seconds(name: &'static str, doc: &'static str) -> Self {
         Self::new(name, Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), doc)
     }
-    /// The same field, with the unit of its values.
+    /// The same field with a unit.
     pub const fn unit(self, unit: &'static str) -> Self {
         Field { unit, ..self }
     }
-    /// The same field, with the set of its values.
+    /// The same field with a closed set of values.
     pub const fn one_of(self, values: &'static ValueSet) -> Self {
         Field { values: Some(values), ..self }
     }
 }
 
 impl Kind {
-    /// The kind's name as `.schema` and the docs tell it.
+    /// The kind's name in `.schema` and the docs.
     pub const fn name(&self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -203,7 +203,7 @@ impl Kind {
 }
 
 impl Field {
-    /// The unit, where a timestamp's is its own.
+    /// The unit of the values; of a timestamp, that of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {
             Kind::Timestamp(unit, _) => unit.symbol(),

@@ -21,7 +21,7 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 1, max: 50 },
-            "Orders a page, at most 50, which is the service's default.",
+            "Orders per page, at most 50, which is the service's default.",
         ),
         Parameter::cursor("page_flag", ParameterLocation::Query),
     ],
@@ -213,9 +213,10 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
     method: Method::Get,
     path: "/api/v1.0/accounts/{acc_id}/fills_history",
     section: "4.3",
-    summary: "The historical deals of a trading account, latest first.",
-    notes: "An open end of the time range is fixed before the first page: without `start` 90 days \
-            before `end`, without `end` 90 days after `start`, without both the last 90 days. \
+    summary: "The historical fills of a trading account, latest first.",
+    notes: "An open time range is fixed before the first page: without `start` it begins 90 days \
+            before `end`, without `end` it ends 90 days after `start`, without both it is the last \
+            90 days. \
             Times are update times. The allowed values of `trd_market` are not shown in the \
             service document.",
     parameters: &[
@@ -232,7 +233,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },
-            "Deals a page, 10 to 50; the service's default is 50.",
+            "Fills per page, 10 to 50; the service's default is 50.",
         ),
     ],
     envelope: Envelope::Status,
@@ -272,7 +273,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
 const FILL: Record = Record {
     name: "Fill",
     section: "2.8",
-    doc: "A historical deal.",
+    doc: "A historical fill.",
     groups: &[&[
         Field::text("trd_side", "Side, such as BUY"),
         Field::text("deal_id", "Deal id"),

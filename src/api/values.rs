@@ -20,33 +20,33 @@ pub const VALUE_SETS: &[&ValueSet] = &[
 /// A documented set of values.
 #[derive(Debug)]
 pub struct ValueSet {
-    /// Its name in Python.
+    /// Its name, also of the Python enum.
     pub name: &'static str,
-    /// The section of the service document.
+    /// The section of the service document that lists it.
     pub section: &'static str,
-    /// Its description in the documentation.
+    /// One sentence about it.
     pub doc: &'static str,
-    /// Its values.
+    /// The values in their order.
     pub members: &'static [Member],
 }
 
-/// A named value.
+/// One value of a set.
 #[derive(Debug)]
 pub struct Member {
     /// Its name in Python.
     pub name: &'static str,
     /// The value on the wire.
     pub value: Value,
-    /// Its description in the documentation.
+    /// What it means, without a full stop.
     pub doc: &'static str,
 }
 
 /// A value on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// An integer.
+    /// A whole number.
     Integer(i64),
-    /// A string.
+    /// A text.
     Text(&'static str),
 }
 
@@ -131,7 +131,7 @@ pub const IPO_SECURITY_TYPE: ValueSet = ValueSet {
 pub const IPO_APPLY_STATUS: ValueSet = ValueSet {
     name: "IpoApplyStatus",
     section: "3.3",
-    doc: "How the user's own subscription stands (Hong Kong).",
+    doc: "The status of the user's own subscription (Hong Kong).",
     members: &[
         word("NOT_APPLIED", "No subscription"),
         word("APPLY_PENDING", "Subscription pending"),
@@ -144,7 +144,7 @@ pub const IPO_APPLY_STATUS: ValueSet = ValueSet {
 pub const US_IPO_STATUS: ValueSet = ValueSet {
     name: "UsIpoStatus",
     section: "3.3",
-    doc: "Where a US IPO stands.",
+    doc: "The status of a US IPO.",
     members: &[
         word("PENDING", "Subscription has not begun"),
         word("APPLYING", "Subscription is open"),

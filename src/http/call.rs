@@ -163,8 +163,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Waits for the rate that the service has asked for on this path, if it has. Does not hold a
-/// connection meanwhile.
+/// Waits as the adaptive throttle of this path requires. Does not hold a connection during that time.
 async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request: &Request) {
     let now = Instant::now();
     let departure = state.throttle.departure(&request.label, now);

@@ -17,7 +17,7 @@ use crate::{error::Result, process::PerProcess};
 /// A reading that is older is not used any more.
 const READING_AGE_MAX: Duration = Duration::from_secs(600);
 /// If the two local clocks have drifted apart by more than this since the reading, one of them was
-/// set or stood still (a suspended machine), and neither tells the reading's age.
+/// set or stopped (a suspended machine), and the reading's age is unknown.
 const STEP_MAX: Duration = Duration::from_secs(1);
 /// How much faster the service's clock may run than this machine's: one part in 5,000 (200 ppm).
 const DRIFT_PARTS: u32 = 5_000;
@@ -99,7 +99,7 @@ impl Clock {
         local_ms().saturating_add(self.offset_ms.load(Ordering::Relaxed))
     }
 
-    /// How far the service's clock is ahead of the local one.
+    /// How far the service's clock is ahead of the local one, for signatures.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::Relaxed)
     }

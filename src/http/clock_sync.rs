@@ -10,8 +10,8 @@ use super::{
 use crate::{api::SERVER_TIME, decode::server_time, error::Result};
 
 /// The latest time in milliseconds that the service's clock can show at this moment: whatever
-/// existed at the service when this was called is not later. Without a recent reading the service is
-/// asked, once for all concurrent callers, which share a failure too. `id` identifies the call in a
+/// existed at the service when this was called is not later. Without a recent reading, the service's
+/// clock is read, once for all concurrent callers, which share a failure too. `id` identifies the call in a
 /// cassette: a replay uses the recorded time and sends nothing.
 pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> Result<i64> {
     let cassette = transport.options().cassette.as_deref();

@@ -90,7 +90,7 @@ pub struct RequestSpan<'a> {
 }
 
 impl<'a> RequestSpan<'a> {
-    /// None if nobody listens.
+    /// None if the observer is not listening.
     pub fn new(
         observer: Option<&'a dyn Observer>,
         method: &'a str,

@@ -21,7 +21,7 @@ pub struct TimeRange {
 
 impl TimeRange {
     /// The range of a call with these bounds: none if the endpoint has none, or if a bound does not
-    /// fit. A range beyond 2^63 microseconds is sent as it was given: no clock comes near it.
+    /// fit. A range beyond 2^63 microseconds is sent as it was given: no clock reaches that.
     pub(super) fn new(
         endpoint: &Endpoint,
         start: Option<&EncodedValue>,

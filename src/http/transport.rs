@@ -118,7 +118,7 @@ impl Transport {
         plan.request(&self.base, &self.options.headers, cursor, range)
     }
 
-    /// The source of an attempt's events; none if nobody listens.
+    /// The source of an attempt's events; none if no observer is listening.
     pub fn span<'a>(
         &'a self,
         method: &'a str,
@@ -202,7 +202,7 @@ impl Transport {
                 ErrorKind::Timeout(format!("no complete response within {seconds} s")).into()
             );
         };
-        // Every response with the service's time is a reading of its clock, whoever asked for it.
+        // Every response with the service's time is a reading of its clock, whatever it was requested for.
         if has_time
             && let Ok(response) = &outcome
             && let Ok(service_ms) = server_time(response)

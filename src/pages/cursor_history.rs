@@ -1,4 +1,4 @@
-//! The cursors that an iteration has used: one that comes again would lead round for ever.
+//! The cursors that an iteration has used: following one a second time would never end.
 
 use std::collections::HashSet;
 
@@ -7,88 +7,89 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// Every cursor so far, by its digest, in the order of use.
+/// The digest of every cursor so far, in the order of use.
 #[derive(Debug, Default)]
 pub struct CursorHistory {
-    known: HashSet<Mark>,
-    used: Vec<Mark>,
+    known: HashSet<CursorDigest>,
+    used: Vec<CursorDigest>,
 }
 
-/// 48 bits of a digest: of 20,000 cursors (a million fills) two are equal by chance once in a
-/// million iterations.
-pub type Mark = u64;
-const MARK_BITS: u32 = 48;
+/// 48 bits of a digest: among 20,000 cursors (a million fills), the probability that two are equal is
+/// one in a million.
+pub type CursorDigest = u64;
+const DIGEST_BITS: u32 = 48;
 
 impl CursorHistory {
-    pub fn of(used: Vec<Mark>) -> Self {
+    /// A history that continues after these.
+    pub fn of(used: Vec<CursorDigest>) -> Self {
         CursorHistory { known: used.iter().copied().collect(), used }
     }
 
     pub fn insert(&mut self, cursor: &str) {
-        let mark = mark(cursor);
-        if self.known.insert(mark) {
-            self.used.push(mark);
+        let digest = digest(cursor);
+        if self.known.insert(digest) {
+            self.used.push(digest);
         }
     }
 
     pub fn contains(&self, cursor: &str) -> bool {
-        self.known.contains(&mark(cursor))
+        self.known.contains(&digest(cursor))
     }
 
-    pub fn used(&self) -> &[Mark] {
+    pub fn used(&self) -> &[CursorDigest] {
         &self.used
     }
 }
 
-fn mark(cursor: &str) -> Mark {
-    let digest = Sha256::digest(cursor.as_bytes());
-    let first = digest.first_chunk().copied().unwrap_or_default();
-    u64::from_be_bytes(first) >> (u64::BITS - MARK_BITS)
+fn digest(cursor: &str) -> CursorDigest {
+    let sha256 = Sha256::digest(cursor.as_bytes());
+    let first = sha256.first_chunk().copied().unwrap_or_default();
+    u64::from_be_bytes(first) >> (u64::BITS - DIGEST_BITS)
 }
 
-/// All marks as text: sorted, each as its distance from the one before, seven bits a byte. That takes
-/// about seven characters a page.
-pub fn encode(marks: &[Mark]) -> String {
-    let mut sorted = marks.to_vec();
+/// All digests as text: sorted, each as the difference from the previous one in LEB128, in Base64. This
+/// takes about seven characters per page.
+pub fn encode(digests: &[CursorDigest]) -> String {
+    let mut sorted = digests.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
     let mut bytes = Vec::with_capacity(5 * sorted.len());
-    let mut before = 0;
-    for mark in sorted {
-        let mut distance = mark - before;
-        before = mark;
-        while distance >= 0x80 {
-            bytes.push(distance as u8 | 0x80);
-            distance >>= 7;
+    let mut previous = 0;
+    for digest in sorted {
+        let mut difference = digest - previous;
+        previous = digest;
+        while difference >= 0x80 {
+            bytes.push(difference as u8 | 0x80);
+            difference >>= 7;
         }
-        bytes.push(distance as u8);
+        bytes.push(difference as u8);
     }
     STANDARD_NO_PAD.encode(bytes)
 }
 
-/// What `encode` wrote.
-pub fn decode(text: &str) -> Result<Vec<Mark>> {
+/// The digests in a text that `encode` returned.
+pub fn decode(text: &str) -> Result<Vec<CursorDigest>> {
     let unreadable = || Error::config("resume is not a checkpoint: its cursors are unreadable");
     let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| unreadable())?;
-    let mut marks = Vec::with_capacity(bytes.len() / 5);
-    let (mut mark, mut distance, mut shift) = (0_u64, 0_u64, 0);
+    let mut digests = Vec::with_capacity(bytes.len() / 5);
+    let (mut digest, mut difference, mut shift) = (0_u64, 0_u64, 0);
     for byte in bytes {
-        distance |= u64::from(byte & 0x7f) << shift;
+        difference |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 != 0 {
             shift += 7;
-            if shift > MARK_BITS {
+            if shift > DIGEST_BITS {
                 return Err(unreadable());
             }
             continue;
         }
-        mark += distance;
-        if mark >> MARK_BITS != 0 {
+        digest += difference;
+        if digest >> DIGEST_BITS != 0 {
             return Err(unreadable());
         }
-        marks.push(mark);
-        (distance, shift) = (0, 0);
+        digests.push(digest);
+        (difference, shift) = (0, 0);
     }
-    if shift == 0 { Ok(marks) } else { Err(unreadable()) }
+    if shift == 0 { Ok(digests) } else { Err(unreadable()) }
 }
 
 #[cfg(test)]
@@ -105,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_cursor_is_known_after_a_checkpoint_and_no_other(
+        fn only_used_cursors_are_known_after_a_checkpoint(
             used in proptest::collection::hash_set("[a-z]{1,9}", 0..300),
             other in "[A-Z]{1,9}",
         ) {
@@ -116,9 +117,9 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "[A-Za-z0-9+/]{0,40}") {
-            if let Ok(marks) = decode(&text) {
-                prop_assert!(marks.is_sorted());
+        fn any_text_is_decoded_or_rejected(text in "[A-Za-z0-9+/]{0,40}") {
+            if let Ok(digests) = decode(&text) {
+                prop_assert!(digests.is_sorted());
             }
         }
     }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn invalid_text_is_rejected() {
         for text in ["?", "A", "gA", "/////////////w", "AAAA="] {
             assert!(decode(text).is_err(), "{text}");
         }

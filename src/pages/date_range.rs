@@ -1,6 +1,6 @@
-//! Paging backward by moving the end of a range of dates (section 2.4), where neither the place of
-//! the next end nor the end of the list is quite told: rows may come twice, and `has_more` may
-//! speak of rows before the range.
+//! Paging backward by moving the end of a range of dates (section 2.4). The service document leaves
+//! open where the next end is and when the list ends: rows may be repeated, and `has_more` may count
+//! rows before the range.
 
 use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
@@ -17,9 +17,9 @@ use crate::{
 /// Paging backward by moving the end of a range of dates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateRange {
-    /// The parameter that holds the end of the range.
+    /// The parameter for the end of the range.
     pub end: String,
-    /// How the end of the next page's range is found.
+    /// Where the next end comes from.
     pub next: NextEnd,
     /// The field that identifies a row, if rows may be repeated on the next page.
     pub unique: Option<String>,
@@ -28,25 +28,26 @@ pub struct DateRange {
 /// Where the end of the next, earlier range comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextEnd {
-    /// This place of the response, from its top.
+    /// This path in the response.
     At(Vec<String>),
     /// The day before the earliest date in this field of the records.
     DayBefore(String),
 }
 
-/// The rows of the page before, which the next page may repeat: no earlier ones, as the end of the
-/// range moves backward past them. Part of a checkpoint, which stands at the next page.
+/// The rows of the previous page, which the next page may repeat; it does not repeat earlier ones, as
+/// the end of the range moves backward past them. Part of the checkpoint of the next page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct PreviousRows(Arc<HashSet<Mark>>);
+pub struct PreviousRows(Arc<HashSet<RowDigest>>);
 
-/// Among a million pairs of rows two have the same once in 18 million million.
-type Mark = [u8; 8];
+/// 64 bits of a digest of the field that identifies a row: among a million pairs of different rows,
+/// the probability that two digests are equal is one in 18 trillion.
+type RowDigest = [u8; 8];
 
 impl DateRange {
-    /// Drops what a page repeats, and returns the next end with the page's rows as they came. The
-    /// page was asked for from `start` to `end`; `None` if nothing of that range is left, whatever the
-    /// service says of rows before it.
+    /// Removes the rows that a page repeats, and returns the next end and all rows of the page. The page
+    /// was requested from `start` to `end`; the next end is none if nothing of that range is left,
+    /// even if the service has earlier rows.
     pub fn advance(
         &self,
         page: &mut Page,
@@ -64,36 +65,36 @@ impl DateRange {
         if !end.is_some_and(same) {
             return Ok((Some(next), rows));
         }
-        // The same request would follow. The rows of a full page may hide others of the same moment;
-        // a smaller page of known rows, or an empty one, is all that the range still has.
+        // The next request would be the same one. If the page is full, more rows may have that end;
+        // if it is smaller and repeats known rows, or is empty, the range has no more.
         let is_last = page.is_empty() && count < previous.0.len().max(1);
         if start.is_some_and(|start| is_last || same(start)) {
             return Ok((None, rows));
         }
         Err(Error::pagination(format!(
-            "the next {} is '{}', the same as of the page before it",
+            "the next {} is '{}', the same as on the previous page",
             self.end,
             next.chars().take(64).collect::<String>().escape_debug()
         )))
     }
 
-    /// Takes out of a page the rows that the page before it had. Returns its rows as they came.
+    /// Removes the rows of a page that the previous page had. Returns all rows of the page.
     pub fn drop_repeated(&self, page: &mut Page, previous: &PreviousRows) -> Result<PreviousRows> {
         let Some(field) = &self.unique else { return Ok(PreviousRows::default()) };
-        let mut marks = Vec::with_capacity(page.len());
+        let mut digests = Vec::with_capacity(page.len());
         for index in 0..page.len() {
             let record = page.row(index)?;
             let raw = record.iter().rev().find(|(name, _)| name == field).ok_or_else(|| {
-                let text = format!("record {index} has no {field}, which is to identify it");
+                let text = format!("record {index} has no {field}, the field that identifies rows");
                 Error::protocol(text, page.body())
             })?;
-            marks.push(mark(raw.1.get()));
+            digests.push(digest(raw.1.get()));
         }
-        let own: Vec<bool> = marks.iter().map(|mark| !previous.0.contains(mark)).collect();
+        let own: Vec<bool> = digests.iter().map(|digest| !previous.0.contains(digest)).collect();
         if own.contains(&false) {
             page.retain(&own);
         }
-        Ok(PreviousRows(Arc::new(marks.into_iter().collect())))
+        Ok(PreviousRows(Arc::new(digests.into_iter().collect())))
     }
 }
 
@@ -103,11 +104,11 @@ impl NextEnd {
             NextEnd::At(path) => {
                 let next = page.text_at(path).ok_or_else(|| {
                     Error::protocol(
-                        format!("the page has no {} to go on with", path.join(".")),
+                        format!("the page has no {} for the next page", path.join(".")),
                         page.body(),
                     )
                 })?;
-                // The end of the first page, if the caller gave none: it would come again.
+                // Without an end, the next request would be that of the first page.
                 if next.is_empty() {
                     let text = format!("the page has an empty {}", path.join("."));
                     return Err(Error::pagination(text));
@@ -135,7 +136,7 @@ impl NextEnd {
                     .and_then(|date| date.checked_sub(1.day()).ok())
                     .map(|date| date.to_string())
                     .ok_or_else(|| {
-                        Error::pagination("a page without records cannot tell where to go on")
+                        Error::pagination("a page without records has no date for the next page")
                     })
             }
         }
@@ -143,7 +144,7 @@ impl NextEnd {
 }
 
 impl PreviousRows {
-    /// Whether there are no rows.
+    /// Whether there is no previous page, or rows are not identified.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -151,9 +152,9 @@ impl PreviousRows {
 
 impl From<PreviousRows> for String {
     fn from(rows: PreviousRows) -> String {
-        let mut marks: Vec<Mark> = rows.0.iter().copied().collect();
-        marks.sort_unstable();
-        STANDARD_NO_PAD.encode(marks.concat())
+        let mut digests: Vec<RowDigest> = rows.0.iter().copied().collect();
+        digests.sort_unstable();
+        STANDARD_NO_PAD.encode(digests.concat())
     }
 }
 
@@ -163,18 +164,18 @@ impl TryFrom<String> for PreviousRows {
     fn try_from(text: String) -> std::result::Result<Self, &'static str> {
         let bytes = STANDARD_NO_PAD.decode(text).unwrap_or_else(|_| vec![0]);
         match bytes.as_chunks::<8>() {
-            (marks, []) => Ok(PreviousRows(Arc::new(marks.iter().copied().collect()))),
-            _ => Err("the rows of the page before cannot be read"),
+            (digests, []) => Ok(PreviousRows(Arc::new(digests.iter().copied().collect()))),
+            _ => Err("the digests of the previous page's rows are unreadable"),
         }
     }
 }
 
-fn mark(raw: &str) -> Mark {
+fn digest(raw: &str) -> RowDigest {
     Sha256::digest(raw.as_bytes()).first_chunk().copied().unwrap_or_default()
 }
 
-/// Two ends of ranges as services write them: numbers, times, or dates that may have a time behind
-/// them. `None` if they are of different kinds, or one is within the day that the other names.
+/// Compares two ends of ranges as services write them: numbers, times, or dates that may be followed
+/// by a time. None if they are of different kinds, or if one is a time within the day of the other.
 fn compare(one: &str, other: &str) -> Option<Ordering> {
     if let (Ok(one), Ok(other)) = (one.parse::<i128>(), other.parse::<i128>()) {
         return Some(one.cmp(&other));
@@ -190,7 +191,7 @@ fn compare(one: &str, other: &str) -> Option<Ordering> {
     }
 }
 
-/// A calendar date and what stands behind it.
+/// A calendar date and the text after it.
 fn split(text: &str) -> Option<(Date, &str)> {
     let (date, time) = text.split_at_checked(10)?;
     Some((parse_date(date)?, time))
@@ -212,7 +213,7 @@ mod tests {
             ("2026-01-02 15:00:00", "2026-01-02 09:30:00", Some(Greater)),
             ("2026-01-01 15:00:00", "2026-01-02", Some(Less)),
             ("2026-01-02T00:00:00Z", "2026-01-02T08:00:00+08:00", Some(Equal)),
-            // Within the day: neither before nor after it.
+            // Within the day: neither earlier nor later.
             ("2026-01-02 15:00:00", "2026-01-02", None),
             ("1767225600", "2026-01-02", None),
             ("", "2026-01-02", None),
@@ -223,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_the_page_before_survive_a_checkpoint() {
-        let rows = PreviousRows(Arc::new(["1", "\"a\""].into_iter().map(mark).collect()));
+    fn the_rows_of_the_previous_page_survive_a_checkpoint() {
+        let rows = PreviousRows(Arc::new(["1", "\"a\""].into_iter().map(digest).collect()));
         let json = serde_json::to_string(&rows).expect("JSON");
         assert_eq!(serde_json::from_str::<PreviousRows>(&json).expect("read"), rows);
         assert!(serde_json::from_str::<PreviousRows>("\"AAAA\"").is_err());

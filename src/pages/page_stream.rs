@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Listing, Position, PreviousRows, Sink,
-    cursor_history::{CursorHistory, Mark},
+    cursor_history::{CursorDigest, CursorHistory},
     window::Window,
 };
 use crate::{
@@ -146,7 +146,7 @@ impl PageStream {
     }
 
     /// The cursors of the pages so far.
-    pub fn used_cursors(&self) -> &[Mark] {
+    pub fn used_cursors(&self) -> &[CursorDigest] {
         self.history.used()
     }
 

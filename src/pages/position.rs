@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{PreviousRows, cursor_history::Mark};
+use super::{PreviousRows, cursor_history::CursorDigest};
 
 /// A position in a list, exact to the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Position {
     /// The rows of the page before that one, which that page may repeat.
     pub previous_rows: PreviousRows,
     /// The cursors that have been used in this window.
-    pub used_cursors: Vec<Mark>,
+    pub used_cursors: Vec<CursorDigest>,
 }
 
 /// The position, readable at any moment from any thread.
@@ -80,7 +80,7 @@ impl SharedPosition {
     }
 
     /// Moves to a position, with the cursors that have been used in its window.
-    pub fn move_to(&self, mut position: Position, used: &[Mark]) {
+    pub fn move_to(&self, mut position: Position, used: &[CursorDigest]) {
         let mut state = self.state();
         // Only new ones are copied, so that the last page of an iteration costs no more than the first.
         let mut cursors = std::mem::take(&mut state.position.used_cursors);

@@ -1,4 +1,4 @@
-//! Typed columns on their way to pandas, polars and pyarrow, by the Arrow PyCapsule interface.
+//! Typed columns as an Arrow stream, through the Arrow PyCapsule interface.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,39 +6,39 @@ use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArraySt
 use arrow_schema::Schema;
 use pyo3::{prelude::*, types::PyCapsule};
 
-use super::{blocking::block, errors::raise, fork_safe_cell::intern, shutdown_gate::detach};
+use super::{blocking::block, errors::raise, shutdown_gate::detach};
 use crate::{
     decode::{ColumnOptions, Columns, Decimals, InvalidValues, Rows, Strings},
     error::{Error, Result},
 };
 
-/// The columns of so many bytes of records take a few milliseconds.
+/// Building the columns of this many bytes takes a few milliseconds.
 const SHORT_BYTES: usize = 1 << 20;
 
-/// Typed columns that any library with the Arrow PyCapsule interface can take over, once.
+/// Typed columns that any library with the Arrow PyCapsule interface can take over once.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ArrowStream(Mutex<Option<(Arc<Schema>, Vec<RecordBatch>)>>);
 
 impl ArrowStream {
-    /// The columns of these records. Long ones are made beside this thread, which handles signals
-    /// meanwhile: once it is interrupted, what is left of them is not made.
+    /// The columns of these records. Long ones are built on another thread while this one handles
+    /// signals; an interrupt stops the work.
     pub fn of_rows(py: Python<'_>, rows: &Rows, options: ColumnOptions) -> PyResult<Self> {
         if rows.byte_length() <= SHORT_BYTES {
-            let made = detach(py, || Self::of(rows.columns(options, || true)?));
-            return made.map_err(|error| raise(py, error));
+            let stream = detach(py, || Self::of(rows.columns(options, || true)?));
+            return stream.map_err(|error| raise(py, error));
         }
         let wanted = Arc::new(());
-        let (asked, rows) = (Arc::downgrade(&wanted), rows.clone());
-        let made = async move {
-            let columns = move || Self::of(rows.columns(options, || asked.strong_count() > 0)?);
-            let made = tokio::task::spawn_blocking(columns).await;
+        let (is_wanted, rows) = (Arc::downgrade(&wanted), rows.clone());
+        let stream = async move {
+            let build = move || Self::of(rows.columns(options, || is_wanted.strong_count() > 0)?);
+            let stream = tokio::task::spawn_blocking(build).await;
             drop(wanted);
-            made.map_err(|error| Error::aborted(&error))?
+            stream.map_err(|error| Error::aborted(&error))?
         };
-        block(py, made)
+        block(py, stream)
     }
 
-    /// The parts of one result, one behind the other.
+    /// The parts of one result, in their order.
     pub fn of(parts: Vec<Columns>) -> Result<Self> {
         Ok(ArrowStream(Mutex::new(Some(Columns::finish_parts(parts)?))))
     }
@@ -55,7 +55,7 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (schema, batches) = taken.ok_or_else(|| {
-            raise(py, Error::config("these columns were handed over before; make them again"))
+            raise(py, Error::config("this stream was already consumed; create a new one"))
         })?;
         let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
@@ -63,63 +63,27 @@ impl ArrowStream {
     }
 }
 
-/// A conversion of `boardlot.frames`, by the name of its method.
-#[derive(Clone, Copy)]
-pub struct Frame {
-    function: &'static str,
-    pub options: ColumnOptions,
-}
-
-impl Frame {
-    /// Looks at the options and loads the libraries: before anything is asked for, since what is
-    /// fetched is of no use without them.
-    pub fn ready(
-        py: Python<'_>,
-        function: &'static str,
-        decimals: &str,
-        invalid: &str,
-    ) -> PyResult<Self> {
-        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
-        let strings = frames.call_method1(intern!(py, "prepare"), (function, decimals, invalid))?;
-        let options = column_options(decimals, invalid, strings.extract()?);
-        Ok(Frame { function, options: options.map_err(|error| raise(py, error))? })
-    }
-
-    /// The record batch of one page.
-    pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
-        let columns = ArrowStream::of_rows(py, rows, self.options)?;
-        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
-        frames.call_method1(intern!(py, "batch"), (columns,)).map(Bound::unbind)
-    }
-
-    /// The frame of the parts of one result.
-    pub fn made(self, py: Python<'_>, columns: ArrowStream) -> PyResult<Py<PyAny>> {
-        let frames = py.import(intern!(py, "boardlot.results.frames"))?;
-        frames.call_method1(intern!(py, "convert"), (self.function, columns)).map(Bound::unbind)
-    }
-}
-
-/// The options of the columns from their words.
+/// The options with these names.
 pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<ColumnOptions> {
-    let refused = |name: &str, word: &str, expected: &str| {
-        Err(Error::argument(name, &format!("'{}'", word.escape_debug()), expected))
+    let invalid_option = |name: &str, value: &str, expected: &str| {
+        Err(Error::argument(name, &format!("'{}'", value.escape_debug()), expected))
     };
     let decimals = match decimals {
         "float64" => Decimals::Float64,
         "decimal" => Decimals::Decimal,
         "string" => Decimals::Text,
-        other => return refused("decimals", other, "'float64', 'decimal' or 'string'"),
+        other => return invalid_option("decimals", other, "'float64', 'decimal' or 'string'"),
     };
     let invalid = match invalid {
         "raise" => InvalidValues::Raise,
         "null" => InvalidValues::Null,
-        other => return refused("invalid", other, "'raise' or 'null'"),
+        other => return invalid_option("invalid", other, "'raise' or 'null'"),
     };
     let strings = match strings {
         "utf8" => Strings::Utf8,
         "large" => Strings::Large,
         "view" => Strings::View,
-        other => return refused("strings", other, "'utf8', 'large' or 'view'"),
+        other => return invalid_option("strings", other, "'utf8', 'large' or 'view'"),
     };
     Ok(ColumnOptions { decimals, invalid, strings })
 }

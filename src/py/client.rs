@@ -159,7 +159,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
         let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
-        let records = base.shapes_of(endpoint).records();
+        let records = Records::from_rows(&base.shapes_of(endpoint));
         Self::run(this, Call::new(name, future, records))
     }
 

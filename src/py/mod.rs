@@ -15,9 +15,11 @@ mod client_options;
 mod completion;
 mod credentials;
 mod dates;
+mod dict_shape;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
+mod frame;
 mod logging;
 mod login;
 mod login_prompt;
@@ -39,6 +41,7 @@ mod response;
 mod response_bodies;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+mod schema_field;
 mod shapes;
 mod shutdown_gate;
 mod signals;
@@ -46,7 +49,9 @@ mod signing;
 mod store_argument;
 mod store_call;
 mod stores;
+mod text_cache;
 mod time_range;
+mod typed_dicts;
 mod weak_ref;
 
 use pyo3::prelude::*;
@@ -62,16 +67,18 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         profile::{config_file, load_profile, save_profile},
-        records::{Records, RecordsIterator, SchemaField},
+        records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
         response_bodies::{pager_of_bodies, response_parser},
+        schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},

@@ -10,12 +10,14 @@ use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    arrow::{ArrowStream, Frame},
+    arrow::ArrowStream,
     call::{Call, CallMode, Finish, Start},
     errors::raise,
+    frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     page_iterator::iterate_pages,
     pager_state::{ItemKind, PagerState},
     progress::Progress,
+    records::Records,
     shutdown_gate::attach,
 };
 use crate::{
@@ -123,12 +125,12 @@ impl PagerBase {
     fn frame<'py>(
         &self,
         py: Python<'py>,
-        function: &'static str,
+        library: &'static FrameLibrary,
         decimals: &str,
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let frame = Frame::ready(py, function, decimals, invalid)?;
+        let frame = Frame::prepare(py, library, decimals, invalid)?;
         let fields = self.state.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
@@ -142,11 +144,11 @@ impl PagerBase {
                 return Ok(Framed::Columns(columns));
             }
             // Making a large frame takes long, so it is not done on the event loop's thread.
-            let frame = move || attach(|py| Ok(Framed::Made(frame.made(py, columns))));
+            let frame = move || attach(|py| Ok(Framed::Made(frame.convert(py, columns))));
             tokio::task::spawn_blocking(frame).await.map_err(|error| Error::aborted(&error))?
         };
         let finish = move |py: Python<'_>, framed: Framed| match framed {
-            Framed::Columns(columns) => frame.made(py, columns),
+            Framed::Columns(columns) => frame.convert(py, columns),
             Framed::Made(outcome) => outcome,
         };
         self.gather(py, (None, None), progress, sink, convert, Box::new(finish))
@@ -206,7 +208,7 @@ impl PagerBase {
         let fields = self.state.listing.plan.fields.clone();
         let rows =
             |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
-        self.gather(py, limits, progress, Vec::new, rows, self.state.shapes.records())
+        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.state.shapes))
     }
 
     /// The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -218,7 +220,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.frame(py, "to_pandas", decimals, invalid, progress)
+        self.frame(py, &PANDAS, decimals, invalid, progress)
     }
 
     /// The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`.
@@ -230,7 +232,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.frame(py, "to_polars", decimals, invalid, progress)
+        self.frame(py, &POLARS, decimals, invalid, progress)
     }
 
     /// The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
@@ -247,12 +249,12 @@ impl PagerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         if !batches {
-            return base.frame(py, "to_arrow", decimals, invalid, progress);
+            return base.frame(py, &ARROW, decimals, invalid, progress);
         }
         if base.state.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
-        let frame = Frame::ready(py, "to_arrow", decimals, invalid)?;
+        let frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
         iterate_pages(py, base.mode, &base.state, ItemKind::Batch(frame), base.owner.as_ref())
     }
 

@@ -13,11 +13,12 @@ use pyo3::{exceptions::PyStopAsyncIteration, prelude::*};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
-    arrow::Frame,
     blocking::block,
     completion::{Completion, Outcome, PendingOperations, into_outcome},
     errors::raise,
+    frame::Frame,
     operation::{Operation, Startable},
+    records::Records,
     shapes::Shapes,
     shutdown_gate,
 };
@@ -147,7 +148,7 @@ impl PagerState {
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 match kind {
                     ItemKind::Batch(frame) => frame.batch(py, &rows),
-                    _ => self.shapes.records()(py, rows),
+                    _ => Records::from_rows(&self.shapes)(py, rows),
                 }
             }),
         };

@@ -1,9 +1,6 @@
-//! `Records`: rows as an immutable sequence of dicts, and as typed columns.
+//! `Records`: an immutable sequence of records, as dicts or typed columns.
 
-use std::{
-    borrow::Cow,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -15,22 +12,23 @@ use pyo3::{
 
 use super::fork_safe_cell::intern;
 use super::{
-    arrow::{ArrowStream, Frame, column_options},
+    arrow::{ArrowStream, column_options},
+    call::Finish,
     errors::raise,
-    objects::{self, TypedDicts},
+    frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
+    objects,
+    schema_field::SchemaField,
     shapes::Shapes,
     shutdown_gate::detach,
+    typed_dicts::TypedDicts,
 };
-use crate::{
-    api::Field,
-    decode::{ColumnOptions, Rows, field_name},
-};
+use crate::decode::{ColumnOptions, Rows};
 
 /// An immutable sequence of records.
 ///
-/// `records[i]` and iteration give dicts with the service's own values, unchanged; slices are
-/// `Records`; it equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
-/// the Arrow PyCapsule interface give typed columns of the declared schema.
+/// `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
+/// `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
+/// the Arrow PyCapsule interface return typed columns of the declared schema.
 #[pyclass(frozen, sequence, generic, module = "boardlot._core")]
 pub struct Records {
     rows: Rows,
@@ -39,9 +37,12 @@ pub struct Records {
 }
 
 impl Records {
-    /// Records whose shape others have found, or will find, too.
-    pub fn of_shape(rows: Rows, shapes: Shapes) -> Self {
-        Records { rows, shapes, errors: None }
+    /// What makes `Records` of rows, sharing their shape with other records of the same list.
+    pub fn from_rows(shapes: &Shapes) -> Finish<Rows> {
+        let shapes = shapes.clone();
+        Box::new(
+            move |py, rows| Ok(Py::new(py, Records { rows, shapes, errors: None })?.into_any()),
+        )
     }
 
     pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
@@ -59,19 +60,14 @@ impl Records {
         self.shapes.list(py, &self.rows)
     }
 
-    fn columns(&self, py: Python<'_>, options: ColumnOptions) -> PyResult<ArrowStream> {
-        ArrowStream::of_rows(py, &self.rows, options)
-    }
-
     fn frame(
         &self,
         py: Python<'_>,
-        function: &'static str,
+        library: &'static FrameLibrary,
         decimals: &str,
         invalid: &str,
     ) -> PyResult<Py<PyAny>> {
-        let frame = Frame::ready(py, function, decimals, invalid)?;
-        frame.made(py, self.columns(py, frame.options)?)
+        Frame::prepare(py, library, decimals, invalid)?.of_rows(py, &self.rows)
     }
 }
 
@@ -91,19 +87,19 @@ impl Records {
         index: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(slice) = index.cast::<PySlice>() {
-            let places = slice.indices(isize::try_from(self.rows.len())?)?;
-            let rows = if places.slicelength == 0 {
+            let indices = slice.indices(isize::try_from(self.rows.len())?)?;
+            let rows = if indices.slicelength == 0 {
                 self.rows.slice(0, 0)
-            } else if places.step == 1 {
-                let start = usize::try_from(places.start)?;
-                self.rows.slice(start, start + places.slicelength)
+            } else if indices.step == 1 {
+                let start = usize::try_from(indices.start)?;
+                self.rows.slice(start, start + indices.slicelength)
             } else {
-                let mut slices = Vec::with_capacity(places.slicelength);
-                let mut at = places.start;
-                for _ in 0..places.slicelength {
-                    let index = usize::try_from(at)?;
-                    slices.extend_from_slice(self.rows.slice(index, index + 1).slices());
-                    at += places.step;
+                let mut slices = Vec::with_capacity(indices.slicelength);
+                let mut index = indices.start;
+                for _ in 0..indices.slicelength {
+                    let start = usize::try_from(index)?;
+                    slices.extend_from_slice(self.rows.slice(start, start + 1).slices());
+                    index += indices.step;
                 }
                 self.rows.with_slices(slices)
             };
@@ -154,22 +150,22 @@ impl Records {
         }
     }
 
-    /// Itself: it cannot be changed.
+    /// The same object, as it is immutable.
     fn __copy__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    /// Itself: it cannot be changed.
+    /// The same object, as it is immutable.
     fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         this
     }
 
-    /// How often an equal dict is among the records.
+    /// The number of records that equal `value`.
     fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.list(py)?.call_method1(intern!(py, "count"), (value,))?.extract()
     }
 
-    /// The place of the first record that equals `value`; `ValueError` where there is none.
+    /// The index of the first record that equals `value`; raises `ValueError` if there is none.
     #[pyo3(signature = (value, start = 0, stop = None))]
     fn index(
         &self,
@@ -192,13 +188,13 @@ impl Records {
         py.import("boardlot.results.tables")?.call_method1(intern!(py, "html"), (this,))
     }
 
-    /// What stood beside the list, and in its `pagination` object; of `fetch_many`, for each key.
+    /// The members next to the list and in the `pagination` object; of `fetch_many`, for each key.
     #[getter]
     fn meta<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         objects::meta(py, &self.rows)
     }
 
-    /// Of `fetch_many(on_error="collect")`: the keys that failed, each with its error.
+    /// The keys that failed in `fetch_many(on_error="collect")`, each with its error.
     #[getter]
     fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match &self.errors {
@@ -210,20 +206,17 @@ impl Records {
     /// Name, kind, unit and description of each declared field.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let key = self.rows.key_name().map(SchemaField::key);
-        let of = |field: &&Field| SchemaField::of(field, self.rows.key_name());
-        let fields = self.rows.fields().iter().map(of);
-        PyTuple::new(py, key.into_iter().chain(fields).collect::<Vec<_>>())
+        PyTuple::new(py, SchemaField::all(&self.rows))
     }
 
-    /// The records as a list of dicts; with `typed=True` with `Decimal`, `datetime` (UTC),
-    /// `date` and `None` where the schema says so.
+    /// The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
+    /// and `None` as the schema declares.
     #[pyo3(signature = (*, typed = false))]
     fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
         if !typed {
             return self.list(py);
         }
-        let typed = TypedDicts::of(&self.rows);
+        let typed = TypedDicts::new(&self.rows);
         let list = PyList::empty(py);
         for row in self.rows.iter() {
             list.append(typed.dict(py, row)?)?;
@@ -234,19 +227,19 @@ impl Records {
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_pandas(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
-        self.frame(py, "to_pandas", decimals, invalid)
+        self.frame(py, &PANDAS, decimals, invalid)
     }
 
     /// The records as a polars DataFrame; see `boardlot.frames.to_polars`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_polars(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
-        self.frame(py, "to_polars", decimals, invalid)
+        self.frame(py, &POLARS, decimals, invalid)
     }
 
     /// The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
     fn to_arrow(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
-        self.frame(py, "to_arrow", decimals, invalid)
+        self.frame(py, &ARROW, decimals, invalid)
     }
 
     /// The typed columns as an Arrow stream (the PyCapsule interface).
@@ -256,27 +249,28 @@ impl Records {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        self._arrow(py, "float64", "raise", "utf8")?.__arrow_c_stream__(py, requested_schema)
+        let stream = ArrowStream::of_rows(py, &self.rows, ColumnOptions::default())?;
+        stream.__arrow_c_stream__(py, requested_schema)
     }
 
-    /// Each record as compact JSON text, every number as the service wrote it: all fields, or those
-    /// of these names.
+    /// Each record as compact JSON, every number as the service sent it: all fields, or those with
+    /// these names.
     #[pyo3(signature = (names = None))]
     fn _json(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Vec<String>> {
         detach(py, || self.rows.to_json(names.as_deref())).map_err(|error| raise(py, error))
     }
 
-    /// The values of these names in each record, as text; None for null and for what is missing.
+    /// The fields with these names in each record, as text; None for null and missing ones.
     fn _texts(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Vec<Vec<Option<String>>>> {
         detach(py, || self.rows.to_texts(&names)).map_err(|error| raise(py, error))
     }
 
-    /// The names of the declared fields, then the others in the order of their appearance.
+    /// The names of the declared fields, then of all others in the order of their first appearance.
     fn _names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         detach(py, || self.rows.field_names()).map_err(|error| raise(py, error))
     }
 
-    /// Columns with these options, as an object with the PyCapsule interface.
+    /// The columns with these options, as an object with the PyCapsule interface.
     fn _arrow(
         &self,
         py: Python<'_>,
@@ -285,7 +279,7 @@ impl Records {
         strings: &str,
     ) -> PyResult<ArrowStream> {
         let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
-        self.columns(py, options)
+        ArrowStream::of_rows(py, &self.rows, options)
     }
 }
 
@@ -293,55 +287,11 @@ fn out_of_range() -> PyErr {
     PyIndexError::new_err("record index out of range")
 }
 
-/// One field of a schema.
-#[pyclass(frozen, get_all, module = "boardlot._core")]
-pub struct SchemaField {
-    name: Cow<'static, str>,
-    /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
-    kind: &'static str,
-    /// The unit where there is one; of a timestamp `s`, `ms` or `us`.
-    unit: &'static str,
-    doc: &'static str,
-    /// The name of the enum of its values, where the service documents a closed set.
-    values: Option<&'static str>,
-}
-
-impl SchemaField {
-    /// Beside the key's column of that name.
-    fn of(field: &Field, key_name: Option<&str>) -> Self {
-        SchemaField {
-            name: field_name(key_name, field.name),
-            kind: field.kind.name(),
-            unit: field.unit_name(),
-            doc: field.doc,
-            values: field.values.map(|values| values.name),
-        }
-    }
-
-    fn key(name: &'static str) -> Self {
-        SchemaField {
-            name: name.into(),
-            kind: "text",
-            unit: "",
-            doc: "The key that was asked for",
-            values: None,
-        }
-    }
-}
-
-#[pymethods]
-impl SchemaField {
-    fn __repr__(&self) -> String {
-        let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
-        format!("{}: {}{unit} - {}", self.name, self.kind, self.doc)
-    }
-}
-
-/// Walks over records, making each dict when it is asked for.
+/// An iterator over records, which creates each dict on demand.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordsIterator {
     records: Py<Records>,
-    /// The place of the next record; threads that share the iterator each take one of their own.
+    /// The index of the next record; threads that share the iterator each get different records.
     next: AtomicUsize,
     step: isize,
 }
@@ -354,15 +304,15 @@ impl RecordsIterator {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let records = self.records.get();
-        let within = |place: usize| {
-            (place < records.rows.len()).then(|| place.wrapping_add_signed(self.step))
+        let advance = |index: usize| {
+            (index < records.rows.len()).then(|| index.wrapping_add_signed(self.step))
         };
-        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within) {
-            Ok(place) => records.dict(py, place).map(Some).inspect_err(|_| {
+        match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
+            Ok(index) => records.dict(py, index).map(Some).inspect_err(|_| {
                 // A record that cannot become a dict is not skipped.
-                let after = place.wrapping_add_signed(self.step);
-                let (order, unless) = (Ordering::Relaxed, Ordering::Relaxed);
-                let _ = self.next.compare_exchange(after, place, order, unless);
+                let next = index.wrapping_add_signed(self.step);
+                let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+                let _ = self.next.compare_exchange(next, index, success, failure);
             }),
             Err(_) => Ok(None),
         }

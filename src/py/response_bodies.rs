@@ -16,6 +16,7 @@ use super::{
     call::CallMode,
     errors::raise,
     pager::PagerBase,
+    records::Records,
     shapes::Shapes,
 };
 use crate::{
@@ -53,7 +54,7 @@ impl ResponseParser {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
-        self.shapes.records()(py, Rows::new(slices, self.plan.fields.clone()))
+        Records::from_rows(&self.shapes)(py, Rows::new(slices, self.plan.fields.clone()))
     }
 }
 

@@ -90,7 +90,7 @@ impl Arguments {
             None if required => return Err(Rejection::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
-            Some(_) => return Err(Rejection::invalid(format!("{name} is no string"))),
+            Some(_) => return Err(Rejection::invalid(format!("{name} is not a string"))),
         }
         Ok(arguments)
     }
@@ -110,7 +110,7 @@ fn check(
             None => {
                 let shown: String = text.chars().take(40).collect();
                 return Err(Rejection::invalid(format!(
-                    "{} is '{}', which is no integer",
+                    "{} '{}' is not a valid number; expected an integer",
                     parameter.name,
                     shown.escape_debug()
                 )));
@@ -146,7 +146,7 @@ fn read_body(
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)
-        .map_err(|error| Rejection::invalid(format!("the body is no JSON object: {error}")))
+        .map_err(|error| Rejection::invalid(format!("the body is not a JSON object: {error}")))
 }
 
 fn json_argument(value: &Value) -> Result<Argument, Rejection> {
@@ -159,7 +159,7 @@ fn json_argument(value: &Value) -> Result<Argument, Rejection> {
     }
 }
 
-/// The text of a path segment; `None` where its percent signs make no UTF-8.
+/// The decoded text of a path segment; `None` if it is not valid UTF-8.
 pub fn percent_decoded(segment: &str) -> Option<String> {
     if !segment.contains('%') {
         return Some(segment.to_owned());
@@ -221,7 +221,7 @@ mod tests {
         assert!(refused("fills_history", "7", doubled, "").contains("twice"));
         assert!(refused("crypto_orders", "7", "page_size=51", "").contains("page_size"));
         assert!(refused("crypto_orders", "-7", "", "").contains("acc_id"));
-        assert!(refused("ipo_list", "hk", "request_type=x", "").contains("no integer"));
+        assert!(refused("ipo_list", "hk", "request_type=x", "").contains("expected an integer"));
         assert!(refused("ipo_list", "hk", "request_type=4", "").contains("request_type"));
         assert!(refused("plate_stocks", "HK.BK1", "", "[]").contains("JSON object"));
         assert!(refused("plate_stocks", "HK.BK1", "", r#"{"limit":"9"}"#).contains("limit"));

@@ -1,13 +1,13 @@
-//! Cursors of pages: a place in a list, bound to the query they were made for. They carry
-//! characters that need encoding in a URL, so that a client which alters them is found out.
+//! Cursors of pages: a position in a list, bound to its query. They contain characters that need
+//! encoding in a URL, so that a client which alters them is detected.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// Each cursor begins with these.
+/// The beginning of every cursor.
 const ODD: &str = "p /+&=%?#";
 
-/// A digest of what a cursor is for: the endpoint with its filters.
+/// A digest of the query that a cursor belongs to: the endpoint with its filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryDigest([u8; 8]);
 
@@ -26,7 +26,7 @@ impl QueryDigest {
         QueryDigest(digest)
     }
 
-    /// The cursor for two numbers: where to go on, and what else has to stay fixed.
+    /// The cursor for two numbers: the next position, and a second one that stays fixed.
     pub fn cursor(self, place: u32, fixed: u32) -> String {
         let mut bytes = [0; 16];
         let parts = self.0.into_iter().chain(place.to_be_bytes()).chain(fixed.to_be_bytes());
@@ -36,7 +36,7 @@ impl QueryDigest {
         format!("{ODD}{}", STANDARD.encode(bytes))
     }
 
-    /// The two numbers; `None` where the cursor was altered or is for something else.
+    /// The two numbers; `None` if the cursor was altered or belongs to another query.
     pub fn read(self, cursor: &str) -> Option<(u32, u32)> {
         let bytes = STANDARD.decode(cursor.strip_prefix(ODD)?).ok()?;
         let (digest, numbers) = bytes.split_first_chunk::<8>()?;

@@ -1,18 +1,18 @@
-//! Misbehaviour on purpose, decided by its own seeded generator: the data never depend on it.
+//! Injected faults, sampled from a seeded generator of their own: the data never depend on it.
 
 use std::time::Duration;
 
 use super::seeded_rng::SeededRng;
 use crate::error::{Error, Result};
 
-/// What may go wrong, and how often. The default is nothing.
+/// The faults to inject, by their rates. The default is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// Seconds before each answer.
+    /// Seconds before each response.
     pub latency: f64,
-    /// The endpoint's documented internal error, or HTTP 503 where it has none.
+    /// The endpoint's documented internal error, or HTTP 503 if it has none.
     pub error_rate: f64,
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     pub drop_rate: f64,
     /// The connection is closed in the middle of the body.
     pub truncate_rate: f64,
@@ -20,11 +20,11 @@ pub struct Faults {
     pub throttle_rate: f64,
     /// HTTP 200 with a page of HTML.
     pub html_rate: f64,
-    /// The seed of the random faults.
+    /// The seed of the sampling.
     pub seed: u64,
 }
 
-/// What goes wrong with one answer.
+/// What goes wrong with one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Drop,
@@ -57,7 +57,7 @@ impl Faults {
         }
     }
 
-    /// Whether every answer comes at once and whole.
+    /// Whether no response is delayed or faulty.
     pub fn is_none(&self) -> bool {
         *self == Faults { seed: self.seed, ..Faults::default() }
     }
@@ -68,7 +68,7 @@ impl Faults {
     }
 }
 
-/// The faults with the generator that decides about them.
+/// Samples the fault of each response.
 #[derive(Debug)]
 pub struct FaultSampler {
     faults: Faults,
@@ -85,19 +85,19 @@ impl FaultSampler {
         &self.faults
     }
 
-    /// The fate of the next answer. All draws are made each time, so that the course of one fault
-    /// does not depend on the rates of the others.
+    /// The fault of the next response. Every rate is sampled each time, so that the sequence of one
+    /// fault does not depend on the rates of the others.
     pub fn next(&mut self) -> Option<Fault> {
         let faults = &self.faults;
         let which = self.rng.below(1 << 32) as usize;
-        let fates = [
+        let candidates = [
             (Fault::Drop, self.rng.chance(faults.drop_rate)),
             (Fault::Throttle, self.rng.chance(faults.throttle_rate)),
             (Fault::Html, self.rng.chance(faults.html_rate)),
             (Fault::Truncate, self.rng.chance(faults.truncate_rate)),
             (Fault::Error(which), self.rng.chance(faults.error_rate)),
         ];
-        fates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault)
+        candidates.into_iter().find(|(_, hit)| *hit).map(|(fault, _)| fault)
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
     fn the_same_seed_gives_the_same_faults_at_about_the_rate() {
         let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
         let course = |faults: &Faults| {
-            let mut dice = FaultSampler::new(faults.clone());
-            (0..2000).map(|_| dice.next()).collect::<Vec<_>>()
+            let mut sampler = FaultSampler::new(faults.clone());
+            (0..2000).map(|_| sampler.next()).collect::<Vec<_>>()
         };
         let first = course(&faults);
         assert_eq!(first, course(&faults));

@@ -1,5 +1,5 @@
-//! Historical deals (sections 2.8 and 4.3), latest first. A million of them are 32 bytes each;
-//! JSON is written for the rows of a page only.
+//! Historical fills (sections 2.8 and 4.3), latest first. Each takes 32 bytes, so that there can be
+//! millions; JSON is written only for the rows of a page.
 
 use jiff::civil::Date;
 
@@ -15,15 +15,14 @@ use super::{
 };
 
 const DAY_MICROS: i64 = 86_400_000_000;
-/// Section 8: the span where one end of the range is open.
+/// Section 8: the length of an open range.
 const DEFAULT_DAYS: i64 = 90;
 /// Section 8.
 const PAGE_SIZE: usize = 50;
-/// Trading days over which the deals are spread: within the last 90 days, also where many holidays
-/// lie in between.
+/// Trading days over which the fills are spread: within the last 90 days, even with many holidays.
 const TRADING_DAYS: usize = 50;
-/// How many deals the accounts have besides those of the first in Hong Kong, at most.
-const UNITED_STATES_DEALS: usize = 300;
+/// The largest number of fills of an account in the United States.
+const UNITED_STATES_FILLS: usize = 300;
 const DEAL_IDS_FROM: u64 = 7_400_000_000_000_000_000;
 const ORDER_IDS_FROM: u64 = 6_200_000_000_000_000_000;
 const SIDES: &[&str] = &["BUY", "SELL"];
@@ -39,19 +38,19 @@ const BROKERS: &[(u32, &str)] = &[
     (6998, "Straits Brokers"),
 ];
 
-/// All deals, by account and market.
+/// All fills, by account and market.
 #[derive(Debug)]
 pub struct Fills {
     accounts: Vec<(&'static str, Vec<Ledger>)>,
 }
 
-/// The deals of one account in one market, the earliest first.
+/// The fills of one account in one market, earliest first.
 #[derive(Debug)]
 struct Ledger {
     market: &'static str,
     fills: Vec<Fill>,
     stocks: Vec<Traded>,
-    /// Keeps deal and order ids apart between ledgers.
+    /// Makes deal and order ids differ between ledgers.
     number: u64,
 }
 
@@ -60,7 +59,7 @@ struct Traded {
     code: String,
     /// Its two members in JSON.
     json: String,
-    /// The places of its deals.
+    /// The positions of its fills.
     places: Vec<u32>,
 }
 
@@ -78,16 +77,16 @@ struct Fill {
 }
 
 impl Fills {
-    /// `count` deals for the first account in Hong Kong, fewer for the rest; all before `as_of`.
-    pub fn new(market_data: &Market, accounts: &[&'static str], count: usize) -> Self {
-        let Market { seed, as_of, calendar, securities } = market_data;
+    /// `count` fills for the first account in Hong Kong, fewer for the others; all before `as_of`.
+    pub fn new(market: &Market, accounts: &[&'static str], count: usize) -> Self {
+        let Market { seed, as_of, calendar, securities } = market;
         let mut number = 0;
         let accounts = accounts
             .iter()
             .enumerate()
             .map(|(position, account)| {
                 let share = if position == 0 { count } else { count / 4 };
-                let ledgers = [("HK", share), ("US", share.min(UNITED_STATES_DEALS))]
+                let ledgers = [("HK", share), ("US", share.min(UNITED_STATES_FILLS))]
                     .into_iter()
                     .map(|(market, count)| {
                         number += 1;
@@ -141,7 +140,7 @@ impl Fills {
             ledger.write(listing.place(place), &mut out);
         }
         out.extend_from_slice(br#"],"page_flag":""#);
-        // The alphabet of cursors needs no escapes in JSON.
+        // Cursors have no characters that JSON escapes.
         out.extend_from_slice(flag.as_bytes());
         let end: &[u8] =
             if completed { br#"","completed":true}}"# } else { br#"","completed":false}}"# };
@@ -150,7 +149,7 @@ impl Fills {
     }
 }
 
-/// Deals in the order of time: all of a ledger, or those of one code.
+/// Fills in the order of time: all of a ledger, or those of one code.
 #[derive(Clone, Copy)]
 enum Listing<'a> {
     All(&'a [Fill]),
@@ -158,7 +157,7 @@ enum Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// How many deals are before a time.
+    /// How many fills are before a time.
     fn from(&self, micros: i64) -> usize {
         match self {
             Listing::All(fills) => fills.partition_point(|fill| fill.updated_micros < micros),
@@ -168,7 +167,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The place in the ledger of the n-th deal here.
+    /// The position in the ledger of the n-th fill of this listing.
     fn place(&self, position: usize) -> usize {
         match self {
             Listing::All(_) => position,
@@ -208,7 +207,7 @@ impl Ledger {
             for level in &mut levels {
                 *level += *level * rng.between(-150, 150) / 10_000;
             }
-            for turn in 0..of_day {
+            for number_of_day in 0..of_day {
                 if group.left == 0 {
                     group = Group {
                         order: group.order + 1 + rng.below(9) as u32,
@@ -220,10 +219,10 @@ impl Ledger {
                 }
                 group.left -= 1;
                 let Some(stock) = listed.get(group.stock) else { continue };
-                // Each deal has a slot of its own, so that the times ascend; now and then one
-                // happens in the same microsecond as the one before.
-                let into = slot * turn as i64 + rng.below(slot.max(1) as u64) as i64;
-                let same = turn > 0 && rng.below(32) == 0;
+                // Each fill has a slot of its own, so that the times ascend; a few have the same
+                // microsecond as the one before.
+                let into = slot * number_of_day as i64 + rng.below(slot.max(1) as u64) as i64;
+                let same = number_of_day > 0 && rng.below(32) == 0;
                 let updated_micros = if same { previous } else { sessions.at(*day, into) };
                 previous = updated_micros;
                 let level = levels.get(group.stock).copied().unwrap_or(stock.price);
@@ -296,7 +295,7 @@ impl Ledger {
     }
 }
 
-/// Deals of one order.
+/// The fills of one order.
 struct Group {
     order: u32,
     left: u32,
@@ -305,7 +304,7 @@ struct Group {
     broker: u8,
 }
 
-/// The range of update times, both ends included, with the document's 90 days where one is open.
+/// The range of update times, both ends included; 90 days long if one of them is open.
 fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
     let days = DEFAULT_DAYS * DAY_MICROS;
     let start = arguments.integer("start").unwrap_or_default();

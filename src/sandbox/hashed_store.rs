@@ -1,4 +1,4 @@
-//! Secrets and what they open: only their hashes are kept, in bounded memory.
+//! Values by secrets, of which only the hashes are stored, in bounded memory.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 
 pub type Hash = [u8; 32];
 
-/// Values under the hashes of secrets. Beyond the limit the oldest gives way.
+/// Values by the hashes of secrets. Beyond the limit, the oldest is removed.
 #[derive(Debug)]
 pub struct HashedStore<V> {
     values: HashMap<Hash, V>,
-    /// May name what was removed meanwhile.
+    /// Hashes from old to new; some may have been removed.
     order: VecDeque<Hash>,
     max: usize,
 }
@@ -48,8 +48,8 @@ impl<V> HashedStore<V> {
         self.values.remove(&hash(secret))
     }
 
-    pub fn retain(&mut self, mut keep: impl FnMut(&V) -> bool) {
-        self.values.retain(|_, value| keep(value));
+    pub fn retain(&mut self, mut predicate: impl FnMut(&V) -> bool) {
+        self.values.retain(|_, value| predicate(value));
     }
 
     pub fn clear(&mut self) {
@@ -61,8 +61,9 @@ impl<V> HashedStore<V> {
 /// 256 random bits as text.
 pub fn secret() -> Result<String> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::config(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::config(format!("the operating system returned no random bytes: {error}"))
+    })?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -70,7 +71,7 @@ pub fn hash(text: &str) -> Hash {
     Sha256::digest(text).into()
 }
 
-/// Compared in a time that tells nothing about where they differ.
+/// Compares in constant time.
 pub fn equal(left: &Hash, right: &Hash) -> bool {
     aws_lc_rs::constant_time::verify_slices_are_equal(left, right).is_ok()
 }
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_bounded_and_the_oldest_gives_way() {
+    fn memory_is_bounded_and_the_oldest_is_removed() {
         let mut all = HashedStore::new(10);
         for number in 0..1_000 {
             all.insert(&format!("s{number}"), number);

@@ -1,6 +1,6 @@
 //! Two histories that page backward by moving the end of a date range (section 2.4). The service
-//! document names them without their paths, so their rows stand here and not in the table. A page
-//! holds the latest `limit` days up to `end`, which is included, in ascending order.
+//! document names them without their paths, so their rows are here and not in the table. A page
+//! holds the latest `limit` days up to `end`, included, in ascending order.
 
 use jiff::civil::Date;
 use serde::Serialize;
@@ -86,7 +86,7 @@ struct Pagination {
 
 #[derive(Serialize)]
 struct Extra {
-    /// The next `end`; empty where nothing is earlier.
+    /// The next `end`; empty if nothing is earlier.
     next_time: String,
 }
 
@@ -147,7 +147,7 @@ pub fn klines(market_data: &Market, arguments: &Arguments) -> HandlerResult {
     let page = PageSlice::of(market_data, arguments)?;
     let security = page.security;
     let market = security.market;
-    // From the latest close backward, each opening near the close before.
+    // From the latest close backward, each opening near the previous close.
     let mut rng = SeededRng::new(market_data.seed, &format!("klines {}", security.code));
     let mut rows = Vec::with_capacity(page.days.len());
     let mut close = security.price;
@@ -186,7 +186,7 @@ pub fn klines(market_data: &Market, arguments: &Arguments) -> HandlerResult {
     }))
 }
 
-/// The days of a page, and the trading day before them where there is one in the range.
+/// The days of a page, and the trading day before them if the range has one.
 struct PageSlice<'a> {
     security: &'a Security,
     /// All days of the history.

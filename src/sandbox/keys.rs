@@ -1,5 +1,5 @@
-//! Public keys as they are uploaded to the dashboard. The algorithm comes from the key itself.
-//! Signatures are checked by other implementations than the client signs with.
+//! Uploaded public keys, whose algorithm is read from the key. Signatures are verified by other
+//! implementations than those the client signs with.
 
 use pkcs8::{Document, ObjectIdentifier, spki::SubjectPublicKeyInfoRef};
 
@@ -21,7 +21,7 @@ impl UploadedKey {
         let (label, document) =
             Document::from_pem(pem.trim()).map_err(|error| unreadable(&error))?;
         if label != "PUBLIC KEY" {
-            return Err(unreadable(&format!("it is of the kind '{label}'")));
+            return Err(unreadable(&format!("PEM label '{label}'; expected 'PUBLIC KEY'")));
         }
         let info = SubjectPublicKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| unreadable(&error))?;
@@ -35,7 +35,7 @@ impl UploadedKey {
             RSA_OID => RsaPublicKey::from_pkcs1(bits)
                 .map(UploadedKey::RsaSha256)
                 .map_err(|why| unreadable(&why)),
-            other => Err(unreadable(&format!("{other} is neither Ed25519 nor RSA"))),
+            other => Err(unreadable(&format!("algorithm {other}; expected Ed25519 or RSA"))),
         }
     }
 

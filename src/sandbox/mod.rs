@@ -1,47 +1,45 @@
-//! The sandbox: the service side over real HTTP, for people with no account and for tests.
+//! The sandbox: the service side over real HTTP, for people without an account and for tests.
 //!
-//! Routes, methods and parameters come from the table in [`crate::api`]; the data from a seed;
-//! signatures are checked by other implementations than the client signs with. It never uses the
-//! client. The data end at midnight UTC of the day on which it starts.
+//! Routes, methods and parameters come from the table in [`crate::api`], the data from a seed.
+//! Signatures are verified by other implementations than those the client signs with, and the client
+//! is never used. All data end at midnight UTC of the day on which the sandbox starts.
 //!
-//! What it chose where the service document shows nothing:
+//! Its choices where the service document shows nothing:
 //! - A missing or wrong credential: HTTP 401 with code -1 in the endpoint's own envelope. A clock
-//!   offset beyond the threshold: HTTP 401 with -12006. Credentials are read in the order form,
-//!   key, clock, signature, nonce; a bearer token, where there is one, is all that is read.
-//! - Scopes: endpoints of an account need `trade:read` and that account (`accid:*` or
-//!   `accid:<acc_id>`), every other endpoint needs `quote:read`, the time of the server nothing.
-//!   What is not granted: HTTP 403 with code -10 in the endpoint's own envelope. A signature may do
-//!   everything.
-//! - OAuth: a registration is answered with HTTP 201. Nothing answers at
-//!   `registration_client_uri`, and `registration_access_token` opens nothing. A confidential
-//!   client gets a `client_secret` besides. Redirect URIs are https, or http to a loopback address
-//!   written as a number; none has a fragment. At most 10,000 clients; the next is refused with
-//!   HTTP 503.
-//! - Errors of registration and token endpoint have the form of RFC 6749, section 5.2: `error` and
-//!   `error_description`, with HTTP 400, and 401 for `invalid_client`; registration's own two words
-//!   are those of RFC 7591. Faults come as `temporarily_unavailable` with HTTP 429 or 503. The page
-//!   is slow with the rest, but never faulty.
-//! - `client_secret` is needed to refresh, as the document says. In a code exchange, for which the
-//!   document does not name it, it is checked where it comes.
+//!   offset beyond the threshold: HTTP 401 with -12006. Credentials are checked in the order header
+//!   form, key, clock, signature, nonce; with a bearer token, nothing else is read.
+//! - Scopes: endpoints of an account require `trade:read` and that account (`accid:*` or
+//!   `accid:<acc_id>`), all others `quote:read`, the server's time none. Without the scope: HTTP 403
+//!   with code -10 in the endpoint's own envelope. A signature may do everything.
+//! - OAuth: a registration is answered with HTTP 201. `registration_client_uri` does not exist, and
+//!   `registration_access_token` is not accepted anywhere. A confidential client also gets a
+//!   `client_secret`. Redirect URIs are https, or http to a loopback address written as a number,
+//!   without a fragment. At most 10,000 clients; the next is rejected with HTTP 503.
+//! - Errors of the registration and token endpoints have the form of RFC 6749, section 5.2: `error`
+//!   and `error_description`, with HTTP 400, and 401 for `invalid_client`; the two error codes of a
+//!   registration are those of RFC 7591. Faults are `temporarily_unavailable` with HTTP 429 or 503.
+//!   The page has latency, but no faults.
+//! - `client_secret` is required to refresh, as the document says. In a code exchange, for which the
+//!   document does not name it, it is checked if it is sent.
 //! - A client that did not register for `refresh_token` gets none. Refresh tokens do not expire.
-//! - An unknown client or redirect URI gets a page with HTTP 400. Any other fault of the request
-//!   goes back to the client as `invalid_request`, a rejection by the person as `access_denied`.
-//! - Business errors come with HTTP 200. OAuthError arguments have the code -3, 1 for crypto orders
-//!   and -1200 for the deals; an unknown plate -7. An argument given twice is refused.
-//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a
-//!   path with its query over 8 KiB: 414; a body over 1 MiB: 413.
-//! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of
-//!   at most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 where it is not given and at
-//!   most 200. The header X-Service-Client-Nnid is not needed.
-//! - `trd_market` is HK or US; ends of a time range are included. Deals are BUY or SELL, their
+//! - An unknown client or redirect URI gets a page with HTTP 400. Any other error of the request is
+//!   returned to the client as `invalid_request`, a denial by the user as `access_denied`.
+//! - Business errors have HTTP 200. Invalid arguments have the code -3, 1 for crypto orders and -1200
+//!   for fills; an unknown plate -7. A repeated argument is rejected.
+//! - Throttling: HTTP 429, `Retry-After` and code -11. Unknown paths: 404; other methods: 405; a path
+//!   and query over 8 KiB: 414; a body over 1 MiB: 413.
+//! - Trading days: `data.trading_days[]` with `time`, `trade_date_type`, `trade_second`; ranges of at
+//!   most 3,660 days. Plates: `data.stock_list[]`; `limit` is 50 by default and at most 200. The
+//!   header X-Service-Client-Nnid is not required.
+//! - `trd_market` is HK or US; both ends of a time range are included. Fills are BUY or SELL, their
 //!   status OK or, rarely, CANCELLED. The last page's `page_flag` is empty.
-//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH.
-//!   "Today" in simulated trading is the latest session before the data's midnight, and the
-//!   countdowns of IPOs count from that midnight.
+//! - Crypto times are milliseconds. The market numbers of positions are 1 HK, 2 US, 3 SH. "Today" in
+//!   simulated trading is the latest session before the data's midnight, and the countdowns of IPOs
+//!   start at that midnight.
 //! - IPOs whose subscription has not begun are listed as upcoming only.
-//! - Dividends of a market that is not supported (MY) are an empty list.
-//! - The two histories by date range: see `history`.
-//! - Markets keep their offset from UTC the year round.
+//! - Dividends of an unsupported market (MY) are an empty list.
+//! - The two histories by date range: see [`history`].
+//! - Markets have no daylight saving time.
 
 mod accounts;
 mod arguments;
@@ -109,7 +107,7 @@ use login::OAuth;
 use server::{Shared, serve};
 use sync::lock;
 
-/// How long `stop` waits for the socket to be closed, at most.
+/// The longest that `stop` waits for the socket to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// A running sandbox. Dropping it stops it.
@@ -125,12 +123,12 @@ pub struct Sandbox {
 struct Running {
     task: JoinHandle<()>,
     stop: watch::Sender<bool>,
-    /// Its other end is gone when the socket is closed.
+    /// Disconnected when the socket is closed.
     closed: mpsc::Receiver<()>,
 }
 
 impl Sandbox {
-    /// Binds the socket, makes the data and serves on the runtime.
+    /// Binds the socket, generates the data and serves on the runtime.
     pub fn start(options: Options, runtime: &tokio::runtime::Handle) -> Result<Sandbox> {
         options.validate()?;
         let address = SocketAddr::new(options.host, options.port);
@@ -174,20 +172,20 @@ impl Sandbox {
     }
 
     /// Uploads a public key (SubjectPublicKeyInfo PEM; Ed25519, or RSA of 2048 bits or more) and
-    /// gives the id it is known by.
+    /// returns its id.
     pub fn upload_key(&self, public_pem: &str) -> Result<String> {
         self.shared.credentials.upload(public_pem)
     }
 
-    /// A fresh access token with all scopes, without a login.
+    /// A new access token with all scopes, without a login.
     pub fn add_bearer_token(&self) -> String {
         self.shared.credentials.tokens.add(self.token_lifetime)
     }
 
     /// Does what a person would do on the authorization page: signs in as the demo user, ticks
-    /// these scopes (`None`: all that are ticked at first) and allows. Gives the address to which
-    /// the browser would go: the client's callback with `code` and `state`, or with `error` where
-    /// the request was faulty. An unknown client or redirect URI is an error, as on the page.
+    /// these scopes (`None`: those ticked by default) and allows. Returns the URL to which the
+    /// browser would go: the client's callback with `code` and `state`, or with `error` if the
+    /// request was invalid. An unknown client or redirect URI is an error, as on the page.
     pub fn authorize_demo_user(
         &self,
         authorize_url: &str,
@@ -203,12 +201,12 @@ impl Sandbox {
         )
     }
 
-    /// Every access token is invalid from now on; refresh tokens stay good.
+    /// Revokes every access token; refresh tokens stay valid.
     pub fn revoke_tokens(&self) {
         self.shared.credentials.tokens.revoke_access();
     }
 
-    /// Every access and refresh token and every code is invalid from now on; clients stay.
+    /// Revokes every access token, refresh token and code; clients stay.
     pub fn revoke_grants(&self) {
         self.shared.credentials.tokens.revoke_grants();
     }
@@ -223,29 +221,29 @@ impl Sandbox {
         self.shared.requests.all()
     }
 
-    /// Back to the state of the seed: requests, used nonces, OAuth clients and all that was granted
-    /// to them are forgotten, and faults begin again. Uploaded keys and the tokens of
-    /// `add_bearer_token` are kept.
+    /// Resets to the state of the seed: removes recorded requests, used nonces, OAuth clients and
+    /// their grants, and restarts the sequence of faults. Uploaded keys and the tokens of
+    /// `add_bearer_token` stay.
     pub fn reset(&self) {
         self.shared.reset();
     }
 
-    /// The faults that it simulates.
+    /// The faults that are injected.
     pub fn faults(&self) -> Faults {
         self.shared.faults()
     }
 
-    /// Changes the faults that it simulates.
+    /// Replaces the faults and restarts their sequence.
     pub fn set_faults(&self, faults: Faults) -> Result<()> {
         faults.validate()?;
         self.shared.set_faults(faults);
         Ok(())
     }
 
-    /// Closes the socket and every connection. Stopping twice is stopping once.
+    /// Closes the socket and every connection. Does nothing the second time.
     pub fn stop(&self) {
         let Some(running) = lock(&self.running).take() else { return };
-        // Fails only where no connection and no listener is left to hear it.
+        // Fails only if no connection and no listener is left.
         let _ = running.stop.send(true);
         running.task.abort();
         let _ = running.closed.recv_timeout(STOP_WAIT);

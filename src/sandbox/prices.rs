@@ -1,4 +1,4 @@
-//! Prices: whole ten-thousandths of the currency, on each market's ladder of ticks.
+//! Prices: whole ten-thousandths of the currency, on the tick sizes of each market.
 
 /// One unit of the currency.
 pub const UNIT: i64 = 10_000;
@@ -6,8 +6,8 @@ pub const UNIT: i64 = 10_000;
 /// The step of a market's ladder at a price.
 pub fn tick(market: &str, price: i64) -> i64 {
     let ladder: &[(i64, i64)] = match market {
-        // Where Hong Kong's ladder changed in August 2025 (10 to 50 HKD), steps that stand on the
-        // ladders before and after.
+        // Hong Kong's ladder changed in August 2025 from 10 to 50 HKD: there, ticks that are valid
+        // before and after.
         "HK" => &[
             (2_500, 10),
             (5_000, 50),
@@ -30,14 +30,14 @@ pub fn tick(market: &str, price: i64) -> i64 {
     ladder.iter().find(|(below, _)| price < *below).map_or(100, |(_, step)| *step)
 }
 
-/// The nearest price at or below that stands on the ladder, and is not zero.
+/// The nearest price at or below that is a multiple of the tick, and not zero.
 pub fn on_ladder(market: &str, price: i64) -> i64 {
     let price = price.max(10);
     let step = tick(market, price);
     (price - price % step).max(step)
 }
 
-/// A price as a decimal string: three decimals where the ladder has tenths of a cent, none in yen.
+/// A price as a decimal string: three decimals if the ticks are tenths of a cent, none in yen.
 pub fn shown(market: &str, price: i64) -> String {
     match market {
         "HK" | "SG" | "MY" => decimal(price, 3),
@@ -46,7 +46,7 @@ pub fn shown(market: &str, price: i64) -> String {
     }
 }
 
-/// Ten-thousandths as a decimal string with so many decimals, 0 to 4, cut.
+/// Ten-thousandths as a decimal string, truncated to 0 to 4 decimals.
 pub fn decimal(value: i64, decimals: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let value = value.unsigned_abs();

@@ -1,5 +1,5 @@
 //! What an access token may do. The service document shows the scopes, but not which endpoint
-//! needs which: this is the sandbox's choice, told in [`super`].
+//! needs which: this is the sandbox's choice, documented in [`super`].
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const TRADE: &str = "trade:read";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scopes(Arc<[String]>);
 
-/// The accounts there are: the kind of each, and its own scope.
+/// The kind of each account, and its own scope.
 pub fn account_scopes() -> impl Iterator<Item = (&'static str, String)> {
     accounts()
         .into_iter()
@@ -33,7 +33,7 @@ pub fn is_account(scope: &str) -> bool {
     scope.starts_with(ACCOUNT_PREFIX)
 }
 
-/// The scopes of section 2.1, as a registered client is told them.
+/// The scopes of section 2.1, as the response to a registration lists them.
 pub fn offered() -> String {
     Scopes::all().to_text()
 }
@@ -43,7 +43,7 @@ impl Scopes {
         Scopes(SCOPES.iter().map(|(scope, _)| (*scope).to_owned()).collect())
     }
 
-    /// What a person has ticked, or what is wrong with it.
+    /// The scopes that the user has ticked, or what is wrong with them.
     pub fn chosen(ticked: &[String]) -> Result<Self, String> {
         let on_offer: Vec<String> = SCOPES
             .iter()
@@ -52,7 +52,10 @@ impl Scopes {
             .collect();
         if let Some(unknown) = ticked.iter().find(|scope| !on_offer.contains(scope)) {
             let shown: String = unknown.chars().take(64).collect();
-            return Err(format!("'{}' is not on offer.", shown.escape_debug()));
+            return Err(format!(
+                "'{}' is not a permission that can be granted.",
+                shown.escape_debug()
+            ));
         }
         if ticked.is_empty() {
             return Err("Tick at least one permission, or deny.".to_owned());

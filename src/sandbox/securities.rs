@@ -1,5 +1,5 @@
-//! The securities that the sandbox knows: the listed names, and made-up ones where a plate has
-//! more constituents than there are names.
+//! The securities of the sandbox: the listed names, and invented ones if a plate has more
+//! constituents than there are names.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -18,7 +18,7 @@ pub struct Security {
     pub sc_name: Cow<'static, str>,
     pub tc_name: Cow<'static, str>,
     pub lot_size: u32,
-    /// In ten-thousandths, on the market's ladder.
+    /// In ten-thousandths, a multiple of the market's tick.
     pub price: i64,
     pub kind: Kind,
 }
@@ -30,7 +30,7 @@ pub struct Securities {
 }
 
 impl Securities {
-    /// The listed names, and as many made-up Hong Kong stocks as it takes to have `hong_kong`.
+    /// The listed names, and as many invented Hong Kong stocks as it takes to have `hong_kong`.
     pub fn new(seed: u64, hong_kong: usize) -> Self {
         let mut securities = Securities { all: Vec::new(), by_code: HashMap::new() };
         for (market, rows) in LISTED {
@@ -57,7 +57,7 @@ impl Securities {
                 code = format!("HK.{number:05}");
             }
             number += 1;
-            securities.add(made_up(code, &mut rng));
+            securities.add(invented(code, &mut rng));
         }
         securities
     }
@@ -113,7 +113,7 @@ const TRADES: &[(&str, &str, &str)] = &[
     ("WATER", "水务", "水務"),
 ];
 
-fn made_up(code: String, rng: &mut SeededRng) -> Security {
+fn invented(code: String, rng: &mut SeededRng) -> Security {
     let (place, sc_place, tc_place) = rng.pick(PLACES);
     let (trade, sc_trade, tc_trade) = rng.pick(TRADES);
     let price = rng.between(1_000, 900_000);

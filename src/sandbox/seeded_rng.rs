@@ -1,5 +1,5 @@
-//! Seeded draws: each piece of data has its own stream, named by a label, so that the data do not
-//! depend on the order in which they are asked for.
+//! Seeded random numbers: each part of the data has a stream of its own, named by a label, so that
+//! it does not depend on the order of requests.
 
 use chacha20::{
     ChaCha8Rng,
@@ -7,6 +7,7 @@ use chacha20::{
 };
 use sha2::{Digest, Sha256};
 
+/// One stream of random numbers.
 #[derive(Debug)]
 pub struct SeededRng(ChaCha8Rng);
 
@@ -18,7 +19,7 @@ impl SeededRng {
         SeededRng(ChaCha8Rng::from_seed(hasher.finalize().into()))
     }
 
-    /// A number from 0 to `count - 1`; 0 where `count` is 0.
+    /// A number from 0 to `count - 1`; 0 if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(count)) >> 64) as u64
     }
@@ -37,7 +38,7 @@ impl SeededRng {
         self.unit() < probability
     }
 
-    /// One of the items; the type's default where there are none.
+    /// One of the items; the type's default if there are none.
     pub fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let index = self.below(items.len() as u64) as usize;
         items.get(index).copied().unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Codes, refresh tokens and access tokens (section 3.4): only their hashes are kept, and every
-//! change is made under one lock, so that a code works once however many come with it.
+//! Codes, refresh tokens and access tokens (section 3.4). Only their hashes are stored, and one lock
+//! covers every change, so that concurrent exchanges of a code succeed once.
 
 use std::{
     sync::Mutex,
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::error::Result;
 
-/// A code is good for 5 minutes.
+/// A code is valid for 5 minutes.
 pub const CODE_LIFETIME_MS: i64 = 300_000;
-/// Codes are remembered after their use, so that a second use is known as one.
+/// Codes are kept after their use, so that a second use is detected.
 const CODES_MAX: usize = 10_000;
 const REFRESH_MAX: usize = 10_000;
 const ACCESS_MAX: usize = 100_000;
@@ -36,7 +36,7 @@ struct State {
     grants: u64,
 }
 
-/// What a person has allowed, bound to what the client asked with.
+/// What the user has allowed, bound to the client's authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     pub client_id: String,
@@ -50,7 +50,7 @@ pub struct Consent {
 struct Code {
     consent: Consent,
     until_ms: i64,
-    /// The grant that the first use has led to.
+    /// The grant of the first use.
     used: Option<u64>,
 }
 
@@ -65,11 +65,11 @@ struct Refresh {
 struct Access {
     scopes: Scopes,
     until: Instant,
-    /// `None` where it was handed out without a grant.
+    /// `None` if it was issued without a login.
     grant: Option<u64>,
 }
 
-/// What a client comes with to exchange a code.
+/// What a client sends to exchange a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     pub code: &'a str,
@@ -102,17 +102,17 @@ impl Default for Tokens {
 }
 
 impl Tokens {
-    /// A fresh access token with all scopes that belongs to no grant.
+    /// A new access token with all scopes, without a login.
     pub fn add(&self, lifetime: Duration) -> String {
         let token = secret().unwrap_or_default();
         if !token.is_empty() {
-            // No randomness, no access: nothing is stored, so an empty token opens nothing.
+            // Without randomness nothing is stored, so that an empty token is not valid.
             lock(&self.0).add_access(&token, Scopes::all(), lifetime, None);
         }
         token
     }
 
-    /// The scopes of an access token that is good.
+    /// The scopes of a valid access token.
     pub fn scopes(&self, token: &str) -> Option<Scopes> {
         let state = lock(&self.0);
         let access = state.access.get(token)?;
@@ -126,8 +126,8 @@ impl Tokens {
         Ok(code)
     }
 
-    /// Tokens for a code, once. A second use revokes what the first got; a use that does not fit
-    /// the consent uses nothing up.
+    /// Tokens for a code, once. A second use revokes those of the first; a use that does not match
+    /// the consent leaves the code valid.
     pub fn exchange(
         &self,
         exchange: Exchange<'_>,
@@ -138,12 +138,12 @@ impl Tokens {
         let mut state = lock(&self.0);
         let grant = state.grants.saturating_add(1);
         let Some(code) = state.codes.get_mut(exchange.code) else {
-            return Ok(Err("the code is not known"));
+            return Ok(Err("the code is unknown"));
         };
         if let Some(first) = code.used {
             state.access.retain(|access| access.grant != Some(first));
             state.refresh.retain(|refresh| refresh.grant != first);
-            return Ok(Err("the code was used before; what it gave is revoked"));
+            return Ok(Err("the code was used before; the tokens of its first use are revoked"));
         }
         if now_ms >= code.until_ms {
             return Ok(Err("the code has expired"));
@@ -153,12 +153,12 @@ impl Tokens {
             return Ok(Err("the code belongs to another client"));
         }
         if consent.redirect_uri != exchange.redirect_uri {
-            return Ok(Err("redirect_uri is not the one of the authorization"));
+            return Ok(Err("redirect_uri differs from that of the authorization request"));
         }
         if !is_verifier(exchange.verifier)
             || !equal(&consent.challenge, &Sha256::digest(exchange.verifier).into())
         {
-            return Ok(Err("code_verifier does not fit the challenge"));
+            return Ok(Err("code_verifier does not match the challenge"));
         }
         let scopes = consent.scopes.clone();
         code.used = Some(grant);
@@ -173,7 +173,7 @@ impl Tokens {
         Ok(Ok(Issued { access_token, refresh_token, scopes }))
     }
 
-    /// A new access token; the refresh token stays good.
+    /// A new access token; the refresh token stays valid.
     pub fn refresh(
         &self,
         refresh_token: &str,
@@ -204,7 +204,7 @@ impl Tokens {
         state.codes.clear();
     }
 
-    /// Forgets what was granted; what was handed out without a grant stays.
+    /// Removes all grants; tokens issued without a login stay.
     pub fn forget_grants(&self) {
         let mut state = lock(&self.0);
         state.access.retain(|access| access.grant.is_none());
@@ -221,7 +221,7 @@ impl State {
     }
 }
 
-/// The challenge of a client, decoded; `None` where it is not the hash of anything.
+/// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.
 pub fn challenge(text: &str) -> Option<Hash> {
     URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }

@@ -1,5 +1,5 @@
-//! Who may ask: the four signature headers or a bearer token (section 5), in the order header
-//! form, key, clock, signature, nonce. A nonce is used up only by a request whose signature passed.
+//! Authentication: the four signature headers or a bearer token (section 5), checked in the order
+//! header form, key, clock, signature, nonce. Only a request with a valid signature uses up a nonce.
 
 use std::{
     collections::HashMap,
@@ -24,13 +24,13 @@ use crate::{
     error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
 };
 
-/// How far the client's clock may be off, either way.
+/// The largest difference between the clocks, either way.
 pub const WINDOW_MS: u64 = 5_000;
-/// The sandbox's choice: the document does not show what a wrong credential is answered with.
+/// The sandbox's choice: the document does not show the response to a wrong credential.
 pub const UNAUTHENTICATED: i64 = -1;
 /// Nonces of one key within the window. More than this is throttled.
 const NONCES_MAX: usize = 1 << 20;
-// Written a second time on purpose, so that a slip in the client's names is found.
+// Repeated here on purpose, so that a slip in the client's names is detected.
 const AUTHORIZATION: &str = "authorization";
 const X_API_KEY: &str = "x-api-key";
 const X_TIMESTAMP: &str = "x-timestamp";
@@ -51,14 +51,14 @@ struct Known {
     nonces: Mutex<Nonces>,
 }
 
-/// Nonces that were used, each with the time after which the window refuses it anyway.
+/// Used nonces, each with the time after which the clock window rejects it anyway.
 #[derive(Debug, Default)]
 struct Nonces {
     until_ms: HashMap<Box<str>, i64>,
     next_sweep_ms: i64,
 }
 
-/// A request as it came in.
+/// A request as it was received.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     pub method: &'a str,
@@ -77,7 +77,7 @@ impl Credentials {
         Ok(id)
     }
 
-    /// Forgets nonces and grants; keys stay, and tokens that were handed out without a grant.
+    /// Removes nonces and grants; keys stay, and tokens issued without a login.
     pub fn forget(&self) {
         self.tokens.forget_grants();
         let known: Vec<Arc<Known>> = read(&self.keys).values().cloned().collect();
@@ -86,7 +86,7 @@ impl Credentials {
         }
     }
 
-    /// Whether the request may pass, and with which scopes; a signature may do everything.
+    /// The scopes of an authenticated request; `None` for a signature, which may do everything.
     pub fn check(
         &self,
         headers: &HeaderMap,
@@ -139,7 +139,7 @@ impl Credentials {
             .decode(signature)
             .is_ok_and(|signature| known.key.verifies(&payload, &signature));
         if !passed {
-            return Err(unauthenticated("the signature does not fit the request and the key"));
+            return Err(unauthenticated("the signature does not match the request and the key"));
         }
         lock(&known.nonces).use_up(nonce, timestamp_ms, now_ms)
     }
@@ -166,8 +166,9 @@ impl Nonces {
 /// 128 random bits in text, behind a prefix.
 pub fn random_id(prefix: &str) -> Result<String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::config(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::config(format!("the operating system returned no random bytes: {error}"))
+    })?;
     Ok(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(bytes)))
 }
 
@@ -186,10 +187,11 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Rejection> 
 
 fn timestamp(text: &str) -> Result<i64, Rejection> {
     // Digits in their one shortest form: the payload is made from the number.
-    text.parse::<i64>()
-        .ok()
-        .filter(|number| number.to_string() == text)
-        .ok_or_else(|| unauthenticated("X-Timestamp is no integer of milliseconds"))
+    text.parse::<i64>().ok().filter(|number| number.to_string() == text).ok_or_else(|| {
+        unauthenticated(
+            "X-Timestamp is not a valid time; expected milliseconds since 1970 as an integer",
+        )
+    })
 }
 
 fn is_nonce(text: &str) -> bool {

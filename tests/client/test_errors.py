@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from boardlot import errors
+from boardlot.calendar import ipo_calendar
 from boardlot.hints import HINTS
-from boardlot.results import frames
 
 ROOT = Path(__file__).parents[2]
 TREE = {
@@ -109,7 +109,7 @@ def test_a_class_of_a_users_own_has_the_hint_of_its_base() -> None:
 
 def test_errors_of_the_python_parts_say_what_to_do() -> None:
     with pytest.raises(errors.ConfigError) as refused:
-        frames.prepare("to_polars", "float32", "raise")
+        ipo_calendar(None, on_error="ignore")  # type: ignore[arg-type, call-overload]
     assert refused.value.hint == "Correct the argument; nothing was sent."
 
 

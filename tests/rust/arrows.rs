@@ -1,12 +1,10 @@
-//! The import arrows of ARCHITECTURE.md hold.
+//! The import rules of ARCHITECTURE.md.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
-/// Each module at the top of the crate, and the others that it may name.
+use super::imports::{code, imports, inline_paths, is_test, sources, src};
+
+/// Each module at the top of the crate, and the others that it may import.
 const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("api", &["error"]),
@@ -44,23 +42,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-pub fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
-
-pub fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
 /// The module at the top that a file belongs to.
 fn module(path: &Path) -> String {
     let inside = path.strip_prefix(src()).expect("a source");
@@ -68,49 +49,15 @@ fn module(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// A file without its tests, which may name what they like.
-pub fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).expect("text");
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
-}
-
-pub fn is_test(path: &Path) -> bool {
-    path.to_string_lossy().contains("/tests") || path.ends_with("testing.rs")
-}
-
-/// The modules that a file names by `crate::`, alone or in a group.
+/// The modules at the top that a file names by `crate::`.
 fn named(code: &str) -> BTreeSet<String> {
-    let word = |text: &str| {
-        text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-    };
-    let mut names = BTreeSet::new();
-    for part in code.split("crate::").skip(1) {
-        let Some(group) = part.strip_prefix('{') else {
-            names.insert(word(part));
-            continue;
-        };
-        let mut depth = 0;
-        let mut item = String::new();
-        for character in group.chars() {
-            match character {
-                '{' => depth += 1,
-                '}' if depth == 0 => break,
-                '}' => depth -= 1,
-                ',' if depth == 0 => {
-                    names.insert(word(std::mem::take(&mut item).trim()));
-                }
-                _ if depth == 0 => item.push(character),
-                _ => {}
-            }
-        }
-        names.insert(word(item.trim()));
-    }
-    names.remove("");
-    names
+    let (imports, rest) = imports(code);
+    let paths = imports.into_iter().map(|import| import.path).chain(inline_paths(&rest));
+    paths.filter(|path| path[0] == "crate").filter_map(|path| path.get(1).cloned()).collect()
 }
 
 #[test]
-fn each_module_names_only_those_below_it() {
+fn each_module_imports_only_those_below_it() {
     for path in sources(&src()).iter().filter(|path| !is_test(path)) {
         let module = module(path);
         if module == "lib" {
@@ -120,7 +67,7 @@ fn each_module_names_only_those_below_it() {
         for name in named(&code(path)) {
             assert!(
                 name == module || allowed.contains(&name.as_str()),
-                "{} names {name}, which {module} may not",
+                "{} imports {name}, which {module} may not",
                 path.display()
             );
         }
@@ -128,7 +75,7 @@ fn each_module_names_only_those_below_it() {
 }
 
 #[test]
-fn the_sandbox_uses_nothing_of_auth_but_the_payload() {
+fn the_sandbox_imports_only_the_payload_of_auth() {
     for path in sources(&src().join("sandbox")).iter().filter(|path| !is_test(path)) {
         for part in code(path).split("auth::").skip(1) {
             assert!(part.starts_with("payload") || part.starts_with("{payload"), "{path:?}");
@@ -137,8 +84,8 @@ fn the_sandbox_uses_nothing_of_auth_but_the_payload() {
 }
 
 #[test]
-fn libraries_stay_in_their_rooms() {
-    let rooms: &[(&str, &[&str])] = &[
+fn libraries_are_used_in_their_modules_only() {
+    let modules: &[(&str, &[&str])] = &[
         ("pyo3", &["py/", "lib.rs"]),
         ("reqwest", &["http/"]),
         ("axum", &["sandbox/"]),
@@ -148,7 +95,7 @@ fn libraries_stay_in_their_rooms() {
     for path in sources(&src()) {
         let code = code(&path);
         let inside = path.strip_prefix(src()).expect("a source").to_string_lossy().into_owned();
-        for (library, allowed) in rooms {
+        for (library, allowed) in modules {
             let uses = code.lines().map(str::trim).any(|line| {
                 !line.starts_with("//")
                     && (line.starts_with(&format!("use {library}"))
@@ -157,8 +104,8 @@ fn libraries_stay_in_their_rooms() {
                         || line.contains(&format!("<{library}::")))
             });
             assert!(
-                !uses || allowed.iter().any(|room| inside.starts_with(room)),
-                "{inside} names {library}"
+                !uses || allowed.iter().any(|module| inside.starts_with(module)),
+                "{inside} uses {library}"
             );
         }
     }

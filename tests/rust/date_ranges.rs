@@ -62,7 +62,7 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
     let refused = |advanced: Advanced| {
         let error = advanced.expect_err("refused");
         assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
-        assert!(error.to_string().contains("same as of the page before"), "{error}");
+        assert!(error.to_string().contains("same as on the previous page"), "{error}");
     };
     // New rows, and the same request would follow: others of that moment would never come.
     refused(advance(&[9, 8], "9", ("1", "9"), &[]));
@@ -97,7 +97,7 @@ fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     assert!(told(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
     let error = told(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
-    assert!(error.to_string().contains("no no, which is to identify it"), "{error}");
+    assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 
 #[test]

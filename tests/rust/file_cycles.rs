@@ -5,39 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::arrows::{code, is_test, sources, src};
+use super::imports::{code, imports, inline_paths, is_test, sources, src};
 
 /// Cycles that are still there, as the files of each; to be broken.
 const ALLOWED: &[&[&str]] = &[
-    &["py/errors", "py/fork_safe_cell"],
-    &["py/event_loop", "py/notifier", "py/operation"],
-    &["py/records", "py/shapes"],
-    &[
-        "sandbox",
-        "sandbox/dividends",
-        "sandbox/futures",
-        "sandbox/history",
-        "sandbox/login",
-        "sandbox/login/authorize",
-        "sandbox/login/clients",
-        "sandbox/login/page",
-        "sandbox/login/token",
-        "sandbox/plates",
-        "sandbox/routes",
-        "sandbox/scopes",
-        "sandbox/server",
-        "sandbox/tokens",
-        "sandbox/verify",
-        "sandbox/world",
-    ],
-    &[
-        "sandbox/ipos",
-        "sandbox/ipos/asia",
-        "sandbox/ipos/hong_kong",
-        "sandbox/ipos/mainland",
-        "sandbox/ipos/united_states",
-    ],
-    &["sandbox/listed", "sandbox/securities"],
 ];
 
 /// A module by its path below the crate: `["http", "plan"]`.
@@ -48,20 +19,10 @@ struct Tree {
     code: BTreeMap<Module, String>,
 }
 
-/// A path that a file names, such as `super::plan::Cursor`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Import {
-    path: Vec<String>,
-    /// The name that it gets by `as`.
-    alias: Option<String>,
-    /// Whether it is re-exported by `pub use`.
-    public: bool,
-}
-
 impl Tree {
     fn read() -> Self {
         let files = sources(&src()).into_iter().filter(|path| !is_test(path));
-        Tree { code: files.map(|path| (module(&path), without_comments(&code(&path)))).collect() }
+        Tree { code: files.map(|path| (module(&path), code(&path))).collect() }
     }
 
     /// The modules that a module imports something from, of those below the same top module.
@@ -154,13 +115,6 @@ impl Tree {
     }
 }
 
-impl Import {
-    fn name(&self) -> &str {
-        let last = self.path.last().map(String::as_str).unwrap_or_default();
-        self.alias.as_deref().unwrap_or(last)
-    }
-}
-
 fn module(path: &Path) -> Module {
     let inside: PathBuf = path.strip_prefix(src()).expect("a source").with_extension("");
     let mut module: Module =
@@ -171,87 +125,6 @@ fn module(path: &Path) -> Module {
 
 fn joined(module: &Module, child: &str) -> Module {
     module.iter().cloned().chain([child.to_owned()]).collect()
-}
-
-fn without_comments(code: &str) -> String {
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The paths of all `use` declarations, and the code without these and the declarations of modules.
-fn imports(code: &str) -> (Vec<Import>, String) {
-    let (mut imports, mut rest) = (Vec::new(), String::new());
-    let mut declaration = String::new();
-    for line in code.lines() {
-        let text = line.trim_start();
-        if text.ends_with(';') && (text.starts_with("mod ") || text.starts_with("pub mod ")) {
-            continue;
-        }
-        let starts = ["use ", "pub use ", "pub(super) use ", "pub(crate) use "];
-        if declaration.is_empty() && !starts.iter().any(|start| text.starts_with(start)) {
-            rest.push_str(line);
-            rest.push('\n');
-            continue;
-        }
-        declaration.push_str(text);
-        declaration.push(' ');
-        if text.ends_with(';') {
-            let public = declaration.starts_with("pub");
-            let tree = declaration.split_once("use ").expect("a declaration").1;
-            expand(tree.trim_end().trim_end_matches(';'), &[], public, &mut imports);
-            declaration.clear();
-        }
-    }
-    (imports, rest)
-}
-
-/// Splits `a::{b, c as d}` into its paths.
-fn expand(tree: &str, prefix: &[String], public: bool, imports: &mut Vec<Import>) {
-    let mut path = prefix.to_vec();
-    let mut tree = tree.trim();
-    while let Some((segment, rest)) = tree.split_once("::")
-        && !segment.contains('{')
-    {
-        path.push(segment.trim().to_owned());
-        tree = rest.trim();
-    }
-    if let Some(group) = tree.strip_prefix('{') {
-        let group = group.trim_end().strip_suffix('}').expect("a group");
-        let mut depth = 0;
-        let parts = group.split(|c| {
-            depth += i32::from(c == '{') - i32::from(c == '}');
-            c == ',' && depth == 0
-        });
-        for part in parts.filter(|part| !part.trim().is_empty()) {
-            expand(part, &path, public, imports);
-        }
-        return;
-    }
-    let (name, alias) = match tree.split_once(" as ") {
-        Some((name, alias)) => (name.trim(), Some(alias.trim().to_owned())),
-        None => (tree, None),
-    };
-    if name != "*" && name != "self" {
-        path.push(name.to_owned());
-    }
-    imports.push(Import { path, alias, public });
-}
-
-/// The paths of two and more segments in code.
-fn inline_paths(code: &str) -> Vec<Vec<String>> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut paths = Vec::new();
-    let mut rest = code;
-    while let Some(begin) = rest.find(is_word) {
-        rest = &rest[begin..];
-        let end = rest.find(|c: char| !is_word(c) && c != ':').unwrap_or(rest.len());
-        let path: Vec<String> = rest[..end].split("::").map(str::to_owned).collect();
-        if path.len() > 1 && path.iter().all(|part| !part.is_empty() && part.chars().all(is_word)) {
-            paths.push(path);
-        }
-        rest = &rest[end.max(1)..];
-    }
-    paths
 }
 
 /// Whether code has this word.

@@ -12,9 +12,11 @@ mod arrows;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;
+mod examples;
 mod exceptions;
 mod file_cycles;
 mod generated;
+mod imports;
 mod listings;
 mod logins;
 mod pages;

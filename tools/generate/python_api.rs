@@ -139,7 +139,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         let form = match parameter.kind {
             ParameterKind::Micros => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
-                 microseconds since 1970 as a whole number, of which 0 leaves it open."
+                 microseconds since 1970 as an integer; 0 leaves the range open."
             }
             ParameterKind::Date => {
                 " A `date`, an aware `datetime` (the date that it shows) or `yyyy-MM-dd`."
@@ -151,18 +151,20 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     if endpoint.has_span() {
         arguments.push(hanging(
             &format!(
-                "- `windows`: split the range of time into so many parts, 1 to {WINDOWS_MAX}, and \
-                 fetch them side by side: one stream with each record once, the latest part first, \
-                 each part in the service's order. That is the order without `windows` if the service \
-                 sorts by the update time. `.all()` and `.to_*()` gain most; an iteration keeps no \
-                 more than so many pages ahead."
+                "- `windows`: split the time range into this many windows, 1 to {WINDOWS_MAX}, and \
+                 fetch them concurrently: one stream with each record once, the latest window first, \
+                 each window in the service's order. If the service sorts by the update time, the order \
+                 is the same as without `windows`. `.all()` and `.to_*()` gain most; an iteration \
+                 prefetches at most one page per window."
             ),
             "",
         ));
     }
     if endpoint.paging.is_some() {
-        arguments
-            .push(hanging("- `resume`: a `.checkpoint()` of the same call: goes on after it.", ""));
+        arguments.push(hanging(
+            "- `resume`: a `.checkpoint()` of the same call, to resume after it.",
+            "",
+        ));
     }
     if !arguments.is_empty() {
         parts.push(arguments.join("\n"));

@@ -40,13 +40,12 @@ const COMMON: &[Common] = &[
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method with exactly one required argument, such as\n\
-              `\"dividends\"`. The result is one `Records` in the order of the keys, with a leading\n\
-              column of the key, named as the argument is; a record's own field of that name gets\n\
-              an underscore at its end. With `on_error=\"collect\"` the keys that\n\
-              fail go into `.errors`, each with its error; else the first failure is raised and the\n\
-              rest is given up. `progress=True` shows a bar where tqdm is installed.\n\n\
-              Raises `ConfigError` for a key that the service document rules out, before anything\n\
-              is sent.",
+              `\"dividends\"`. Returns one `Records` in the order of the keys. Its first column is the\n\
+              key, named like the argument; if a record has a field of that name, an underscore is\n\
+              appended to the field's name. With `on_error=\"collect\"`, `.errors` has each key that\n\
+              failed with its error; otherwise the first failure is raised and the other requests\n\
+              are cancelled. `progress=True` shows a progress bar if tqdm is installed.\n\n\
+              Raises `ConfigError` for an invalid key, before anything is sent.",
         example: CommonExample(
             "client.fetch_many(\"dividends\", [\"HK.00700\", \"US.AAPL\"])",
             "{}[0][\"symbol\"]",
@@ -63,12 +62,11 @@ const COMMON: &[Common] = &[
         ],
         returns: Returns::Value("calendar.IpoCalendar"),
         doc: "The subscribable and upcoming IPOs of several markets as one calendar.\n\n\
-              One row for each event (opening, closing, ballot, listing and what else a market\n\
-              tells) with its date, currency and the columns that the markets have in common; see\n\
-              `boardlot.calendar.IpoCalendar`, which also gives frames and iCalendar text. One\n\
-              `ipo_list` a market. With `on_error=\"collect\"` the markets that fail go into\n\
-              `.errors`.\n\n\
-              Raises `ConfigError` for an unknown market, and whatever `ipo_list` raises.",
+              One row for each event (such as opening, closing, ballot and listing) with its date,\n\
+              currency and the columns that the markets share. `boardlot.calendar.IpoCalendar`\n\
+              converts to frames and iCalendar text as well. Calls `ipo_list` once per market. With\n\
+              `on_error=\"collect\"`, `.errors` has the markets that failed.\n\n\
+              Raises `ConfigError` for an unknown market, and the errors of `ipo_list`.",
         example: CommonExample("client.ipo_calendar([\"sg\"])", "{}[0][\"market\"]", "'sg'"),
         passed: "markets, on_error",
     },
@@ -83,11 +81,12 @@ const COMMON: &[Common] = &[
             "headers: dict[str, str] | None = None",
         ],
         returns: Returns::Value("Response"),
-        doc: "Any request, authorized like the others; the envelope is left to the caller.\n\n\
+        doc: "Any request, authorized like the others; its envelope is not checked.\n\n\
               `query` is a dict or a list of pairs, sent in its order. A `body` of a dict or list\n\
-              goes out as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
+              is sent as compact JSON, `bytes` unchanged. The `Response` has `.status`,\n\
               `.headers`, `.content` (bytes) and `.json()`. Only a rejected token (HTTP 401,\n\
-              or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS are retried where no answer came.",
+              or a response that says so), -12006 and redirects are handled or raised. GET, HEAD and OPTIONS\n\
+              are retried if there was no response.",
         example: CommonExample(
             "client.request(\"GET\", \"/api/v1.0/server-time\")",
             "{}.status",
@@ -111,10 +110,10 @@ const COMMON: &[Common] = &[
         doc: "The pages of any list.\n\n\
               `paging` is `\"next_key\"`, `\"page_flag\"`, or a `DateRange` for endpoints that page\n\
               backward by moving the end of a range of dates (service document, section 2.4).\n\
-              `rows` is the dotted place of the list in the answer, such as `\"data.stock_list\"`.\n\
-              The cursor travels in the query of a GET, else in the body. With `\"page_flag\"`, the\n\
+              `rows` is the dotted path of the list in the response, such as `\"data.stock_list\"`.\n\
+              The cursor is sent in the query of a GET, otherwise in the body. With `\"page_flag\"`, the\n\
               first request carries an empty cursor only if `query` or `body` has\n\
-              `\"page_flag\": \"\"`. `resume` takes a pager's `.checkpoint()`.",
+              `\"page_flag\": \"\"`. `resume` is a pager's `.checkpoint()`.",
         example: CommonExample(
             "client.paginate(\"GET\", \"/any/list\", paging=\"next_key\", rows=\"data.list\")",
             "{}.requests",
@@ -131,10 +130,10 @@ const COMMON: &[Common] = &[
             "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
         ],
         returns: Returns::Plain("Explanation"),
-        doc: "What a request would be, signed as of now, without sending it.\n\n\
-              The `Explanation` has `.payload_lines` (the five signed lines), `.payload`,\n\
-              `.body_hash`, `.headers` with the signature but no key, `.method` and `.url`. Service\n\
-              document, section 5.2.",
+        doc: "A request as it would be sent now, with its signature, without sending it.\n\n\
+              The `Explanation` has `.payload_lines` (the five lines of the canonical request),\n\
+              `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and\n\
+              `.url`. Service document, section 5.2.",
         example: CommonExample(
             "client.explain(\"GET\", \"/api/v1.0/server-time\")",
             "{}.payload_lines[1:]",

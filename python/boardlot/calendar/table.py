@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from boardlot import _core
 from boardlot.calendar.events import events, in_order
 from boardlot.errors import BoardlotError
 from boardlot.results import frames, tables
@@ -95,7 +96,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
 
     def to_polars(self) -> polars.DataFrame:
         """A polars DataFrame of the same types as that of `Records`."""
-        frames.prepare("to_polars", "float64", "raise")
+        _core._import_frame_library("to_polars")
         # Without pyarrow, as with `Records`.
         import polars as pl
 

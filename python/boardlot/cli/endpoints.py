@@ -26,11 +26,10 @@ from boardlot.cli.settings import Settings
 __all__ = ["ENDPOINTS", "command", "summary"]
 
 TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
-DAY = "Written yyyy-MM-dd."
-# Of a count of microseconds since 1970, from 2001 to 2286.
+DAY = "As yyyy-MM-dd."
+# Digits of microseconds since 1970, from 2001 to 2286.
 MICROS_DIGITS = 16
-# What a docstring says of Python and not of the service, by the beginning of the sentence or by
-# what is in it.
+# Sentences of a docstring that are about Python, by their beginning or their content.
 OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
 
 
@@ -93,23 +92,23 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
         if arguments.get("request_type") is not None:
             arguments["request_type"] = _request_type(**arguments)
         with settings.client() as client:
-            found = getattr(client, endpoint.method)(**arguments)
-            if not isinstance(found, datetime):
+            result = getattr(client, endpoint.method)(**arguments)
+            if not isinstance(result, datetime):
                 if _is_resumable(endpoint.method):
                     settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
-                emit(settings, found, endpoint.key_columns)
+                emit(settings, result, endpoint.key_columns)
                 return
-            moment = found.isoformat(timespec="milliseconds")
+            time = result.isoformat(timespec="milliseconds")
             if settings.data_format == "table":
-                emit_bytes(settings, f"{moment}\n".encode())
+                emit_bytes(settings, f"{time}\n".encode())
             else:
-                emit(settings, [{endpoint.method: moment}])
+                emit(settings, [{endpoint.method: time}])
 
     return call
 
 
 def _typed(method: str, arguments: dict[str, Any]) -> dict[str, str]:
-    """The arguments and options that were given, by the names that they have in a command."""
+    """The arguments and options that were given, by their names on the command line."""
     typed = {}
     for name, parameter in inspect.signature(getattr(Client, method)).parameters.items():
         value = arguments.get(name)
@@ -121,29 +120,33 @@ def _typed(method: str, arguments: dict[str, Any]) -> dict[str, str]:
 
 def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     """The argument or option of a method's parameter."""
-    told = text.parameters.get(parameter.name, "")
+    help_text = text.parameters.get(parameter.name, "")
     kind: Any = None
     annotation = re.sub(r"\b(?:typing|_arguments)\.", "", str(parameter.annotation))
     if annotation.startswith("Literal["):
         kind = click.Choice(ast.literal_eval(annotation.removeprefix("Literal")), False)
-        told = told if "`" in told.partition("such as")[0] else f"{told} {_one_of(kind.choices)}"
+        help_text = (
+            help_text
+            if "`" in help_text.partition("such as")[0]
+            else f"{help_text} {_one_of(kind.choices)}"
+        )
     elif annotation.startswith("Time"):
-        kind, told = _time, f"{told} {TIME}"
+        kind, help_text = _time, f"{help_text} {TIME}"
     elif annotation.startswith("Day"):
-        told = f"{told} {DAY}"
+        help_text = f"{help_text} {DAY}"
     elif parameter.name == "request_type":
         names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
-        told = f"What to list, by name or number: {names}."
+        help_text = f"What to list, by name or number: {names}."
     elif "int" in annotation and "str" not in annotation:
         kind = click.INT
-    told = _plain(told[:1].upper() + told[1:])
+    help_text = _plain(help_text[:1].upper() + help_text[1:])
     if parameter.default is parameter.empty:
         name = parameter.name
-        return Argument(name, told, type=kind, metavar=name.upper())
+        return Argument(name, help_text, type=kind, metavar=name.upper())
     # The name of the value, not of its type: --start TIME, --limit N.
     metavar = "TIME" if kind is _time else "N" if kind is click.INT else "NAME"
     return click.Option(
-        [f"--{parameter.name.replace('_', '-')}"], type=kind, help=told, metavar=metavar
+        [f"--{parameter.name.replace('_', '-')}"], type=kind, help=help_text, metavar=metavar
     )
 
 
@@ -152,39 +155,40 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def _time(text: str) -> str | int:
-    """A point in time as the client takes it; whole numbers are microseconds since 1970.
+    """A time for the client; integers are microseconds since 1970.
 
-    A number that is another count, or a date without its hyphens, would be a time in 1970.
+    Another unit, or a date without hyphens, would be a time in 1970 and is rejected.
     """
     if not (text.isascii() and text.isdecimal()):
         return text
     number, digits = int(text), len(str(int(text)))
     if digits in (MICROS_DIGITS, MICROS_DIGITS + 1):
         return number
-    meant: str | int | None = None
+    suggestion: str | int | None = None
     if digits == 8:
         with suppress(ValueError):
-            meant = str(datetime.strptime(text, "%Y%m%d").date())
+            suggestion = str(datetime.strptime(text, "%Y%m%d").date())
     elif MICROS_DIGITS - digits in (3, 6):
-        meant = number * 10 ** (MICROS_DIGITS - digits)
+        suggestion = number * 10 ** (MICROS_DIGITS - digits)
     elif digits == MICROS_DIGITS + 3:
-        meant = number // 1000
-    examples = f"write {meant}, or" if meant else "write"
+        suggestion = number // 1000
+    examples = f"write {suggestion}, or" if suggestion else "write"
     raise click.BadParameter(
-        f"{text} is not a count of microseconds since 1970 for any time after 2001; {examples} a "
-        "date such as 2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"
+        f"{text} is not a valid number of microseconds since 1970; {examples} a date such as "
+        "2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"
     )
 
 
 def _request_type(market: str, request_type: str) -> int:
-    """What an IPO list is asked for: a number, or the name of it in the market's enum."""
+    """The request type of an IPO list, by its number or its name in the market's enum."""
     if request_type.isdecimal():
         return int(request_type)
     for member in _request_enum(market):
         if request_type == _option_value(member.name):
             return int(member)
     raise click.UsageError(
-        f"--request-type is {request_type!r}; for {market} it is one of {_request_names(market)}"
+        f"--request-type is {request_type!r}; expected one of these for {market}: "
+        f"{_request_names(market)}"
     )
 
 

@@ -1,4 +1,4 @@
-//! An authorization request (section 4.1), and the callback URLs that answer it.
+//! An authorization request (section 4.1), and the callback URLs of its outcome.
 
 use url::form_urlencoded;
 

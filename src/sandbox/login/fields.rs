@@ -1,4 +1,4 @@
-//! The fields of a query or a form, held against the row of the table that declares them.
+//! The fields of a query or form, checked by the row of the table that declares them.
 
 use url::form_urlencoded;
 
@@ -18,7 +18,7 @@ impl Fields {
         Fields { endpoint, pairs: form_urlencoded::parse(raw).into_owned().collect() }
     }
 
-    /// A field that has to be there.
+    /// A required field.
     pub fn required(&self, name: &str) -> Result<&str, InvalidField> {
         self.optional(name)?.ok_or_else(|| format!("{name} is missing"))
     }
@@ -44,7 +44,7 @@ impl Fields {
         self.pairs.iter().filter(move |(known, _)| known == name).map(|(_, text)| text.as_str())
     }
 
-    /// The first name that comes more than once, declared or not.
+    /// The first name that occurs more than once, declared or not.
     pub fn doubled(&self) -> Option<&str> {
         self.pairs
             .iter()

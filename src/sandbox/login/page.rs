@@ -1,5 +1,5 @@
-//! The pages that a person sees. No script; everything that came from outside is escaped; the
-//! style is allowed by its hash, and the form may go nowhere but here and back to the client.
+//! The pages in the browser: no script, all input escaped, the style allowed by its hash, and a form
+//! that can be submitted only here and redirect only to the client.
 
 use std::fmt;
 
@@ -34,11 +34,11 @@ pub const DECISION: &str = "decision";
 pub const ALLOW: &str = "allow";
 pub const DENY: &str = "deny";
 
-/// What a person has filled in, on a page that comes back.
+/// What the user has entered, for a page that is shown again.
 #[derive(Debug, Default)]
 pub struct Filled {
     pub user: String,
-    /// `None` before anything was ticked or unticked: all that is asked for.
+    /// `None` on the first page, which ticks all requested scopes.
     pub ticked: Option<Vec<String>>,
     pub problems: Vec<Problem>,
 }
@@ -55,7 +55,7 @@ pub enum Place {
     Scopes,
 }
 
-/// The page on which a person signs in, chooses and decides.
+/// The page on which the user signs in, chooses scopes and decides.
 pub fn consent(
     status: StatusCode,
     request: &AuthorizationRequest,
@@ -125,21 +125,21 @@ pub fn consent(
     guarded(HttpResponse::html(status, document(&title, &body)), target.as_ref())
 }
 
-/// A page that says why it ends here. It leads nowhere.
+/// A page that says why the login ends here, without a link.
 pub fn failure(status: StatusCode, why: &str) -> HttpResponse {
     let why = Escaped(why);
     let body = format!(
-        r#"<h1>This login cannot go on</h1>
+        r#"<h1>This login cannot continue</h1>
 <p class="problem">{why}</p>
 <p>Close this page, go back to the application and start the login again.</p>"#
     );
-    guarded(HttpResponse::html(status, document("This login cannot go on", &body)), None)
+    guarded(HttpResponse::html(status, document("This login cannot continue", &body)), None)
 }
 
-/// The headers that keep a page to itself; `target` is where its form may lead besides.
+/// The security headers; `target` is where its form may redirect.
 pub fn guarded(outcome: HttpResponse, target: Option<&Url>) -> HttpResponse {
     let style = STANDARD.encode(hash(STYLE));
-    // A browser holds the way back, to which the form is redirected, against form-action too.
+    // Browsers apply form-action to the redirect after the form as well.
     let form_action =
         target.map_or_else(|| "'none'".to_owned(), |url| format!("'self' {}", source(url)));
     let policy = format!(
@@ -199,7 +199,7 @@ fn choice(scope: &str, meaning: &str, ticked: bool) -> String {
     )
 }
 
-/// What went wrong, with the way to each place; it takes the focus, so that it is read out.
+/// The problems, each linked to its field; it has the focus, so that screen readers announce it.
 fn summary(problems: &[Problem]) -> String {
     if problems.is_empty() {
         return String::new();

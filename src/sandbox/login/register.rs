@@ -51,7 +51,7 @@ pub fn register(
     request: &OAuthRequest<'_>,
 ) -> Result<HttpResponse, OAuthError> {
     let body: Map<String, Value> = serde_json::from_slice(request.body)
-        .map_err(|error| invalid(format!("the body is no JSON object: {error}")))?;
+        .map_err(|error| invalid(format!("the body is not a JSON object: {error}")))?;
     for parameter in REGISTER.parameters {
         check(parameter, body.get(parameter.name)).map_err(invalid)?;
     }
@@ -65,17 +65,21 @@ pub fn register(
     if let Some(wrong) = redirect_uris.iter().find(|uri| !is_redirect_uri(uri)) {
         return Err(OAuthError::new(
             "invalid_redirect_uri",
-            format!("'{wrong}' is neither https nor http to 127.0.0.1 or [::1], or has more to it"),
+            format!(
+                "'{wrong}' is not a valid redirect URI; expected https, or http to 127.0.0.1 or [::1]"
+            ),
         ));
     }
     let grant_types = list("grant_types");
     let known = |grant: &String| [CODE_GRANT, REFRESH_GRANT].contains(&grant.as_str());
     if !grant_types.iter().all(known) || !grant_types.iter().any(|grant| grant == CODE_GRANT) {
-        return Err(invalid(format!("grant_types: {CODE_GRANT}, with or without {REFRESH_GRANT}")));
+        return Err(invalid(format!(
+            "grant_types is not valid; expected {CODE_GRANT}, with or without {REFRESH_GRANT}"
+        )));
     }
     let response_types = list("response_types");
     if response_types.iter().any(|response| response != CODE_RESPONSE) {
-        return Err(invalid(format!("response_types: {CODE_RESPONSE} alone")));
+        return Err(invalid(format!("response_types is not valid; expected only {CODE_RESPONSE}")));
     }
 
     let auth_method = text("token_endpoint_auth_method");
@@ -107,7 +111,7 @@ pub fn register(
     Ok(HttpResponse::json(StatusCode::CREATED, answer))
 }
 
-/// A member of the body, held against its row.
+/// Checks a member of the body by its row.
 fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
     let name = parameter.name;
     let fits = |value: &Value| match value.as_str() {
@@ -121,14 +125,16 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
         {
             Ok(())
         }
-        (ParameterKind::TextList, _) => Err(format!("{name} is no list of 1 to {LIST_MAX} texts")),
+        (ParameterKind::TextList, _) => {
+            Err(format!("{name} is not valid; expected a list of 1 to {LIST_MAX} texts"))
+        }
         (_, Some(value)) if fits(value) => Ok(()),
         (_, Some(_)) => Err(format!("{name} is malformed: {}", parameter.doc)),
     }
 }
 
-/// https, or http to a loopback address written as the number it is. No user, no fragment, and
-/// nothing but the characters of RFC 3986, since it goes into headers and into a policy.
+/// https, or http to a loopback address written as a number; without user and fragment, and only
+/// with the characters of RFC 3986, since it is used in headers and in a policy.
 fn is_redirect_uri(text: &str) -> bool {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()*+,;=%".contains(&byte);
@@ -136,7 +142,7 @@ fn is_redirect_uri(text: &str) -> bool {
     if !text.bytes().all(plain) || !url.username().is_empty() || url.password().is_some() {
         return false;
     }
-    // The parser would read 127.1 and 2130706433 as loopback, too.
+    // The parser also reads 127.1 and 2130706433 as loopback addresses.
     let Some(host) = url.host_str() else { return false };
     let as_written = format!("{}://{host}", url.scheme());
     let Some(rest) = text.strip_prefix(&as_written) else { return false };

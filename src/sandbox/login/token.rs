@@ -49,7 +49,10 @@ pub fn grant(
     let grant_type = match fields.required("grant_type") {
         Ok(grant_type) => grant_type,
         Err(_) if fields.all("grant_type").any(|text| !text.is_empty()) => {
-            return Err(OAuthError::new("unsupported_grant_type", "no such grant"));
+            return Err(OAuthError::new(
+                "unsupported_grant_type",
+                "the grant type is not supported",
+            ));
         }
         Err(missing) => return Err(missing.into()),
     };
@@ -78,7 +81,7 @@ pub fn grant(
     }
 }
 
-/// The client, which a confidential one proves to be where the document wants it to.
+/// The client, authenticated by its secret if the document requires it.
 fn authenticated(
     oauth: &OAuth,
     fields: &Fields,
@@ -91,7 +94,7 @@ fn authenticated(
         Err(OAuthError { status: StatusCode::UNAUTHORIZED, ..refused })
     };
     let Some(client) = oauth.clients.get(id) else {
-        return invalid_client("the client is not known");
+        return invalid_client("the client is unknown");
     };
     match presented {
         Some(secret) if !client.has_secret(secret) => {
@@ -108,7 +111,7 @@ fn answer(oauth: &OAuth, issued: &Issued) -> HttpResponse {
     let body = TokenResponse {
         access_token: &issued.access_token,
         token_type: "Bearer",
-        // Rounded down: it is good for at least that long.
+        // Rounded down: the token is valid for at least that long.
         expires_in: oauth.token_lifetime.as_secs(),
         refresh_token: issued.refresh_token.as_deref(),
         scope: issued.scopes.to_text(),
@@ -116,7 +119,7 @@ fn answer(oauth: &OAuth, issued: &Issued) -> HttpResponse {
     HttpResponse::json(StatusCode::OK, json(&body))
 }
 
-/// Whether the body is a form; parameters of the content type, such as a charset, are let pass.
+/// Whether the body is a form; parameters of the content type, such as a charset, are ignored.
 fn is_form(request: &OAuthRequest<'_>) -> bool {
     let content_type = request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     content_type

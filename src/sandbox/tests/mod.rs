@@ -1,9 +1,11 @@
 //! The sandbox from outside: requests and paths written by hand from the service document.
 
-mod answers;
 mod consent;
 mod credentials;
 mod flow;
 mod grants;
 mod misbehaviour;
 mod paging;
+mod quotes;
+mod records;
+mod trading;

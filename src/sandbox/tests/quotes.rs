@@ -1,106 +1,11 @@
-//! Each endpoint: its success, its records held against the table, each documented code.
+//! Quote endpoints: a success, its records and each documented code.
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
-use crate::{
-    api::{Field, Kind, Record},
-    sandbox::{
-        Options,
-        testing::{Got, Rig},
-    },
-};
+use super::records::{assert_key_order, assert_rows, code, rig, rows};
+use crate::sandbox::testing::Got;
 
 const HK_DIVIDENDS: &str = "/api/v1.0/quote/HK.00700/corporate-actions/dividends";
-
-fn rig() -> Rig {
-    Rig::new(Options { seed: 7, fills: 300, plate_stocks: 120, ..Options::default() })
-}
-
-fn rows<'a>(answer: &'a Value, place: &str) -> &'a Vec<Value> {
-    answer.pointer(place).and_then(Value::as_array).unwrap_or_else(|| unreachable!("{answer}"))
-}
-
-/// The record of an endpoint, by its name in the table.
-fn record(name: &str) -> &'static Record {
-    crate::api::ENDPOINTS
-        .iter()
-        .filter_map(|endpoint| match endpoint.answer {
-            crate::api::ResponseShape::Rows(_, schema) => Some(schema.records()),
-            _ => None,
-        })
-        .flatten()
-        .find(|record| record.name == name)
-        .expect("a record")
-}
-
-/// Whether a row has the declared fields, of the declared kinds, and no other.
-fn assert_fields(row: &Value, fields: &mut dyn Iterator<Item = &'static Field>, left_out: &[&str]) {
-    let row = row.as_object().expect("an object");
-    let mut declared = HashSet::new();
-    for field in fields {
-        declared.insert(field.name);
-        let Some(value) = row.get(field.name) else {
-            assert!(left_out.contains(&field.name), "{} is missing: {row:?}", field.name);
-            continue;
-        };
-        assert!(!left_out.contains(&field.name), "{} is there: {row:?}", field.name);
-        let fits = match field.kind {
-            Kind::Text | Kind::Date => value.is_string(),
-            Kind::Integer => value.is_i64() || value.is_u64(),
-            Kind::Number => value.is_number(),
-            Kind::Flag => value.is_boolean(),
-            Kind::Decimal => {
-                value.is_null()
-                    || value.as_str().is_some_and(|v| v.is_empty() || v.parse::<f64>().is_ok())
-            }
-            Kind::Timestamp(_, crate::api::Wire::Integer) => value.is_i64() || value.is_u64(),
-            Kind::Timestamp(_, crate::api::Wire::Text) => {
-                value.as_str().is_some_and(|v| v.parse::<i64>().is_ok())
-            }
-            Kind::Object(members) => {
-                assert_fields(value, &mut members.iter(), &[]);
-                true
-            }
-        };
-        assert!(fits, "{} is {value}", field.name);
-        if let Some(set) = field.values {
-            let known = set.members.iter().any(|member| match member.value {
-                crate::api::Value::Integer(number) => value.as_i64() == Some(number),
-                crate::api::Value::Text(text) => value.as_str() == Some(text),
-            });
-            assert!(known, "{} is {value}", field.name);
-        }
-    }
-    for name in row.keys() {
-        assert!(declared.contains(name.as_str()), "{name} is not declared");
-    }
-}
-
-fn assert_rows(answer: &Value, place: &str, name: &str, left_out: &[&str]) {
-    for row in rows(answer, place) {
-        assert_fields(row, &mut record(name).fields(), left_out);
-    }
-}
-
-/// Whether the keys of the first row stand in the order of the document.
-fn assert_key_order(got: &Got, name: &str) {
-    let text = String::from_utf8(got.body.clone()).expect("text");
-    let mut from = text.find("[{").expect("a row");
-    for field in record(name).fields() {
-        let key = format!("\"{}\":", field.name);
-        let rest = text.get(from..).expect("the rest");
-        let Some(place) = rest.find(&key) else { continue };
-        assert!(place < 1500, "{} is out of order", field.name);
-        from += place;
-    }
-}
-
-fn code(got: &Got, member: &str) -> i64 {
-    let answer = got.json();
-    answer[member].as_i64().unwrap_or_else(|| unreachable!("{answer}"))
-}
 
 #[test]
 fn the_time_needs_no_credentials_and_has_no_envelope() {
@@ -262,73 +167,6 @@ fn dividends_vary_by_market() {
 }
 
 #[test]
-fn crypto_orders_are_open_and_newest_first() {
-    let rig = rig();
-    let got = rig.get("/api/v1/crypto/accounts/9007199254740993/orders");
-    let answer = got.json();
-    assert_eq!((&answer["code"], &answer["msg"]), (&0.into(), &"success".into()));
-    assert_rows(&answer, "/data/orders", "CryptoOrder", &[]);
-    assert_key_order(&got, "CryptoOrder");
-    let orders = rows(&answer, "/data/orders");
-    assert_eq!(orders.len(), 50);
-    let times: Vec<i64> = orders.iter().filter_map(|order| order["create_time"].as_i64()).collect();
-    assert!(times.is_sorted_by(|a, b| a >= b));
-    for (path, what) in [
-        ("1/orders", "unknown account"),
-        ("x/orders", "no number"),
-        ("18446744073709551616/orders", "no uint64"),
-        ("1001001/orders?page_size=51", "page size"),
-        ("1001001/orders?page_size=0", "page size"),
-        ("1001001/orders?page_flag=x", "page flag"),
-    ] {
-        let got = rig.get(&format!("/api/v1/crypto/accounts/{path}"));
-        assert_eq!((got.status, code(&got, "code")), (200, 1), "{what}");
-        assert!(got.json()["msg"].is_string());
-    }
-}
-
-#[test]
-fn simulated_trading() {
-    let rig = rig();
-    let got = rig.get("/api/v1.0/sim-trade/5001/orders");
-    let answer = got.json();
-    assert_eq!(answer["ret_code"], 0);
-    assert!(answer.get("ret_msg").is_none());
-    assert_rows(&answer, "/data/orders", "SimOrder", &[]);
-    assert_key_order(&got, "SimOrder");
-    let orders = rows(&answer, "/data/orders");
-    for (member, values) in
-        [("side", &[1, 2, 3, 4][..]), ("status", &[2, 3, 4, 5, 6]), ("order_type", &[1, 3])]
-    {
-        for value in values {
-            assert!(orders.iter().any(|order| order[member] == *value), "{member} {value}");
-        }
-    }
-    assert!(orders.iter().any(|order| order["aux_price"].is_null()));
-    assert!(orders.iter().any(|order| order["aux_price"].is_string()));
-
-    let got = rig.get("/api/v1.0/sim-trade/5001/positions");
-    let answer = got.json();
-    assert_rows(&answer, "/data/positions", "SimPosition", &[]);
-    assert_key_order(&got, "SimPosition");
-    let all = rows(&answer, "/data/positions");
-    for value in [0, 1] {
-        assert!(all.iter().any(|position| position["pstn_type"] == value));
-    }
-    let some = rig.get("/api/v1.0/sim-trade/5001/positions?market=2").json();
-    let some = rows(&some, "/data/positions");
-    assert!(!some.is_empty() && some.len() < all.len());
-    assert!(some.iter().all(|position| position["market"] == 2));
-    let none = rig.get("/api/v1.0/sim-trade/5001/positions?market=77").json();
-    assert!(rows(&none, "/data/positions").is_empty());
-
-    for path in ["9/orders", "9/positions", "5001/positions?market=x"] {
-        let got = rig.get(&format!("/api/v1.0/sim-trade/{path}"));
-        assert_eq!(code(&got, "ret_code"), -3, "{path}");
-    }
-}
-
-#[test]
 fn plates_and_their_refusals() {
     let rig = rig();
     let got = rig.post("/api/v1.0/quote/plate/HK.BK1001/stock", r#"{"next_key":"","limit":20}"#);
@@ -360,52 +198,4 @@ fn plates_and_their_refusals() {
         let got = rig.post(&format!("/api/v1.0/quote/plate/{plate}/stock"), body);
         assert_eq!((got.status, code(&got, "code")), (200, expected), "{plate} {body}");
     }
-}
-
-#[test]
-fn deals_and_their_refusals() {
-    let rig = rig();
-    let target = |rest: &str| format!("/api/v1.0/accounts/{rest}");
-    let got = rig.get(&target("281756/fills_history?trd_market=HK&page_flag="));
-    let answer = got.json();
-    assert_eq!(answer["s"], "ok");
-    assert_rows(&answer, "/d/order_fills", "Fill", &[]);
-    assert_key_order(&got, "Fill");
-    assert_eq!(rows(&answer, "/d/order_fills").len(), 50);
-    for rest in [
-        "1/fills_history?trd_market=HK&page_flag=",
-        "281756/fills_history?trd_market=HK",
-        "281756/fills_history?page_flag=",
-        "281756/fills_history?trd_market=XX&page_flag=",
-        "281756/fills_history?trd_market=HK&page_flag=x",
-        "281756/fills_history?trd_market=HK&page_flag=&page_size=9",
-        "281756/fills_history?trd_market=HK&page_flag=&page_size=51",
-        "281756/fills_history?trd_market=HK&page_flag=&start=2&end=2",
-        "281756/fills_history?trd_market=HK&page_flag=&start=3&end=2",
-        "281756/fills_history?trd_market=HK&page_flag=&start=-1",
-        "281756/fills_history?trd_market=HK&page_flag=&start=x",
-        "281756/fills_history?trd_market=HK&page_flag=&code=700",
-    ] {
-        let got = rig.get(&target(rest));
-        let answer = got.json();
-        assert_eq!((got.status, &answer["s"]), (200, &"error".into()), "{rest}");
-        assert_eq!(answer["errcode"], -1200, "{rest}");
-        assert!(answer["errmsg"].is_string());
-    }
-}
-
-#[test]
-fn unknown_paths_and_other_methods() {
-    let rig = rig();
-    let got = rig.get("/api/v1.0/nothing");
-    assert_eq!(got.status, 404);
-    assert!(got.json().is_object());
-    let got = rig.post("/api/v1.0/quote/trading-days", "{}");
-    assert_eq!(got.status, 405);
-    assert!(got.head.contains("allow: GET"), "{}", got.head);
-    assert_eq!(rig.get("/api/v1.0/quote/plate/HK.BK1001/stock").status, 405);
-    let got = rig.get(&format!("/api/v1.0/server-time?{}", "x".repeat(9_000)));
-    assert_eq!(got.status, 414);
-    assert!(got.head.contains("content-type: application/json"));
-    assert_eq!(rig.post("/api/v1.0/server-time", &"x".repeat(1 << 21)).status, 413);
 }

@@ -1,0 +1,60 @@
+//! The declared fields of records.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+
+use crate::{
+    api::Field,
+    decode::{Rows, field_name},
+};
+
+/// A declared field of records.
+#[pyclass(frozen, get_all, module = "boardlot._core")]
+pub struct SchemaField {
+    name: Cow<'static, str>,
+    /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
+    kind: &'static str,
+    /// The unit, if there is one; of a timestamp `s`, `ms` or `us`.
+    unit: &'static str,
+    doc: &'static str,
+    /// The name of the enum of its values, if the service documents a closed set.
+    values: Option<&'static str>,
+}
+
+impl SchemaField {
+    /// The fields of these rows, with the column of keys first.
+    pub fn all(rows: &Rows) -> Vec<Self> {
+        let key_name = rows.key_name();
+        let fields = rows.fields().iter().map(|field| Self::new(field, key_name));
+        key_name.map(Self::key).into_iter().chain(fields).collect()
+    }
+
+    fn new(field: &Field, key_name: Option<&str>) -> Self {
+        SchemaField {
+            name: field_name(key_name, field.name),
+            kind: field.kind.name(),
+            unit: field.unit_name(),
+            doc: field.doc,
+            values: field.values.map(|values| values.name),
+        }
+    }
+
+    fn key(name: &'static str) -> Self {
+        SchemaField {
+            name: name.into(),
+            kind: "text",
+            unit: "",
+            doc: "The requested key",
+            values: None,
+        }
+    }
+}
+
+#[pymethods]
+impl SchemaField {
+    fn __repr__(&self) -> String {
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
+        format!("{}: {}{unit} - {}", self.name, self.kind, self.doc)
+    }
+}

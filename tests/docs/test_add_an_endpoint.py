@@ -1,0 +1,146 @@
+"""The page "Add an endpoint in five minutes", followed word by word in a copy of the sources."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import boardlot
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "add-an-endpoint.md"
+STEP = re.compile(
+    r"^(Create|In) `([^`]+)`[^\n]*:\n\n```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COPIED = ["Cargo.toml", "Cargo.lock", "Makefile", "ARCHITECTURE.md", "README.md"]
+COPIED += ["rustfmt.toml", "clippy.toml", "docs", "python", "src", "tools", "tests"]
+
+
+class Step(NamedTuple):
+    """An edit that the page shows: a new file, or lines of an existing one."""
+
+    creates: bool
+    path: str
+    language: str
+    text: str
+
+    def apply(self, tree):
+        file = tree / self.path
+        if self.creates:
+            assert not file.exists(), f"{self.path} exists"
+            file.write_text(self.text, "utf-8")
+            return
+        before, after = ("".join(self._lines(marks)) for marks in (" -", " +"))
+        text = file.read_text("utf-8")
+        assert before != after
+        assert text.count(before) == 1, f"{self.path} does not have these lines once:\n{before}"
+        file.write_text(text.replace(before, after), "utf-8")
+
+    def _lines(self, marks):
+        return [line[1:] for line in self.text.splitlines(keepends=True) if line[0] in marks]
+
+
+def steps():
+    return [
+        Step(m[1] == "Create", m[2], m[3], m[4]) for m in STEP.finditer(PAGE.read_text("utf-8"))
+    ]
+
+
+def copy_of_sources(folder):
+    """A copy of the source tree with the edits of the page."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+    for step in steps():
+        step.apply(folder)
+    return folder
+
+
+def test_every_block_of_the_page_is_a_step_that_applies(tmp_path):
+    tree = copy_of_sources(tmp_path)
+    text = PAGE.read_text("utf-8")
+    assert text.count("\n```") == 2 * (len(steps()) + len(COMMANDS.findall(text)))
+    assert {step.language for step in steps() if not step.creates} == {"diff"}
+    changed = [str(tree / step.path) for step in steps() if step.path.endswith(".rs")]
+    for path in changed:
+        source = Path(path).read_text("utf-8")
+        done = subprocess.run(
+            ["rustfmt", "--edition", "2024", "--config-path", str(tree), "--emit", "stdout"],
+            input=source,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == source, f"{path} is not formatted"
+
+
+def test_the_vector_of_the_page_has_the_form_of_the_others():
+    (step,) = [step for step in steps() if step.language == "json"]
+    vector = json.loads(step.text)
+    other = json.loads((ROOT / "tests/vectors/endpoints/dividends.json").read_text("utf-8"))
+    assert vector.keys() == other.keys() and vector["endpoint"] == Path(step.path).stem
+    known = {name for case in other["cases"] for name in case}
+    assert all(case.keys() <= known for case in vector["cases"])
+    assert any(case.get("result") for case in vector["cases"])
+    assert any("error" in case for case in vector["cases"])
+
+
+@pytest.mark.skipif(not (shutil.which("make") and shutil.which("cargo")), reason="builds the core")
+def test_the_page_adds_an_endpoint():
+    (commands,) = COMMANDS.findall(PAGE.read_text("utf-8"))
+    # The crates that the core depends on are compiled already. A path that stays the same lets the
+    # next run overwrite what this one compiles.
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    tree = target / "add-an-endpoint"
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    copy_of_sources(tree)
+    done = subprocess.run(["sh", "-ec", commands], cwd=tree, env=environment, capture_output=True)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
+    assert b"the_sandbox_answers_the_example_of_every_row_with_its_record ... ok" in done.stdout
+
+    api = ast.parse((tree / "python/boardlot/_api.py").read_text("utf-8"))
+    classes = [node for node in api.body if isinstance(node, ast.ClassDef)]
+    clients = {node.name: node for node in classes if node.name.endswith("Client")}
+    assert clients.keys() == {"Client", "AsyncClient"}
+    for client in clients.values():
+        methods = {getattr(node, "name", ""): node for node in client.body}
+        arguments = methods["short_interest"].args
+        assert [argument.arg for argument in arguments.args] == ["self", "symbol"]
+        assert [argument.arg for argument in arguments.kwonlyargs] == ["limit"]
+        assert "latest first" in ast.get_docstring(methods["short_interest"])
+    records = (tree / "python/boardlot/_records.py").read_text("utf-8")
+    assert "class ShortInterestDay(TypedDict" in records
+    docs = (tree / "docs/endpoints.md").read_text("utf-8")
+    row = "| [`short_interest`](#short_interest) | `GET /api/v1.0/quote/{symbol}/short-interest` |"
+    assert row in docs and "## short_interest\n" in docs
+    command = help_of("short-interest", tree)
+    assert "The short interest of a security, latest first." in command
+    assert "SYMBOL" in command and "--limit" in command and "--out short.csv" in command
+    assert "short-interest" in help_of("", tree)
+
+
+def help_of(command, tree):
+    """The help of a command, or of all, by the generated files and the compiled module of here."""
+    (module,) = Path(boardlot.__file__).parent.glob("_core*.so")
+    copy = tree / "python" / "boardlot" / module.name
+    if not copy.exists():
+        shutil.copy2(module, copy)
+    line = [sys.executable, "-m", "boardlot", *filter(None, [command]), "--help"]
+    environment = {**os.environ, "PYTHONPATH": str(tree / "python"), "COLUMNS": "100"}
+    done = subprocess.run(
+        line, cwd=tree, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout
