@@ -170,7 +170,7 @@ def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told
     ) as s:
         client = bl.Client(s.base_url, auth=auth(), max_retries=3)
         for call in (lambda: client.dividends("HK.00700"), client.server_time):
-            with pytest.raises(bl.ProtocolError, match="server_time_ms is not the time"):
+            with pytest.raises(bl.ProtocolError, match="server_time_ms is not a valid time"):
                 call()
         assert client.clock_offset == 0.0
         assert attempts(s) == ([1], 2)
