@@ -66,7 +66,7 @@ fn the_page_shows_client_scopes_accounts_and_how_to_sign_in() {
         "Kestrel Notes",
         "http://127.0.0.1:8765",
         "<kbd>demo</kbd>",
-        "Read orders, positions and deals",
+        "Read orders, positions and fills",
         "value=\"accid:*\" checked",
         "<label for=\"user\">",
         "<label for=\"password\">",
