@@ -20,6 +20,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=long_forms)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
     return 2 * (os.cpu_count() or 1)

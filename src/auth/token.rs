@@ -44,7 +44,7 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The service refused the refresh token for good: no process sends it again.
+    /// The service rejected the refresh token permanently: no process sends it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.

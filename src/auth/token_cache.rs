@@ -24,7 +24,7 @@ pub type Outcome = Result<Arc<TokenSet>>;
 pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
     refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
-    /// The stored tokens whose refresh the service refused for good: they are not sent again.
+    /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<TokenSet>,
     unsaved: ArcSwapOption<Unsaved>,
     pause_until: ArcSwapOption<Instant>,

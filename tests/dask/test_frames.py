@@ -142,7 +142,7 @@ def test_times_are_what_the_client_takes(service, span) -> None:
     client = service.client()
     names = {ranged(client, {"start": start, "end": end})._name for end in ends}
     assert len(names) == 1
-    with pytest.raises(bl.ConfigError, match="the naive datetime"):
+    with pytest.raises(bl.ConfigError, match="a naive datetime"):
         ranged(service.client(), {"start": datetime(2026, 1, 1), "end": date(2026, 2, 1)})
     with pytest.raises(bl.ConfigError, match="expected a time after start"):
         ranged(service.client(), {"start": day, "end": day})

@@ -12,7 +12,7 @@ TIME = answer({"server_time_ms": "1790000000123"})
 SLOW = answer({"server_time_ms": "1790000000123"}, delay=0.4)
 # Without retries a call ends after twice its timeout: here 1 s.
 SHORT = {"timeout": 0.5, "max_retries": 0}
-CAUSES = ("on_request", "rate_limit", "max_connections", "asked for", "token")
+CAUSES = ("on_request", "rate_limit", "max_connections", "throttles", "token")
 
 
 def blamed(error):
@@ -63,6 +63,6 @@ def test_the_rate_that_the_service_asked_for_is_blamed():
             except bl.RateLimited:
                 continue
             except bl.RequestTimeout as error:
-                assert blamed(error) == ["asked for"]
+                assert blamed(error) == ["throttles"]
                 return
     pytest.fail("no call was slowed down beyond its deadline")
