@@ -102,7 +102,12 @@ def test_the_page_adds_an_endpoint():
     # The crates that the core depends on are compiled already. A path that stays the same lets the
     # next run overwrite what this one compiles.
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    # Compiled for a few tests only, so without optimization.
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(target),
+        "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+    }
     tree = target / "add-an-endpoint"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)

@@ -73,7 +73,7 @@ def kill_while_saving(place, rounds):
 
 
 def test_security_10_kill_9_while_saving_leaves_a_readable_file(place):
-    kill_while_saving(place, 40)
+    kill_while_saving(place, 20)
 
 
 @pytest.mark.slow
