@@ -100,10 +100,16 @@ impl Flow {
         if self.pasted.send((callback, refuse)).await.is_err() {
             return Err(callback::invalid(over));
         }
-        if let Ok(error) = refused.await {
-            return Err(error);
+        // The callback may have been sent just as the task ended: then nobody answers it.
+        let refused = tokio::select! {
+            biased;
+            refused = refused => refused.ok(),
+            _ = self.wait() => None,
+        };
+        match refused {
+            Some(error) => Err(error),
+            None => self.wait().await,
         }
-        self.wait().await
     }
 
     /// Waits for the callback from the browser.
@@ -237,4 +243,23 @@ fn authorization_url(
     ];
     let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
     Ok(sender.request(&plan, None, None)?.url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_callback_that_is_pasted_as_the_login_ends_does_not_wait_for_it_forever() {
+        // The channel accepts the callback, and nobody reads it any more.
+        let (pasted, _inbox) = mpsc::channel(1);
+        let (_ended, outcome) = watch::channel(Some(Err(callback::invalid("declined"))));
+        let task = tokio::spawn(async {}).abort_handle();
+        let url = Url::parse("https://api.example.com/authorize").expect("a URL");
+        let flow = Flow { url, port: 8765, pasted, outcome, task };
+        let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
+        let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
+        let error = outcome.expect("it ends").expect_err("declined");
+        assert!(error.to_string().contains("declined"), "{error}");
+    }
 }

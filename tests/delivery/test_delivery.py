@@ -8,7 +8,7 @@ from ..support.processes import needs_libraries_of, run_child
 from . import awaiting, interrupted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and loops of POSIX")
-TIMES = [1.5, pytest.param(60.0, marks=pytest.mark.slow)]
+TIMES = [1.0, pytest.param(60.0, marks=pytest.mark.slow)]
 
 
 def delivered(module, seconds, **options):

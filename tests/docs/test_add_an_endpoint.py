@@ -96,6 +96,7 @@ def test_the_vector_of_the_page_has_the_form_of_the_others():
     assert any("error" in case for case in vector["cases"])
 
 
+@pytest.mark.slow  # It compiles the core twice: the tests above are its short form.
 @pytest.mark.skipif(not (shutil.which("make") and shutil.which("cargo")), reason="builds the core")
 def test_the_page_adds_an_endpoint():
     (commands,) = COMMANDS.findall(PAGE.read_text("utf-8"))
