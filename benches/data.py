@@ -39,7 +39,7 @@ def dumps(value: object, *, ascii_only: bool = False) -> bytes:
 
 
 def fills(count: int, seed: int = 7) -> list[Row]:
-    """Historical deals, the latest first."""
+    """Historical fills, the latest first."""
     draw = random.Random(seed)
     rows: list[Row] = []
     time = FIRST_MICROS
@@ -86,7 +86,7 @@ def fills_page(rows: bytes, following: int | None) -> bytes:
 
 
 def fills_pages(count: int) -> Iterator[bytes]:
-    """As many pages as hold that many deals."""
+    """As many pages as hold that many fills."""
     apart = fills_rows()
     pages = -(-count // PAGE_ROWS)
     for page in range(pages):

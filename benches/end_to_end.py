@@ -1,4 +1,4 @@
-"""All deals of an account into a typed pandas frame over loopback, from the first request on.
+"""All fills of an account into a typed pandas frame over loopback, from the first request on.
 
 The peers' side is the loop that a user would write by hand: signed by pyca/cryptography, decoded
 by orjson, one list of rows, one frame with types.
@@ -72,7 +72,7 @@ def with_latency(settings: Settings) -> Row:
         contenders["requests + orjson + pandas"] = requests_pandas
     notes = [
         f"{count:,} fills: nearly all of it is waiting, so that more would show no more.",
-        "The range is that of the deals: windows are equally long, so a range that is partly empty "
+        "The range is that of the fills: windows are equally long, so a range that is partly empty "
         "gains less.",
     ]
     with server.sandbox(seed=7, fills=count, latency=LATENCY) as (base, key_id, pem, accounts):

@@ -33,7 +33,7 @@ def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], 
 
 
 def pager_of(bodies: Sequence[bytes]) -> Any:
-    """A pager over pages of deals."""
+    """A pager over pages of fills."""
     return _hook("_pager_of")("fills_history", FILLS, bodies)
 
 

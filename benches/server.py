@@ -1,7 +1,7 @@
 """A server of fixed pages on 127.0.0.1, in a process of its own.
 
 It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
-each request costs one parse of its first line. The account's number is how many pages of deals it
+each request costs one parse of its first line. The account's number is how many pages of fills it
 has, the plate's how many stocks. The sandbox, which checks everything, serves the rows that say so.
 """
 

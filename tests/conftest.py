@@ -22,5 +22,5 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """`-n auto`: three for each core, as the tests wait for servers and children most of the time."""
-    return 3 * (os.cpu_count() or 1)
+    """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
+    return 2 * (os.cpu_count() or 1)

@@ -63,6 +63,7 @@ def test_an_open_range_is_fixed_and_travels_with_the_checkpoint(sandbox, client)
     ranges = {
         tuple(part for part in request.query.split("&") if part.startswith(("start", "end")))
         for request in sandbox.requests
+        if request.path.endswith("/fills_history")
     }
     assert len(ranges) == 1
 

@@ -30,7 +30,7 @@ class ArrowSource(Protocol):
     def _arrow(self, decimals: str, invalid: str, strings: str, /) -> Any:
         """An object with `__arrow_c_stream__`.
 
-        `strings` is how text lies in memory: `"utf8"`, `"large"` (64-bit offsets) or `"view"`.
+        `strings` is the layout of text in memory: `"utf8"`, `"large"` (64-bit offsets) or `"view"`.
         """
 
 
@@ -133,7 +133,7 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
 
     names = table.column_names
     table = table.select([place for place in range(len(names)) if place not in nullable])
-    # `self_destruct` frees each column as it is converted, so that not all data lie there twice.
+    # `self_destruct` frees each column as it is converted, so that not all data is in memory twice.
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
     if len(nullable) > MANY:
