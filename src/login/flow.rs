@@ -100,15 +100,11 @@ impl Flow {
         if self.pasted.send((callback, refuse)).await.is_err() {
             return Err(callback::invalid(over));
         }
-        // The callback may have been sent just as the task ended: then nobody answers it.
-        let refused = tokio::select! {
+        // An accepted callback gets no reply, nor does one that was sent just as the task ended.
+        tokio::select! {
             biased;
-            refused = refused => refused.ok(),
-            _ = self.wait() => None,
-        };
-        match refused {
-            Some(error) => Err(error),
-            None => self.wait().await,
+            Ok(error) = refused => Err(error),
+            outcome = self.wait() => outcome,
         }
     }
 
