@@ -14,6 +14,8 @@ pytest.importorskip("distributed")
 
 from boardlot.dask import from_keys, from_range, write_missing  # noqa: E402
 
+from ..support.keys import uploaded_key  # noqa: E402
+
 SYMBOLS = ["HK.00700", "US.AAPL", "SG.D05", "HK.00005"]
 
 
@@ -25,11 +27,7 @@ def sandbox():
 
 @pytest.fixture
 def client(sandbox, tmp_path):
-    made = bl.generate_key()
-    key_file = tmp_path / "key.pem"
-    key_file.touch(mode=0o600)
-    key_file.write_text(made.private_pem)
-    auth = bl.ApiKey(sandbox.upload_key(made.public_pem), key_file)
+    auth = bl.ApiKey(*uploaded_key(sandbox, tmp_path))
     return bl.Client(sandbox.base_url, auth=auth)
 
 

@@ -11,6 +11,8 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.keys import uploaded_key
+
 EXITS = int(os.environ.get("BOARDLOT_TEST_EXITS", "40"))
 
 WALK = """
@@ -43,11 +45,7 @@ def sandbox():
 @pytest.fixture
 def credentials(sandbox, tmp_path):
     """A key id and the path of its private key."""
-    made = bl.generate_key()
-    path = tmp_path / "key.pem"
-    path.touch(mode=0o600)
-    path.write_text(made.private_pem)
-    return sandbox.upload_key(made.public_pem), str(path)
+    return uploaded_key(sandbox, tmp_path)
 
 
 @pytest.mark.parametrize("script", [WALK, WALK_SYNC], ids=["async", "sync"])

@@ -11,6 +11,7 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.keys import uploaded_key
 from ..support.processes import python, run_python
 
 ROUNDS = 20
@@ -26,11 +27,7 @@ def sandbox():
 @pytest.fixture
 def key_file(sandbox, tmp_path):
     """A key id and the path of its private key."""
-    made = bl.generate_key()
-    path = tmp_path / "key.pem"
-    path.touch(mode=0o600)
-    path.write_text(made.private_pem)
-    return sandbox.upload_key(made.public_pem), str(path)
+    return uploaded_key(sandbox, tmp_path)
 
 
 def walk(client):

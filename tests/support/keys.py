@@ -21,6 +21,15 @@ def api_key(name="ed25519"):
     return bl.ApiKey("key-1", KEYS[name]["private_pem"])
 
 
+def uploaded_key(sandbox, folder):
+    """A new key that the sandbox knows: its id, and the path of the private key in the folder."""
+    key = bl.generate_key()
+    path = folder / "key.pem"
+    path.touch(mode=0o600)
+    path.write_text(key.private_pem)
+    return sandbox.upload_key(key.public_pem), str(path)
+
+
 def payload_of(received):
     """The five lines of section 5.2, from the raw request line and the raw body."""
     body = hashlib.sha256(received.body).hexdigest() if received.body else ""
