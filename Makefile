@@ -159,7 +159,7 @@ wheel-test: wheel $(BIN)/.built ## That wheel with every extra and on every CPyt
 # Versions and hashes of all Python tools, from pyproject.toml; no tool is updated by itself.
 LOCK := uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-package boardlot --no-emit-package pip
-EXTRAS := arrow calendar cli dask notebook pandas polars progress
+EXTRAS := arrow calendar cli dask interactive mcp notebook otel pandas polars postgres progress
 
 lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
