@@ -45,6 +45,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
+	$(BIN)/python tools/check_types.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github

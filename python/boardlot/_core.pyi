@@ -16,16 +16,18 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, final, overload
 
 import pandas
 import polars
-import pyarrow
-from typing_extensions import CapsuleType, Self, disjoint_base
+from typing_extensions import CapsuleType, Self, Unpack, disjoint_base
 
-from ._api import AsyncClient, Client
+from ._api import AsyncClient, Client, ClientOptions
 from .errors import BoardlotError
 
 _Row_co = TypeVar("_Row_co", covariant=True)
 _Decimals = Literal["float64", "decimal", "string"]
 _Invalid = Literal["raise", "null"]
 _Algorithm = Literal["Ed25519", "RSA-SHA256"]
+# pyarrow has no types.
+_Table = Any
+_RecordBatch = Any
 
 __all__ = [
     "ApiKey",
@@ -261,7 +263,7 @@ class Records(Sequence[_Row_co]):
     ) -> polars.DataFrame: ...
     def to_arrow(
         self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
-    ) -> pyarrow.Table: ...
+    ) -> _Table: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self: ...
@@ -391,7 +393,7 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
         batches: Literal[False] = False,
-    ) -> pyarrow.Table: ...
+    ) -> _Table: ...
     @overload
     def to_arrow(
         self,
@@ -400,7 +402,7 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
         batches: Literal[True],
-    ) -> Iterator[pyarrow.RecordBatch]: ...
+    ) -> Iterator[_RecordBatch]: ...
 
 @final
 class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
@@ -436,7 +438,7 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
         batches: Literal[False] = False,
-    ) -> pyarrow.Table: ...
+    ) -> _Table: ...
     @overload
     def to_arrow(
         self,
@@ -445,7 +447,7 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         invalid: _Invalid = "raise",
         progress: bool = False,
         batches: Literal[True],
-    ) -> AsyncIterator[pyarrow.RecordBatch]: ...
+    ) -> AsyncIterator[_RecordBatch]: ...
 
 @final
 class PageIterator(Iterator[Records[_Row_co]]):
@@ -545,7 +547,6 @@ class ClientBase:
     ) -> Any: ...
 
 @final
-@final
 class Faults:
     def __new__(
         cls,
@@ -608,12 +609,12 @@ class Sandbox:
     def client(
         self,
         auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
-        **options: Any,
+        **options: Unpack[ClientOptions],
     ) -> Client: ...
     def async_client(
         self,
         auth: _Algorithm | Literal["oauth"] | ApiKey | BearerToken | OAuth | None = None,
-        **options: Any,
+        **options: Unpack[ClientOptions],
     ) -> AsyncClient: ...
     def authorize_demo_user(
         self, authorize_url: str, scopes: Sequence[str] | None = None

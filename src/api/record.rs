@@ -63,6 +63,10 @@ pub struct Field {
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
+    /// Whether the document says of every record that it has this field.
+    pub required: bool,
+    /// Whether the document says that the value may be null.
+    pub nullable: bool,
     /// What it means, without a full stop.
     pub doc: &'static str,
 }
@@ -130,7 +134,7 @@ pub enum Wire {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
-        Field { name, kind, unit: "", values: None, doc }
+        Field { name, kind, unit: "", values: None, required: true, nullable: false, doc }
     }
     /// Any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
@@ -183,6 +187,14 @@ impl Field {
     /// The same field with a closed set of values.
     pub const fn one_of(self, values: &'static ValueSet) -> Self {
         Field { values: Some(values), ..self }
+    }
+    /// The same field, which only some records have.
+    pub const fn optional(self) -> Self {
+        Field { required: false, ..self }
+    }
+    /// The same field, whose value may be null.
+    pub const fn nullable(self) -> Self {
+        Field { nullable: true, ..self }
     }
 }
 

@@ -18,7 +18,6 @@ from .test_pages import DOCS, blocks
 ]
 MAIN = """
 import sys
-import boardlot as bl
 
 base_url, key_id, key_file, account = sys.argv[1:]
 client = bl.Client(base_url, auth=bl.ApiKey(key_id, key_file))
@@ -46,7 +45,7 @@ def program(sandbox, tmp_path):
     key_file.touch(mode=0o600)
     key_file.write_text(key.private_pem)
     script = tmp_path / "download_fills.py"
-    script.write_text(RECIPE + MAIN)
+    script.write_text("import boardlot as bl\n" + RECIPE + MAIN)
     account = sandbox.accounts["trade"][0]
     words = [sandbox.base_url, sandbox.upload_key(key.public_pem), str(key_file), account]
     return lambda: subprocess.Popen([sys.executable, str(script), *words], cwd=tmp_path)
