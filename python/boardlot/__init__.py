@@ -77,10 +77,12 @@ if TYPE_CHECKING:
         SimSide,
         UsIpoStatus,
     )
+    from .archive import Archive
 
 __all__ = [
     "ApiError",
     "ApiKey",
+    "Archive",
     "AsyncClient",
     "AsyncPager",
     "AuthenticationError",
@@ -139,11 +141,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # The enums load on first use: the `enum` module alone would double the import time.
+    # These load on first use: the `enum` module alone would double the import time.
     if name in __all__:
-        from . import _records
+        if name == "Archive":
+            from . import archive as module
+        else:
+            from . import _records as module
 
-        value = getattr(_records, name)
+        value = getattr(module, name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
