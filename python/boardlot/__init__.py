@@ -143,12 +143,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     # These load on first use: the `enum` module alone would double the import time.
     if name in __all__:
-        if name == "Archive":
-            from . import archive as module
-        else:
-            from . import _records as module
+        from importlib import import_module
 
-        value = getattr(module, name)
+        module = "archive" if name == "Archive" else "_records"
+        value = getattr(import_module(f"{__name__}.{module}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from boardlot.errors import StoreError
 
@@ -44,8 +44,8 @@ class Database(ABC):
 
     # For people: never contains a password.
     name: str
-    # What differs in the statements that create the tables.
-    types: dict[str, str]
+    # The type of a column of numbers that the database assigns.
+    identity: str
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Transaction]:
@@ -102,7 +102,7 @@ class Database(ABC):
 class Lock(ABC):
     """A lock between processes, and between the threads of this one."""
 
-    _holders: dict[str, threading.Lock] = {}
+    _holders: ClassVar[dict[str, threading.Lock]] = {}
     _guard = threading.Lock()
 
     def __init__(self, key: str, held_by: str) -> None:

@@ -63,7 +63,7 @@ class _Follower:
 
     def _deliver(self, position: Position) -> Steps:
         while True:
-            found = yield Store(lambda: self._store.undelivered(position, BATCH))
+            found = yield Store(partial(self._store.undelivered, position, BATCH))
             if not found:
                 return position
             records = self._series.records([",".join([text for _, text in found])])

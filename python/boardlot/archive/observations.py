@@ -11,7 +11,7 @@ from boardlot.archive.database import Database, Row, Transaction
 from boardlot.archive.lists import List
 from boardlot.archive.report import Counts
 
-__all__ = ["changes", "seen", "stored", "store_read"]
+__all__ = ["changes", "seen", "store_read", "stored"]
 
 # The identity and digest of a record, and its text.
 Record = tuple[str, str, str]
@@ -46,7 +46,7 @@ def store_read(
         now = max(now, (read_at or 0) + 1)
         transaction.execute("update lists set read_at = ? where id = ?", (now, row))
         before = _records_of(transaction, row, snapshot)
-        missing = {identity: old for identity, old in before.items()}
+        missing = dict(before)
         for identity, _, _ in records:
             missing.pop(identity, None)
         counts = Counts(gone=len(missing) if complete else 0)

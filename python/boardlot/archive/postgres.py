@@ -36,7 +36,7 @@ class Postgres(Database):
     A connection that was lost is made again by the next call.
     """
 
-    types = {"identity": "bigint generated always as identity primary key"}
+    identity = "bigint generated always as identity primary key"
 
     def __init__(self, target: str) -> None:
         try:
@@ -114,8 +114,8 @@ class Postgres(Database):
         text = " ".join(str(error).split())
         lost = isinstance(error, psycopg.OperationalError)
         hint = (
-            "Check that the server runs and can be reached, then run the same update again: nothing "
-            "that was stored is lost."
+            "Check that the server runs and can be reached, then run the same update again: "
+            "nothing that was stored is lost."
             if lost
             else "Check what the user of the database may do."
         )
@@ -131,11 +131,14 @@ class Postgres(Database):
             return _Transaction(connection).execute(sql, parameters)
 
     def batches(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        with self._using() as connection, connection.transaction():
-            with connection.cursor(name="boardlot_archive") as cursor:
-                cursor.execute(_marked(sql), parameters)
-                while rows := cursor.fetchmany(size):
-                    yield rows
+        with (
+            self._using() as connection,
+            connection.transaction(),
+            connection.cursor(name="boardlot_archive") as cursor,
+        ):
+            cursor.execute(_marked(sql), parameters)
+            while rows := cursor.fetchmany(size):
+                yield rows
 
     def query(
         self, sql: str, parameters: Sequence[Any], views: Sequence[str]
@@ -186,22 +189,18 @@ class Postgres(Database):
             f"case when {value} ~ '^-?[0-9]{{1,19}}$' then case when ({value})::numeric between "
             f"-9223372036854775808 and 9223372036854775807 then ({value})::bigint end end"
         )
-        if kind == "integer":
-            return f"case when {of_type} = 'number' then {integer} end"
-        if kind in ("number", "decimal"):
-            kinds = "('number')" if kind == "number" else "('number', 'string')"
-            return (
-                f"case when {of_type} in {kinds} and {value} ~ '{NUMBER}' "
-                f"then ({value})::double precision end"
-            )
-        if kind == "flag":
-            return f"case when {of_type} = 'boolean' then {value} = 'true' end"
-        if kind == "timestamp":
-            return self.moment(f"({integer})::numeric * {1_000_000 // PER_SECOND[unit]}")
-        if kind == "date":
-            day = f"replace(substr({value}, 1, 10), '/', '-')"
-            return f"case when {day} ~ '{DATE}' then ({day})::date end"
-        return value
+        number = f"{value} ~ '{NUMBER}' then ({value})::double precision end"
+        day = f"replace(substr({value}, 1, 10), '/', '-')"
+        return {
+            "integer": f"case when {of_type} = 'number' then {integer} end",
+            "number": f"case when {of_type} = 'number' and {number}",
+            "flag": f"case when {of_type} = 'boolean' then {value} = 'true' end",
+            "decimal": f"case when {of_type} in ('number', 'string') and {number}",
+            "timestamp": self.moment(
+                f"({integer})::numeric * {1_000_000 // PER_SECOND.get(unit, 1)}"
+            ),
+            "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
+        }.get(kind, value)
 
     def moment(self, column: str) -> str:
         since = f"timestamptz 'epoch' + (({column})::bigint * interval '1 microsecond')"
@@ -231,7 +230,7 @@ class _AdvisoryLock(Lock):
         verb = "followed" if name.startswith("follow:") else "updated"
         shown = name.partition(":")[2]
         held_by = f"{shown} in the archive {database.name} is being {verb} by another process"
-        super().__init__(f"{id(database)}/{key}", held_by)
+        super().__init__(f"{database.name}/{key}", held_by)
         self._database, self._key = database, key
 
     def try_acquire(self) -> bool:

@@ -102,7 +102,7 @@ def prepare(database: Database, transaction: Transaction, found: int | None) -> 
     """
     if found is None:
         for statement in TABLES:
-            transaction.execute(statement.format(**database.types))
+            transaction.execute(statement.format(identity=database.identity))
         transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
         return
     if found > FORMAT:
@@ -119,6 +119,6 @@ def prepare(database: Database, transaction: Transaction, found: int | None) -> 
                 hint="Migrate it with an earlier version of boardlot; the archive is unchanged.",
             )
         for statement in MIGRATIONS[older]:
-            transaction.execute(statement.format(**database.types))
+            transaction.execute(statement.format(identity=database.identity))
     if found < FORMAT:
         transaction.execute("update archive_format set version = ?", (FORMAT,))

@@ -122,10 +122,8 @@ def views(database: Database) -> list[str]:
     ]
     for of in LISTS.values():
         fields = _columns(database, _fields_of(of), {of.column, "seen_at", "change"})
-        chosen = ", ".join(
-            [f"l.key as {of.column}", *filter(None, [fields])]
-            + [f"{database.moment('v.seen_at')} as seen_at"]
-        )
+        seen_at = f"{database.moment('v.seen_at')} as seen_at"
+        chosen = ", ".join([f"l.key as {of.column}", *filter(None, [fields]), seen_at])
         join = "join versions v on v.list = r.list and v.id = r.version"
         current = (
             f"select {chosen}, record from lists l join snapshot_records r on r.list = l.id "

@@ -36,7 +36,7 @@ STEPS = 100_000
 class Sqlite(Database):
     """A file in WAL mode: readers and the writer do not block each other."""
 
-    types = {"identity": "integer primary key"}
+    identity = "integer primary key"
 
     def __init__(self, target: str, wait: float) -> None:
         self.path = Path(os.path.realpath(target)) if target != MEMORY else None
@@ -85,13 +85,13 @@ class Sqlite(Database):
             "check_same_thread": False,
         }
         if self.path is None:
-            return sqlite3.connect(MEMORY, **options)
+            return _connection(MEMORY, options)
         if self.path.is_file() and not os.access(self.path, os.W_OK):
             address = f"file:{quote(str(self.path))}?mode=ro"
             if not os.access(self.path.parent, os.W_OK):
                 address += "&immutable=1"
-            return sqlite3.connect(address, uri=True, **options)
-        return sqlite3.connect(self.path, **options)
+            return _connection(address, {**options, "uri": True})
+        return _connection(self.path, options)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         tables = {name for (name,) in connection.execute("select name from sqlite_master")}
@@ -218,29 +218,25 @@ class Sqlite(Database):
     def typed(self, field: str, kind: str, unit: str) -> str:
         value = f"json_extract(record, '$.{field}')"
         of_type = f"json_type(record, '$.{field}')"
-        number = f"({of_type} in ('integer', 'real'))"
-        if kind == "integer":
-            return f"case when {of_type} = 'integer' then {value} end"
-        if kind == "number":
-            return f"case when {number} then cast({value} as real) end"
-        if kind == "flag":
-            return f"case when {of_type} in ('true', 'false') then {value} end"
-        if kind == "decimal":
-            text = f"case when {of_type} = 'text' and json_valid({value}) then {value} end"
-            return (
-                f"case when {number} then cast({value} as real) "
-                f"when json_type({text}) in ('integer', 'real') then cast({value} as real) end"
-            )
-        if kind == "timestamp":
-            count = (
-                f"case when {of_type} = 'integer' then {value} when {of_type} = 'text' and {value} "
-                f"not glob '*[^0-9]*' and length({value}) < 19 then cast({value} as integer) end"
-            )
-            return self.moment(f"({count}) * {1_000_000 // PER_SECOND[unit]}")
-        if kind == "date":
-            day = f"replace(substr({value}, 1, 10), '/', '-')"
-            return f"case when {of_type} = 'text' and date({day}) = {day} then {day} end"
-        return value
+        number = f"{of_type} in ('integer', 'real')"
+        text = f"case when {of_type} = 'text' and json_valid({value}) then {value} end"
+        digits = f"{value} not glob '*[^0-9]*' and length({value}) between 1 and 18"
+        count = (
+            f"case when {of_type} = 'integer' then {value} "
+            f"when {of_type} = 'text' and {digits} then cast({value} as integer) end"
+        )
+        day = f"replace(substr({value}, 1, 10), '/', '-')"
+        return {
+            "integer": f"case when {of_type} = 'integer' then {value} end",
+            "number": f"case when {number} then cast({value} as real) end",
+            "flag": f"case when {of_type} in ('true', 'false') then {value} end",
+            "decimal": (
+                f"case when {number} or json_type({text}) in ('integer', 'real') "
+                f"then cast({value} as real) end"
+            ),
+            "timestamp": self.moment(f"({count}) * {1_000_000 // PER_SECOND.get(unit, 1)}"),
+            "date": f"case when {of_type} = 'text' and date({day}) = {day} then {day} end",
+        }.get(kind, value)
 
     def moment(self, column: str) -> str:
         seconds = f"strftime('%Y-%m-%d %H:%M:%S', ({column}) / 1000000, 'unixepoch')"
@@ -290,6 +286,11 @@ class _FileLock(Lock):
         if file is not None and self._path is not None:
             with file, suppress(OSError):  # Windows does not remove what is open.
                 self._path.unlink()
+
+
+def _connection(target: str | Path, options: dict[str, Any]) -> sqlite3.Connection:
+    connection: sqlite3.Connection = sqlite3.connect(target, **options)
+    return connection
 
 
 def _is_busy(error: sqlite3.Error) -> bool:
