@@ -242,6 +242,8 @@ class Archive:
             The service's own values; empty if the archive has none.
         """
         series = Series.checked((account, market))
+        if code is not None:
+            _core._stored_records("fills_history", [*series.arguments, ("code", code)], [])
         bounds = [
             None if value is None else _core._micros(name, value)
             for name, value in (("start", start), ("end", end))

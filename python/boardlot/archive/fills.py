@@ -124,7 +124,8 @@ class FillStore:
         for text, identity, _, (updated, code) in found:
             time = _time(updated)
             if identity not in records or records[identity][0] <= time:
-                records[identity] = (time, code, text)
+                # No symbol has a U+0000, which PostgreSQL cannot store.
+                records[identity] = (time, None if "\0" in (code or "") else code, text)
         with self._database.transaction() as transaction:
             series = self._row(transaction)
             counts = self._write(transaction, series, records) if records else Counts()

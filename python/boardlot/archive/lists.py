@@ -94,6 +94,8 @@ class Series:
                 f"fills is {given!r}; expected an account and a market, such as ('281756', 'HK')"
             )
         account, market = pair
+        if "\0" in str(market):
+            raise ConfigError(f"market is {market!r}; expected a text without U+0000")
         _core._stored_records("fills_history", [("acc_id", account), ("trd_market", market)], [])
         return cls(str(account), str(market))
 

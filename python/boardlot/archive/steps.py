@@ -6,7 +6,6 @@ calls it, the async one awaits it. So nothing that waits is written twice.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -49,7 +48,10 @@ class Store:
         return self.call()
 
     async def do_async(self) -> Any:
-        return await asyncio.to_thread(self.call)
+        # Loaded with the `AsyncClient`.
+        from asyncio import to_thread
+
+        return await to_thread(self.call)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ class Pause:
         time.sleep(self.seconds)
 
     async def do_async(self) -> None:
-        await asyncio.sleep(self.seconds)
+        from asyncio import sleep
+
+        await sleep(self.seconds)
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def follow(
     with settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
-            fills=fills,
+            fills=_account(fills),
             every=every,
             name=name,
             since=None if since is None else parse_time(since),
