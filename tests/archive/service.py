@@ -9,7 +9,13 @@ from ..support.scripted_server import ScriptedServer, answer
 
 DAY = 86_400 * 10**6
 HOUR = 3_600 * 10**6
-SPAN = 90 * DAY
+# The member with the list, by the end of the path.
+NAMES = {
+    "orders": "orders",
+    "positions": "positions",
+    "reference-future": "reference_list",
+    "dividends": "dividend_list",
+}
 
 
 def fill(number, updated, **more):
@@ -74,25 +80,16 @@ class Book:
             return self._fills(received)
         if path.endswith("/stock"):
             return self._plate(received)
-        if path.startswith("/api/v1/crypto/"):
-            orders = self.lists.get(path, [])
-            return answer(
-                {"code": 0, "msg": "success", "data": {"orders": orders, "page_flag": "", "completed": True}}
-            )
         rows = self.lists.get(path, [])
-        for ending, name in (
-            ("/orders", "orders"),
-            ("/positions", "positions"),
-            ("/reference-future", "reference_list"),
-            ("/dividends", "dividend_list"),
-        ):
-            if path.endswith(ending):
-                data = {name: rows}
-                if name == "dividend_list":
-                    data["total_dividend_count"] = self.totals.get(path, len(rows))
-                    data["total_dividend_money"] = 1.5
-                return answer({"ret_code": 0, "ret_msg": "success", "data": data})
-        return answer({"ret_code": 0, "ret_msg": "success", "data": {"list": rows}})
+        if path.startswith("/api/v1/crypto/"):
+            data = {"orders": rows, "page_flag": "", "completed": True}
+            return answer({"code": 0, "msg": "success", "data": data})
+        name = NAMES.get(path.rpartition("/")[2], "list")
+        data = {name: rows}
+        if name == "dividend_list":
+            data["total_dividend_count"] = self.totals.get(path, len(rows))
+            data["total_dividend_money"] = 1.5
+        return answer({"ret_code": 0, "ret_msg": "success", "data": data})
 
     def _fills(self, received):
         asked = dict(parse_qsl(received.query, keep_blank_values=True))

@@ -25,12 +25,22 @@ def test_stored_fills_are_those_of_the_service_in_its_order(archive, book, clien
     report = archive.update(client, fills=HK)
     assert report.lists[("fills", ("281756", "HK"))].new == 120
     assert archive.fills("281756", "HK") == expected
-    assert archive.fills(281756, "HK").to_pandas().equals(client.fills_history("281756", "HK").to_pandas())
+    assert (
+        archive.fills(281756, "HK")
+        .to_pandas()
+        .equals(client.fills_history("281756", "HK").to_pandas())
+    )
     assert archive.gaps("281756", "HK") == []
 
 
 def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(archive, book, client):
-    odd = fill(1, book.now() - HOUR, price="0.10000000000000000001", big=9007199254740993, new={"a": [1.50]})
+    odd = fill(
+        1,
+        book.now() - HOUR,
+        price="0.10000000000000000001",
+        big=9007199254740993,
+        new={"a": [1.50]},
+    )
     book.deals[("281756", "HK")] = [odd]
     archive.update(client, fills=HK)
     stored = archive.fills("281756", "HK")
@@ -84,7 +94,9 @@ def test_accounts_and_markets_with_the_same_ids_do_not_mix(archive, book, client
     archive.update(client, fills=pairs)
     for account, market in pairs:
         assert archive.fills(account, market) == book.expected(account, market)
-        assert {one["stock_name"] for one in archive.fills(account, market)} == {f"{account} {market}"}
+        assert {one["stock_name"] for one in archive.fills(account, market)} == {
+            f"{account} {market}"
+        }
     assert archive.fills("99", "US") == []
 
 
@@ -93,7 +105,9 @@ def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, boo
     for one in book.deals[("281756", "HK")][:4]:
         one["code"] = "HK.00005"
     archive.update(client, fills=HK)
-    assert [one["code"] for one in archive.fills("281756", "HK", code="HK.00005")] == ["HK.00005"] * 4
+    assert [one["code"] for one in archive.fills("281756", "HK", code="HK.00005")] == [
+        "HK.00005"
+    ] * 4
     times = [one["updated_time"] for one in book.expected()]
     between = archive.fills("281756", "HK", start=times[6], end=times[2])
     assert [one["updated_time"] for one in between] == times[2:7]
@@ -180,7 +194,11 @@ def test_a_since_after_what_was_read_leaves_a_gap(archive, book, client):
 
 @pytest.mark.parametrize("ahead", [-5 * 3600.0, 5 * 3600.0])
 def test_the_service_s_clock_decides_what_is_now(ahead, file):
-    with serve(ahead=ahead) as service, bl.Client(service.base_url) as client, bl.Archive(file) as archive:
+    with (
+        serve(ahead=ahead) as service,
+        bl.Client(service.base_url) as client,
+        bl.Archive(file) as archive,
+    ):
         expected = service.book.put_fills(5, step=1000)
         archive.update(client, fills=HK)
         assert archive.fills("281756", "HK") == expected

@@ -7,7 +7,27 @@ import boardlot as bl
 
 from .service import fill, path_of
 
-QUOTES = ["'", '"', ";", "--", "/*", "\\", "%s", "%", "?", "$1", ":a", "{", "}", "\x00", "\n", "\u202e", "\ud7ff", "𝕏", "\\u0000"]
+QUOTES = [
+    "'",
+    '"',
+    ";",
+    "--",
+    "/*",
+    "\\",
+    "%s",
+    "%",
+    "?",
+    "$1",
+    ":a",
+    "{",
+    "}",
+    "\x00",
+    "\n",
+    "\u202e",
+    "\ud7ff",
+    "𝕏",
+    "\\u0000",
+]
 PHRASES = [
     "'; drop table series; --",
     '"; delete from fill_versions; --',

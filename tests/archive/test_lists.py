@@ -22,7 +22,10 @@ def now():
 
 
 def changes_of(archive, name, key):
-    return [(one["change"], one.get("code") or one.get("order_id")) for one in archive.changes(name, key)]
+    return [
+        (one["change"], one.get("code") or one.get("order_id"))
+        for one in archive.changes(name, key)
+    ]
 
 
 def test_each_state_of_a_list_can_be_seen_again(archive, book, client):
@@ -87,10 +90,15 @@ def test_a_failed_read_is_not_a_disappearance(archive, book, client):
 
 def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):
     path = path_of("dividends", "HK.00700")
-    book.lists[path] = [{"ex_date": f"{2100 - n}/01/02", "pub_date": "--", "process": "Plan"} for n in range(100)]
+    book.lists[path] = [
+        {"ex_date": f"{2100 - n}/01/02", "pub_date": "--", "process": "Plan"} for n in range(100)
+    ]
     archive.update(client, dividends=["HK.00700"])
     oldest = book.lists[path][-1]
-    book.lists[path] = [{"ex_date": "2101/01/02", "pub_date": "--", "process": "Plan"}, *book.lists[path][:-1]]
+    book.lists[path] = [
+        {"ex_date": "2101/01/02", "pub_date": "--", "process": "Plan"},
+        *book.lists[path][:-1],
+    ]
     book.totals[path] = 101
     counts = archive.update(client, dividends=["HK.00700"]).lists["dividends", "HK.00700"]
     assert (counts.new, counts.gone) == (1, 0)
@@ -104,7 +112,12 @@ def test_a_dividend_beyond_the_hundredth_is_kept(archive, book, client):
 
 def test_a_countdown_is_not_a_change(archive, book, client):
     path = path_of("ipos", "hk")
-    ipo = {"code": "HK.02799", "name": "A", "apply_countdown_secs": 100, "placing_countdown_secs": 7}
+    ipo = {
+        "code": "HK.02799",
+        "name": "A",
+        "apply_countdown_secs": 100,
+        "placing_countdown_secs": 7,
+    }
     book.lists[path] = [ipo]
     archive.update(client, ipos=["hk"])
     book.lists[path] = [{**ipo, "apply_countdown_secs": 90, "placing_countdown_secs": 0}]
@@ -116,7 +129,14 @@ def test_a_countdown_is_not_a_change(archive, book, client):
 
 
 def test_records_with_the_same_code_or_with_none_are_all_kept(archive, book, client):
-    rows = [stock(1), stock(1, lot_size=2), {"name": "no code"}, {"name": "no code"}, {"code": None}, {}]
+    rows = [
+        stock(1),
+        stock(1, lot_size=2),
+        {"name": "no code"},
+        {"name": "no code"},
+        {"code": None},
+        {},
+    ]
     book.lists[PATH] = rows
     archive.update(client, plates=[PLATE])
     assert archive.seen("plates", PLATE) == rows
@@ -135,7 +155,9 @@ def test_every_list_is_stored_under_its_own_key(archive, book, client):
         "plates": PLATE,
     }
     for number, (name, key) in enumerate(keys.items()):
-        book.lists[path_of(name, key)] = [{"code": f"{name}", "order_id": "7", "pstn_id": "7", "n": number}]
+        book.lists[path_of(name, key)] = [
+            {"code": f"{name}", "order_id": "7", "pstn_id": "7", "n": number}
+        ]
     report = archive.update(client, **{name: [key] for name, key in keys.items()})
     assert not report.errors
     for name, key in keys.items():
@@ -160,7 +182,7 @@ def test_times_never_go_back_when_the_clock_does(archive, book, client, monkeypa
 def test_unknown_lists_and_keys_are_refused_and_unread_ones_are_empty(archive):
     with pytest.raises(bl.ConfigError, match="expected one of crypto_orders"):
         archive.seen("stocks", "hk")
-    with pytest.raises(bl.ConfigError, match="use archive.fills"):
+    with pytest.raises(bl.ConfigError, match=r"use archive\.fills"):
         archive.changes("fills", "281756")
     with pytest.raises(bl.ConfigError):
         archive.seen("ipos", "xx")

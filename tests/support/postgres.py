@@ -1,4 +1,4 @@
-"""A real PostgreSQL server of Debian's packages, for one test run: on loopback, in a folder of its own."""
+"""A real PostgreSQL server of Debian's packages, on loopback and in a folder of its own."""
 
 import os
 import shutil

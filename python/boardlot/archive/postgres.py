@@ -154,8 +154,9 @@ class Postgres(Database):
                     connection.execute("set transaction read only")
                     # A prepared statement is one statement only.
                     cursor = connection.execute(sql.encode(), parameters or None, prepare=True)
-                    columns = [column.name for column in cursor.description or ()]
-                    return columns, cursor.fetchall() if cursor.description else []
+                    if cursor.description is None:
+                        raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+                    return [column.name for column in cursor.description], cursor.fetchall()
             except psycopg.OperationalError:
                 raise
             except psycopg.Error as error:

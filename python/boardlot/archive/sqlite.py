@@ -185,8 +185,9 @@ class Sqlite(Database):
             connection.set_progress_handler(lambda: 0, STEPS)
             try:
                 cursor = connection.execute(sql, parameters)
-                columns = [column[0] for column in cursor.description or ()]
-                return columns, cursor.fetchall()
+                if cursor.description is None:
+                    raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+                return [column[0] for column in cursor.description], cursor.fetchall()
             except (sqlite3.Error, sqlite3.Warning) as error:
                 raise ConfigError(f"the query failed: {error}") from error
             finally:
@@ -226,6 +227,8 @@ class Sqlite(Database):
             f"when {of_type} = 'text' and {digits} then cast({value} as integer) end"
         )
         day = f"replace(substr({value}, 1, 10), '/', '-')"
+        # With a modifier, a day that does not exist becomes one of the next month.
+        exists = f"date({day}, '+0 days') = {day}"
         return {
             "integer": f"case when {of_type} = 'integer' then {value} end",
             "number": f"case when {number} then cast({value} as real) end",
@@ -235,7 +238,7 @@ class Sqlite(Database):
                 f"then cast({value} as real) end"
             ),
             "timestamp": self.moment(f"({count}) * {1_000_000 // PER_SECOND.get(unit, 1)}"),
-            "date": f"case when {of_type} = 'text' and date({day}) = {day} then {day} end",
+            "date": f"case when {of_type} = 'text' and {exists} then {day} end",
         }.get(kind, value)
 
     def moment(self, column: str) -> str:

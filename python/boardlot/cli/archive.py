@@ -95,11 +95,13 @@ def update(
     if not fills and not any(keys.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
         raise click.UsageError(f"nothing to update: pass one or more of {options}")
+    accounts = [_account(text) for text in fills]
+    start = None if since is None else parse_time(since)
     with settings.client() as client, Archive(file) as archive:
         report = archive.update(
             client,
-            fills=[_account(text) for text in fills],
-            since=None if since is None else parse_time(since),
+            fills=accounts,
+            since=start,
             overlap=timedelta(days=overlap_days),
             progress=settings.out is not None,
             **keys,
@@ -152,14 +154,15 @@ def follow(
     """
     if settings.format not in (None, "jsonl") or settings.out is not None or settings.columns:
         raise click.UsageError("fills are printed as lines of JSON: leave out --format and --out")
+    account, start = _account(fills), None if since is None else parse_time(since)
     out = sys.stdout.buffer
     with settings.client() as client, Archive(file) as archive:
         for fill in archive.follow(
             client,
-            fills=_account(fills),
+            fills=account,
             every=every,
             name=name,
-            since=None if since is None else parse_time(since),
+            since=start,
             overlap=timedelta(days=overlap_days),
         ):
             out.write(json.dumps(fill).encode() + b"\n")
