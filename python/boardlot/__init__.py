@@ -91,10 +91,12 @@ if TYPE_CHECKING:
         UsIpo,
         UsIpoStatus,
     )
+    from .archive import Archive
 
 __all__ = [
     "ApiError",
     "ApiKey",
+    "Archive",
     "AsyncClient",
     "AsyncPager",
     "AuthenticationError",
@@ -170,11 +172,12 @@ if not TYPE_CHECKING:
     # Hidden from type checkers, which would believe that every name exists.
 
     def __getattr__(name):
-        # Records and enums load on first use: `typing` and `enum` take longer than all else here.
+        # These load on first use: `typing` and `enum` take longer than all else here.
         if name in __all__:
-            from . import _records
+            from importlib import import_module
 
-            value = getattr(_records, name)
+            module = "archive" if name == "Archive" else "_records"
+            value = getattr(import_module(f"{__name__}.{module}"), name)
             globals()[name] = value
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

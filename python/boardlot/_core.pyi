@@ -61,11 +61,14 @@ __all__ = [
     "__version__",
     "_config_file",
     "_import_frame_library",
+    "_micros",
     "_pager_of",
     "_profile",
     "_reader_of",
+    "_record_texts",
     "_save_profile",
     "_shut_down",
+    "_stored_records",
     "_time_range",
     "_to_frame",
     "begin_login",
@@ -896,6 +899,13 @@ def _time_range(
 def _time_range(
     method: str, arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
+def _record_texts(
+    records: Records[Any], identity: list[str], ignored: list[str], values: list[str]
+) -> list[tuple[str, str, str, list[str | None]]]: ...
+def _stored_records(
+    method: str, arguments: list[tuple[str, Any]], texts: list[str], observed: bool = False
+) -> Records[Any]: ...
+def _micros(name: str, value: Any) -> int: ...
 def _import_frame_library(method: str) -> None: ...
 def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ...
 def _reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]: ...
