@@ -67,7 +67,7 @@ fn context(face: Face) -> String {
 fn method(face: Face, endpoint: &Endpoint) -> String {
     let paged = endpoint.paging.is_some();
     let is_async = face == Face::Async && !paged;
-    let record = match endpoint.answer {
+    let record = match &endpoint.answer {
         ResponseShape::Rows(_, schema) => {
             let names =
                 schema.records().into_iter().map(|record| format!("_records.{}", record.name));
@@ -75,7 +75,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         }
         _ => String::new(),
     };
-    let returns = match (endpoint.answer, paged, face) {
+    let returns = match (&endpoint.answer, paged, face) {
         (ResponseShape::ServerTime(_), ..) => "datetime.datetime".to_owned(),
         (_, true, Face::Sync) => format!("Pager[{record}]"),
         (_, true, Face::Async) => format!("AsyncPager[{record}]"),
@@ -102,7 +102,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         line if line.len() <= 60 => format!("[{line}]"),
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
-    let call = match (endpoint.answer, paged) {
+    let call = match (&endpoint.answer, paged) {
         (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
             let windows = if endpoint.has_span() { "windows" } else { "None" };
@@ -110,7 +110,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
-    definition(is_async, endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
+    definition(is_async, &endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
 }
 
 fn annotation(parameter: &Parameter) -> String {
@@ -119,12 +119,18 @@ fn annotation(parameter: &Parameter) -> String {
         | ParameterKind::Market
         | ParameterKind::PlateCode
         | ParameterKind::Text
+        | ParameterKind::FreeText
+        | ParameterKind::Segment
         | ParameterKind::Secret => "str".to_owned(),
+        ParameterKind::Number => "float".to_owned(),
+        ParameterKind::Decimal => "str | int".to_owned(),
+        ParameterKind::Flag => "bool".to_owned(),
+        ParameterKind::Json => "dict[str, typing.Any] | list[typing.Any]".to_owned(),
         ParameterKind::OneOf(words) => format!("typing.Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
         ParameterKind::Date => "_arguments.Day".to_owned(),
-        ParameterKind::Micros => "_arguments.Time".to_owned(),
+        ParameterKind::Time(_) => "_arguments.Time".to_owned(),
         ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }
@@ -137,7 +143,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     let mut arguments = Vec::new();
     for parameter in endpoint.arguments() {
         let form = match parameter.kind {
-            ParameterKind::Micros => {
+            ParameterKind::Time(_) => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
                  microseconds since 1970 as an integer; 0 leaves the range open."
             }
@@ -188,7 +194,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
         })
         .collect();
     let call = format!("client.{}({})", endpoint.name, arguments.join(", "));
-    match (face, endpoint.paging) {
+    match (face, &endpoint.paging) {
         (Face::Sync, _) => doctest(&call, example.expression, example.result),
         (Face::Async, None) => {
             doctest(&format!("(await {call})"), example.expression, example.result)
@@ -201,7 +207,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
 }
 
 fn result_doc(endpoint: &Endpoint) -> String {
-    match endpoint.answer {
+    match &endpoint.answer {
         ResponseShape::ServerTime(_) => {
             "Returns an aware UTC `datetime`, exact to the millisecond.".into()
         }
@@ -212,10 +218,11 @@ fn result_doc(endpoint: &Endpoint) -> String {
                 schema.records().iter().map(|record| format!("`{}`", record.name)).collect();
             let fields = match schema {
                 Schema::One(record) if record.fields().next().is_some() => {
-                    let names: Vec<&str> = record.fields().map(|field| field.name).collect();
+                    let names: Vec<&str> =
+                        record.fields().map(|field| field.name.as_ref()).collect();
                     format!(" Fields: {}; `.schema` has kinds and units.", names.join(", "))
                 }
-                Schema::One(_) => String::new(),
+                Schema::One(_) | Schema::Fields(_) => String::new(),
                 Schema::By(parameter, _) => format!(" The record depends on `{parameter}`."),
             };
             format!("{kind} {}.{fields}", records.join(", "))
