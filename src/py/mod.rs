@@ -74,7 +74,10 @@ mod _core {
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
