@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::Client;
 use crate::{
-    api::{Argument, EncodedValue, Endpoint, Field, ResponseShape},
+    api::{Argument, EncodedValue, Endpoint, EndpointRef, Field, ResponseShape},
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
@@ -33,17 +33,17 @@ impl Client {
     /// collected in `errors`; otherwise the first one ends the call. `done` counts finished keys.
     pub async fn fetch_many(
         &self,
-        endpoint: &'static Endpoint,
+        endpoint: EndpointRef,
         keys: Vec<Argument>,
         concurrency: usize,
         collect: bool,
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
-        let key_name = key_parameter(endpoint)?;
+        let key_name = key_parameter(&endpoint)?.to_owned();
         if !collect {
             // An invalid key is refused before anything is sent.
             for key in &keys {
-                RequestPlan::new(endpoint, &[(key_name, key.clone())])?;
+                RequestPlan::new(&endpoint, &[(&key_name, key.clone())])?;
             }
         }
         let mut waiting = keys.into_iter().enumerate();
@@ -53,9 +53,10 @@ impl Client {
             while running.len() < concurrency.max(1)
                 && let Some((index, key)) = waiting.next()
             {
-                let client = self.clone();
+                let (client, endpoint) = (self.clone(), endpoint.clone());
+                let key_name = key_name.clone();
                 running.spawn(async move {
-                    let outcome = client.all_records(endpoint, key_name, &key).await;
+                    let outcome = client.all_records(&endpoint, &key_name, &key).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
                 });
             }
@@ -89,15 +90,15 @@ impl Client {
         }
         if fields.fields.is_empty() {
             // Without a response, the records can have any of the endpoint's fields.
-            fields.add(&declared_fields(endpoint));
+            fields.add(&declared_fields(&endpoint));
         }
-        let rows = Rows::new(slices, fields.fields.into()).with_key(key_name);
+        let rows = Rows::new(slices, fields.fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
     }
 
     async fn all_records(
         &self,
-        endpoint: &'static Endpoint,
+        endpoint: &Endpoint,
         key_name: &str,
         key: &Argument,
     ) -> Result<Rows> {
@@ -112,10 +113,10 @@ impl Client {
 }
 
 /// The one required argument of an endpoint that can be called for many keys.
-fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
+fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
     let mut required = endpoint.arguments().filter(|parameter| parameter.required);
-    match (endpoint.answer, required.next(), required.next()) {
-        (ResponseShape::Rows(..), Some(parameter), None) => Ok(parameter.name),
+    match (&endpoint.answer, required.next(), required.next()) {
+        (ResponseShape::Rows(..), Some(parameter), None) => Ok(&parameter.name),
         _ => Err(Error::argument(
             "method",
             &format!("'{}'", endpoint.name),
@@ -125,25 +126,28 @@ fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
 }
 
 /// The fields that records of the endpoint can have, whatever its arguments are.
-fn declared_fields(endpoint: &'static Endpoint) -> Vec<&'static Field> {
-    match endpoint.answer {
-        ResponseShape::Rows(_, schema) => {
-            schema.records().into_iter().flat_map(|record| record.fields()).collect()
-        }
-        _ => Vec::new(),
+fn declared_fields(endpoint: &Endpoint) -> Arc<[Field]> {
+    match &endpoint.answer {
+        ResponseShape::Rows(_, schema) => schema.all_fields(),
+        _ => Arc::default(),
     }
 }
 
 /// The fields of several records, each name once.
 #[derive(Default)]
 struct Fields {
-    fields: Vec<&'static Field>,
-    names: HashSet<&'static str>,
+    fields: Vec<Field>,
+    names: HashSet<String>,
 }
 
 impl Fields {
-    fn add(&mut self, fields: &[&'static Field]) {
-        self.fields.extend(fields.iter().filter(|field| self.names.insert(field.name)));
+    fn add(&mut self, fields: &[Field]) {
+        for field in fields {
+            if !self.names.contains(field.name.as_ref()) {
+                self.names.insert(field.name.clone().into_owned());
+                self.fields.push(field.clone());
+            }
+        }
     }
 }
 
@@ -156,9 +160,9 @@ mod tests {
     fn fields_of_the_same_name_have_the_same_kind_in_all_records_of_an_endpoint() {
         for endpoint in ENDPOINTS {
             let mut kinds = std::collections::HashMap::new();
-            for field in declared_fields(endpoint) {
+            for field in declared_fields(endpoint).iter() {
                 let kind = format!("{:?}", field.kind);
-                let known = kinds.entry(field.name).or_insert_with(|| kind.clone());
+                let known = kinds.entry(field.name.clone()).or_insert_with(|| kind.clone());
                 assert_eq!(*known, kind, "{} of {}", field.name, endpoint.name);
             }
         }

@@ -48,11 +48,7 @@ impl Client {
     }
 
     /// The records of an endpoint that returns all of them at once.
-    pub async fn call(
-        &self,
-        endpoint: &'static Endpoint,
-        arguments: &Arguments<'_>,
-    ) -> Result<Rows> {
+    pub async fn call(&self, endpoint: &Endpoint, arguments: &Arguments<'_>) -> Result<Rows> {
         let plan = Plan::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse(response)).await?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
@@ -63,7 +59,7 @@ impl Client {
     /// many parts that are fetched concurrently.
     pub fn pages(
         &self,
-        endpoint: &'static Endpoint,
+        endpoint: &Endpoint,
         arguments: &Arguments<'_>,
         windows: Option<i64>,
         resume: Option<&str>,

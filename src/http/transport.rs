@@ -185,7 +185,7 @@ impl Transport {
         message: reqwest::Request,
     ) -> Result<HttpResponse> {
         let (local, shared) = (local_client(), state.client.load_full());
-        let has_time = self.base.is_path(message.url().path(), SERVER_TIME.path);
+        let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
         let whole = async {
             let client = local.as_ref().unwrap_or(&shared);

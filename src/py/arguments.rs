@@ -19,7 +19,7 @@ use super::{
     errors::{raise, wrong_type},
 };
 use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, endpoint},
+    api::{Argument, ENDPOINTS, EndpointRef, endpoint},
     error::Error,
 };
 
@@ -82,9 +82,9 @@ pub fn endpoint_arguments<'py>(
     py: Python<'py>,
     method: &str,
     arguments: &[(String, Bound<'py, PyAny>)],
-) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
+) -> PyResult<(EndpointRef, Vec<(String, Argument)>)> {
     let endpoint = endpoint(method).ok_or_else(|| {
-        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
+        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
         raise(
             py,
             Error::argument(
@@ -100,7 +100,7 @@ pub fn endpoint_arguments<'py>(
             given.push((name.clone(), argument(name, value)?));
         }
     }
-    Ok((endpoint, given))
+    Ok((endpoint.into(), given))
 }
 
 /// Arguments in the form that the core takes.

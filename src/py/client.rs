@@ -159,8 +159,8 @@ impl ClientBase {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
-        let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
-        let records = Records::from_rows(&base.shapes_of(endpoint));
+        let records = Records::from_rows(&base.shapes_of(&endpoint));
+        let future = async move { core.call(&endpoint, &borrowed(&arguments)).await };
         Self::run(this, Call::new(name, future, records))
     }
 
@@ -176,7 +176,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
         let pages = core
-            .pages(endpoint, &borrowed(&arguments), windows, resume)
+            .pages(&endpoint, &borrowed(&arguments), windows, resume)
             .map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }

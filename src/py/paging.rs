@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 
 use super::errors::raise;
 use crate::{
-    api::{FirstPage, ParameterLocation},
+    api::{FirstPage, NextEnd, ParameterLocation},
     error::Error,
-    pages::{NextEnd, PagingStyle},
+    pages::PagingStyle,
 };
 
 /// Pages backward by moving the end of a date range (service document, section 2.4).
@@ -18,7 +18,7 @@ use crate::{
 /// identifies a row, so that rows repeated on the next page can be dropped. The iteration ends if
 /// `pagination.has_more` is false, or if the next end is before the `start` of the query or body.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct DateRange(crate::pages::DateRange);
+pub struct DateRange(pub crate::api::DateRange);
 
 #[pymethods]
 impl DateRange {
@@ -45,11 +45,11 @@ impl DateRange {
             }
         };
         let (end, unique) = (end.to_owned(), unique.map(str::to_owned));
-        Ok(DateRange(crate::pages::DateRange { end, next, unique }))
+        Ok(DateRange(crate::api::DateRange { end, next, unique }))
     }
 
     fn __repr__(&self) -> String {
-        let crate::pages::DateRange { end, next, unique } = &self.0;
+        let crate::api::DateRange { end, next, unique } = &self.0;
         let next = match next {
             NextEnd::At(place) => format!("next='{}'", place.join(".")),
             NextEnd::DayBefore(field) => format!("before='{field}'"),

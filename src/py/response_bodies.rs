@@ -43,7 +43,7 @@ pub fn response_parser<'py>(
     arguments: Arguments<'py>,
 ) -> PyResult<ResponseParser> {
     let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
-    let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     Ok(ResponseParser { plan, shapes: Shapes::default() })
 }
 
@@ -69,7 +69,7 @@ pub fn pager_of_bodies<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
     let source = Arc::new(Bodies { bodies, next: AtomicUsize::new(0) });
-    let pages = Listing::new(endpoint, &borrowed(&given), None)
+    let pages = Listing::new(&endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)

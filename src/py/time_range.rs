@@ -20,5 +20,5 @@ pub fn time_range_of<'py>(
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
     let (endpoint, arguments) = endpoint_arguments(py, method, &arguments)?;
-    time_range(endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
+    time_range(&endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
 }

@@ -73,7 +73,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         line if line.len() <= 60 => format!("[{line}]"),
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
-    let call = match (endpoint.answer, paged) {
+    let call = match (&endpoint.answer, paged) {
         (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
             let windows = if endpoint.has_span() { "windows" } else { "None" };
@@ -82,14 +82,14 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
     let signature = signature(endpoint, annotation);
-    let returns = match endpoint.answer {
+    let returns = match &endpoint.answer {
         ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
         _ => "datetime.datetime".to_owned(),
     };
     overloads(face, endpoint)
         + &definition(
             is_async,
-            endpoint.name,
+            &endpoint.name,
             &signature,
             &returns,
             &docstring(face, endpoint),
@@ -120,7 +120,7 @@ fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> 
 
 /// What a method returns whose rows have one of these records.
 fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
-    let class = match (endpoint.paging, face) {
+    let class = match (&endpoint.paging, face) {
         (None, _) => "Records",
         (Some(_), Face::Sync) => "Pager",
         (Some(_), Face::Async) => "AsyncPager",
@@ -132,21 +132,21 @@ fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
 
 /// For type checkers, a signature for each value of the argument that determines the record.
 fn overloads(face: Face, endpoint: &Endpoint) -> String {
-    let ResponseShape::Rows(_, Schema::By(decisive, records)) = endpoint.answer else {
+    let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.answer else {
         return String::new();
     };
     let is_async = face == Face::Async && endpoint.paging.is_none();
     let mut out = String::from("\n    if TYPE_CHECKING:\n");
-    for (value, record) in records {
+    for (value, record) in *records {
         let signature = signature(endpoint, |parameter| {
-            if parameter.name == decisive {
+            if parameter.name == *decisive {
                 format!("typing.Literal[\"{value}\"]")
             } else {
                 annotation(parameter)
             }
         });
         let returns = results(endpoint, face, &[record]);
-        let head = head(is_async, endpoint.name, &signature, &returns, "        ");
+        let head = head(is_async, &endpoint.name, &signature, &returns, "        ");
         out += &format!("\n        @typing.overload\n{head} ...\n");
     }
     out
@@ -158,12 +158,18 @@ fn annotation(parameter: &Parameter) -> String {
         | ParameterKind::Market
         | ParameterKind::PlateCode
         | ParameterKind::Text
+        | ParameterKind::FreeText
+        | ParameterKind::Segment
         | ParameterKind::Secret => "str".to_owned(),
+        ParameterKind::Number => "float".to_owned(),
+        ParameterKind::Decimal => "str | int".to_owned(),
+        ParameterKind::Flag => "bool".to_owned(),
+        ParameterKind::Json => "dict[str, typing.Any] | list[typing.Any]".to_owned(),
         ParameterKind::OneOf(words) => format!("typing.Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
         ParameterKind::Date => "_arguments.Day".to_owned(),
-        ParameterKind::Micros => "_arguments.Time".to_owned(),
+        ParameterKind::Time(_) => "_arguments.Time".to_owned(),
         ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }
@@ -176,7 +182,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     let mut arguments = Vec::new();
     for parameter in endpoint.arguments() {
         let form = match parameter.kind {
-            ParameterKind::Micros => {
+            ParameterKind::Time(_) => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
                  microseconds since 1970 as an integer; 0 leaves the range open."
             }
@@ -227,7 +233,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
         })
         .collect();
     let call = format!("client.{}({})", endpoint.name, arguments.join(", "));
-    match (face, endpoint.paging) {
+    match (face, &endpoint.paging) {
         (Face::Sync, _) => doctest(&call, example.expression, example.result),
         (Face::Async, None) => {
             doctest(&format!("(await {call})"), example.expression, example.result)
@@ -240,7 +246,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
 }
 
 fn result_doc(endpoint: &Endpoint) -> String {
-    match endpoint.answer {
+    match &endpoint.answer {
         ResponseShape::ServerTime(_) => {
             "Returns an aware UTC `datetime`, exact to the millisecond.".into()
         }
@@ -251,10 +257,11 @@ fn result_doc(endpoint: &Endpoint) -> String {
                 schema.records().iter().map(|record| format!("`{}`", record.name)).collect();
             let fields = match schema {
                 Schema::One(record) if record.fields().next().is_some() => {
-                    let names: Vec<&str> = record.fields().map(|field| field.name).collect();
+                    let names: Vec<&str> =
+                        record.fields().map(|field| field.name.as_ref()).collect();
                     format!(" Fields: {}; `.schema` has kinds and units.", names.join(", "))
                 }
-                Schema::One(_) => String::new(),
+                Schema::One(_) | Schema::Fields(_) => String::new(),
                 Schema::By(parameter, _) => format!(" The record depends on `{parameter}`."),
             };
             format!("{kind} {}.{fields}", records.join(", "))
