@@ -20,6 +20,7 @@ from ._core import (
     BearerToken,
     DateRange,
     EncryptedFileStore,
+    Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
@@ -38,6 +39,7 @@ from ._core import (
     __version__,
     begin_login,
     generate_key,
+    load_endpoints,
     login,
     signature_payload,
 )
@@ -94,6 +96,7 @@ __all__ = [
     "DateRange",
     "DividendProcess",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -133,6 +136,7 @@ __all__ = [
     "__version__",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "signature_payload",
 ]
