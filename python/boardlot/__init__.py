@@ -20,6 +20,7 @@ from ._core import (
     BearerToken,
     DateRange,
     EncryptedFileStore,
+    Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
@@ -38,6 +39,7 @@ from ._core import (
     __version__,
     begin_login,
     generate_key,
+    load_endpoints,
     login,
     signature_payload,
 )
@@ -114,6 +116,7 @@ __all__ = [
     "Dividend",
     "DividendProcess",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "Fill",
@@ -163,6 +166,7 @@ __all__ = [
     "__version__",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "signature_payload",
 ]

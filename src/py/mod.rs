@@ -16,6 +16,8 @@ mod completion;
 mod credentials;
 mod dates;
 mod dict_shape;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -68,6 +70,7 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
