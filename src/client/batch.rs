@@ -16,6 +16,7 @@ use crate::{
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
+    process::{caller, on_behalf_of},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -54,10 +55,10 @@ impl Client {
                 && let Some((index, key)) = waiting.next()
             {
                 let client = self.clone();
-                running.spawn(async move {
+                running.spawn(on_behalf_of(caller(), async move {
                     let outcome = client.all_records(endpoint, key_name, &key).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
-                });
+                }));
             }
             let Some(finished) = running.join_next().await else { break };
             let (index, key, outcome) = finished.map_err(|error| Error::aborted(&error))?;
