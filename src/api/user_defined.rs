@@ -212,7 +212,8 @@ pub fn declared_field(name: &str, kind: &str) -> Result<Field, Mistake> {
         "object" => (Kind::Object(&[]), ""),
         other => return Err(unknown_kind(&["record", name], other, &KINDS)),
     };
-    Ok(Field { name: Cow::Owned(name.to_owned()), kind, unit, values: None, doc: "" })
+    let name = Cow::Owned(name.to_owned());
+    Ok(Field { name, kind, unit, values: None, required: false, nullable: true, doc: "" })
 }
 
 fn parameter(
@@ -400,7 +401,10 @@ mod tests {
                 Box::new(|d: &mut Declaration| d.name = "k line".into()) as Box<dyn FnOnce(&mut _)>,
                 "name is 'k line'",
             ),
-            (Box::new(|d| d.method = "PUT".into()), "method is 'PUT'; expected 'GET' or 'POST'"),
+            (
+                Box::new(|d: &mut Declaration| d.method = "PUT".into()),
+                "method is 'PUT'; expected 'GET' or 'POST'",
+            ),
             (Box::new(|d| d.rows = Some("data..x".into())), "rows is 'data..x'"),
             (Box::new(|d| d.path = "api".into()), "does not begin with /"),
             (Box::new(|d| d.path = "/a/../b".into()), "segment '..'"),

@@ -9,6 +9,7 @@ mod arrow;
 mod auth;
 mod blocking;
 mod call;
+mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
