@@ -25,6 +25,8 @@ pub struct Profile {
     /// The credentials.
     #[serde(default)]
     pub auth: ProfileAuth,
+    /// The file of the user's own endpoints; relative to the configuration folder.
+    pub endpoints: Option<PathBuf>,
 }
 
 /// The kind of credentials, and where the secret is stored.
@@ -141,6 +143,7 @@ impl Profile {
             let message = error.message();
             Error::config(format!("profile: {}: [profiles.{name}]: {message}", path.display()))
         })?;
+        profile.endpoints = profile.endpoints.map(|file| folder.join(file));
         match &mut profile.auth {
             ProfileAuth::ApiKey { private_key: file, .. }
             | ProfileAuth::OAuth { store: Some(file), .. } => *file = folder.join(&file),

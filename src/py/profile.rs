@@ -67,7 +67,7 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     PyOSError::new_err((number, message, path.as_os_str().to_owned()))
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret is stored: `key_id`
+/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (a file, or None), `kind`, and where the secret is stored: `key_id`
 /// and `private_key`, or `client_id` and `store` (None: the keychain). A missing profile is an error,
 /// or with `may_be_missing` None.
 #[pyfunction]
@@ -78,11 +78,13 @@ pub fn load_profile<'py>(
     may_be_missing: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
-    let Some(Profile { base_url, auth }) = found.map_err(|error| raise(py, error))? else {
+    let Some(Profile { base_url, auth, endpoints }) = found.map_err(|error| raise(py, error))?
+    else {
         return Ok(None);
     };
     let dict = PyDict::new(py);
     dict.set_item("base_url", base_url)?;
+    dict.set_item("endpoints", endpoints)?;
     match auth {
         ProfileAuth::None => dict.set_item("kind", "none")?,
         ProfileAuth::ApiKey { key_id, private_key } => {
