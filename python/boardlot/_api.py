@@ -60,6 +60,28 @@ else:
     )
 
 
+if TYPE_CHECKING:
+
+    class ClientOptions(typing.TypedDict, total=False):
+        """The options of a client except its credentials, as keyword arguments."""
+
+        profile: str | None
+        timeout: float
+        connect_timeout: float
+        max_retries: int
+        rate_limit: float | None
+        max_connections: int
+        max_body_bytes: int
+        proxy: str | None
+        ca_file: str | os.PathLike[str] | None
+        headers: abc.Mapping[str, str] | None
+        ws_quote_url: str | None
+        ws_trade_url: str | None
+        on_request: abc.Callable[[RequestEvent], object] | None
+        on_response: abc.Callable[[ResponseEvent], object] | None
+        tape: Recorder | Replay | None
+
+
 class Client(_core.ClientBase):
     """A client of the service whose calls block.
 
@@ -202,6 +224,48 @@ class Client(_core.ClientBase):
         'FUTURE'
         """
         return self._call("reference_futures", [("symbol", symbol)])
+
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["hk"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["us"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.UsIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["cn"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.CnIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["sg"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.SgIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["my"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.MyIpo]: ...
 
     def ipo_list(
         self,
@@ -719,6 +783,48 @@ class AsyncClient(_core.ClientBase):
         'FUTURE'
         """
         return await self._call("reference_futures", [("symbol", symbol)])
+
+    if TYPE_CHECKING:
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["hk"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["us"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.UsIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["cn"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.CnIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["sg"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.SgIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["my"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.MyIpo]: ...
 
     async def ipo_list(
         self,

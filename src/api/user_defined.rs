@@ -213,7 +213,9 @@ pub fn declared_field(name: &str, kind: &str) -> Result<Field, Mistake> {
         "object" => (Kind::Object(&[]), ""),
         other => return Err(unknown_kind(&["record", name], other, &KINDS)),
     };
-    Ok(Field { name: Cow::Owned(name.to_owned()), kind, unit, values: None, doc: "" })
+    let name = Cow::Owned(name.to_owned());
+    // What the service always sends is not known.
+    Ok(Field { name, kind, unit, values: None, required: false, nullable: true, doc: "" })
 }
 
 fn parameter(
