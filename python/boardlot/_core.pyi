@@ -984,6 +984,7 @@ class Sandbox:
         clock_offset: float = 0.0,
         faults: Faults | None = None,
         *,
+        today: date | None = None,
         host: str = "127.0.0.1",
     ) -> Self: ...
     @property
@@ -1000,6 +1001,26 @@ class Sandbox:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
+    def serve(
+        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+    ) -> None: ...
+    def put(
+        self,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        account: str | int | None = None,
+        **arguments: Any,
+    ) -> None: ...
+    def fail_next(
+        self,
+        endpoint: str | Endpoint | None = None,
+        *,
+        times: int | None = 1,
+        status: int | None = None,
+        code: int | None = None,
+        message: str | None = None,
+    ) -> None: ...
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
