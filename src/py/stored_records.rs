@@ -12,7 +12,7 @@ use super::{
     shutdown_gate::detach,
 };
 use crate::{
-    api::{EncodedValue, Field, Parameter, ParameterKind},
+    api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFields, StoredRecord, page_of_texts},
     error::{Error, Result},
     plan::Plan,
@@ -60,9 +60,9 @@ pub fn stored_records<'py>(
     observed: bool,
 ) -> PyResult<Py<PyAny>> {
     let (endpoint, given) = endpoint_arguments(py, method, &arguments)?;
-    let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
-    let fields = plan.fields.iter().copied().chain(added).collect();
+    let fields = plan.fields.iter().chain(added).cloned().collect();
     let slice = |text: PyBackedStr| {
         let page = page_of_texts(&text)?;
         Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
@@ -81,7 +81,7 @@ pub fn micros(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     const NAMES: [&str; 4] = ["at", "since", "start", "end"];
     let given = argument(name, value)?;
     let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
-    match Parameter::query(known, ParameterKind::Micros, "").check(&given, |_| None) {
+    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None) {
         Ok(EncodedValue::Integer(micros)) if micros <= i128::from(i64::MAX) => Ok(micros),
         Ok(_) => Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277"))),
         Err(error) => Err(raise(py, error)),
