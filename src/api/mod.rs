@@ -16,6 +16,7 @@ mod record;
 mod response;
 mod time;
 mod trade;
+mod user_defined;
 mod values;
 
 pub use date_range::{DateRange, NextEnd};
@@ -27,6 +28,7 @@ pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterL
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
+pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them, in Rust and

@@ -16,6 +16,8 @@ mod completion;
 mod credentials;
 mod dates;
 mod dict_shape;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -68,13 +70,17 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What an archive adds to each record in its list of changes.
-const OBSERVED: [Field; 2] = [
+static OBSERVED: [Field; 2] = [
     Field::micros("seen_at", "When the archive saw the change"),
     Field::text("change", "`new`, `changed` or `gone`"),
 ];

@@ -179,7 +179,7 @@ class Progress:
     """
 
     def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
-        self.rows = rows
+        self.rows: int = rows
         self._records = records
         self._bar: Any = None
         rows_hidden = settings.out is not None or not sys.stdout.isatty()
