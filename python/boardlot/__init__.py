@@ -146,7 +146,9 @@ def __getattr__(name: str) -> object:
         value = getattr(_records, name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .clients.mistakes import missing_name
+
+    raise missing_name(__name__, __all__, name)
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ mod parameter;
 mod quote;
 mod record;
 mod response;
+mod spelling;
 mod time;
 mod trade;
 mod values;
@@ -27,6 +28,7 @@ pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterL
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
+pub use spelling::{suggest_market, suggest_symbol};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them, in Rust and

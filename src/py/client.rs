@@ -12,7 +12,7 @@ use pyo3::{
 use super::{
     arguments::{Arguments, argument, borrowed, endpoint_arguments},
     call::{Call, CallMode},
-    client_options::{build_client, check_picklable},
+    client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     errors::{exception, raise},
     event_loop::load_asyncio,
@@ -92,6 +92,7 @@ impl ClientBase {
             Some(options) => options.copy()?,
             None => PyDict::new(py),
         };
+        check_names(class, &given)?;
         given.set_item("base_url", &base_url)?;
         let (core, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
