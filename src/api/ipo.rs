@@ -150,13 +150,14 @@ const HK_IPO: Record = Record {
                 .unit("s"),
             Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
             Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
-            Field::text("etf_distributors", "ETF distributor (ETF IPOs only)"),
-            Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)"),
+            Field::text("etf_distributors", "ETF distributor (ETF IPOs only)").optional(),
+            Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)").optional(),
             Field::text("apply_status", "The user's subscription").one_of(&IPO_APPLY_STATUS),
             Field::text("placing_apply_status", "The user's placing subscription")
                 .one_of(&IPO_APPLY_STATUS),
             Field::text("etf_apply_status", "The user's ETF subscription (ETF IPOs only)")
-                .one_of(&IPO_APPLY_STATUS),
+                .one_of(&IPO_APPLY_STATUS)
+                .optional(),
         ],
     ],
 };

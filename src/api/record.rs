@@ -79,6 +79,10 @@ pub struct Field {
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
+    /// Whether the document says of every record that it has this field.
+    pub required: bool,
+    /// Whether the document says that the value may be null.
+    pub nullable: bool,
     /// What it means, without a full stop.
     pub doc: &'static str,
 }
@@ -155,7 +159,15 @@ pub enum Wire {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
-        Field { name: Cow::Borrowed(name), kind, unit: "", values: None, doc }
+        Field {
+            name: Cow::Borrowed(name),
+            kind,
+            unit: "",
+            values: None,
+            required: true,
+            nullable: false,
+            doc,
+        }
     }
     /// Any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
@@ -211,6 +223,16 @@ impl Field {
         self.values = Some(values);
         self
     }
+    /// The same field, which only some records have.
+    pub const fn optional(mut self) -> Self {
+        self.required = false;
+        self
+    }
+    /// The same field, whose value may be null.
+    pub const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
+    }
 }
 
 impl Kind {
@@ -230,6 +252,17 @@ impl Kind {
 }
 
 impl Field {
+    /// The kind as a user declares it.
+    pub fn declared_kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Timestamp(TimeUnit::Seconds, _) => "seconds",
+            Kind::Timestamp(TimeUnit::Millis, _) => "millis",
+            Kind::Timestamp(TimeUnit::Micros, _) => "micros",
+            Kind::Number if self.unit == "%" => "percent",
+            kind => kind.name(),
+        }
+    }
+
     /// The unit of the values; of a timestamp, that of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {

@@ -143,7 +143,7 @@ const SIM_ORDER: Record = Record {
         Field::decimal("cum_qty", "Filled quantity"),
         Field::decimal("price", "Order price"),
         Field::decimal("avg_fill_price", "Average fill price"),
-        Field::decimal("aux_price", "Stop-loss price; null when none"),
+        Field::decimal("aux_price", "Stop-loss price; null when none").nullable(),
         Field::micros_text("create_time", "Created time"),
         Field::micros_text("update_time", "Updated time"),
         Field::text("text", "Remark"),

@@ -10,11 +10,13 @@ use crate::{
 /// A declared field of records.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
+    /// The name on the wire, in dicts and of the column.
     name: String,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit, if there is one; of a timestamp `s`, `ms` or `us`.
     unit: &'static str,
+    /// What the field means, in one line.
     doc: &'static str,
     /// The name of the enum of its values, if the service documents a closed set.
     values: Option<&'static str>,

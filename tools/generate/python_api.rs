@@ -2,22 +2,22 @@
 
 use boardlot::{
     api::{
-        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, ResponseShape,
-        Schema,
+        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, Record,
+        ResponseShape, Schema,
     },
     error::{Evidence, FailureClass},
     pages::WINDOWS_MAX,
 };
 
 use super::{
-    client_options::{constructor, constructor_doc},
+    client_options::{constructor, constructor_doc, keywords},
     python_common,
-    python_text::{Face, definition, doctest, hanging},
+    python_text::{Face, definition, doctest, hanging, head},
     wrapped,
 };
 
 pub fn text() -> String {
-    let mut out = include_str!("api_head.txt").to_owned();
+    let mut out = include_str!("api_head.txt").to_owned() + &keywords();
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }
@@ -76,20 +76,39 @@ fn context(face: Face) -> String {
 fn method(face: Face, endpoint: &Endpoint) -> String {
     let paged = endpoint.paging.is_some();
     let is_async = face == Face::Async && !paged;
-    let record = match &endpoint.answer {
-        ResponseShape::Rows(_, schema) => {
-            let names =
-                schema.records().into_iter().map(|record| format!("_records.{}", record.name));
-            names.collect::<Vec<_>>().join(" | ")
+    let pairs: Vec<String> =
+        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
+    let passed = match pairs.join(", ") {
+        line if line.len() <= 60 => format!("[{line}]"),
+        _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
+    };
+    let call = match (&endpoint.answer, paged) {
+        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
+        (_, true) => {
+            let windows = if endpoint.has_span() { "windows" } else { "None" };
+            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
         }
-        _ => String::new(),
+        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
-    let returns = match (&endpoint.answer, paged, face) {
-        (ResponseShape::ServerTime(_), ..) => "datetime.datetime".to_owned(),
-        (_, true, Face::Sync) => format!("Pager[{record}]"),
-        (_, true, Face::Async) => format!("AsyncPager[{record}]"),
-        (_, false, _) => format!("Records[{record}]"),
+    let signature = signature(endpoint, annotation);
+    let returns = match &endpoint.answer {
+        ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
+        _ => "datetime.datetime".to_owned(),
     };
+    overloads(face, endpoint)
+        + &definition(
+            is_async,
+            &endpoint.name,
+            &signature,
+            &returns,
+            &docstring(face, endpoint),
+            &call,
+        )
+}
+
+/// The parameters of an endpoint's method, with the annotation of each.
+fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> Vec<String> {
+    let paged = endpoint.paging.is_some();
     let (required, optional): (Vec<&Parameter>, Vec<&Parameter>) =
         endpoint.arguments().partition(|parameter| parameter.required);
     let mut signature = vec!["self".to_owned()];
@@ -105,21 +124,41 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     if paged {
         signature.push("resume: str | None = None".to_owned());
     }
-    let pairs: Vec<String> =
-        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
-    let passed = match pairs.join(", ") {
-        line if line.len() <= 60 => format!("[{line}]"),
-        _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
+    signature
+}
+
+/// What a method returns whose rows have one of these records.
+fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
+    let class = match (&endpoint.paging, face) {
+        (None, _) => "Records",
+        (Some(_), Face::Sync) => "Pager",
+        (Some(_), Face::Async) => "AsyncPager",
     };
-    let call = match (&endpoint.answer, paged) {
-        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
-        (_, true) => {
-            let windows = if endpoint.has_span() { "windows" } else { "None" };
-            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
-        }
-        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
+    let names: Vec<String> =
+        records.iter().map(|record| format!("_records.{}", record.name)).collect();
+    format!("{class}[{}]", names.join(" | "))
+}
+
+/// For type checkers, a signature for each value of the argument that determines the record.
+fn overloads(face: Face, endpoint: &Endpoint) -> String {
+    let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.answer else {
+        return String::new();
     };
-    definition(is_async, &endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
+    let is_async = face == Face::Async && endpoint.paging.is_none();
+    let mut out = String::from("\n    if TYPE_CHECKING:\n");
+    for (value, record) in *records {
+        let signature = signature(endpoint, |parameter| {
+            if parameter.name == *decisive {
+                format!("typing.Literal[\"{value}\"]")
+            } else {
+                annotation(parameter)
+            }
+        });
+        let returns = results(endpoint, face, &[record]);
+        let head = head(is_async, &endpoint.name, &signature, &returns, "        ");
+        out += &format!("\n        @typing.overload\n{head} ...\n");
+    }
+    out
 }
 
 fn annotation(parameter: &Parameter) -> String {

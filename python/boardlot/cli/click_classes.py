@@ -51,7 +51,7 @@ class DataCommand(Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.shared = global_options()
+        self.shared: list[click.Option] = global_options()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]

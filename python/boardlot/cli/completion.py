@@ -25,7 +25,7 @@ def script(shell: str) -> None:
     click.echo(kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source())
 
 
-command = Command(
+command: Command = Command(
     "completion",
     params=[Argument("shell", "Your shell.", metavar="bash|zsh|fish", type=click.Choice(SHELLS))],
     help=script.__doc__,

@@ -47,7 +47,7 @@ def call(settings: Settings, timeout: float) -> int:
     return 1 if failed else 0
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "doctor",
     params=[
         click.Option(
