@@ -34,6 +34,7 @@ COMMANDS = {
     "doctor": ("doctor", "Check each stage of a request, and say what to do."),
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
+    "mcp": ("mcp", "Serve read-only tools to language models."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }

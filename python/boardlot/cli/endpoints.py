@@ -23,7 +23,7 @@ from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
 
-__all__ = ["ENDPOINTS", "command", "summary"]
+__all__ = ["ENDPOINTS", "command", "request_number", "summary"]
 
 TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
 DAY = "As yyyy-MM-dd."
@@ -90,7 +90,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             return
         check_out(settings)
         if arguments.get("request_type") is not None:
-            arguments["request_type"] = _request_type(**arguments)
+            arguments["request_type"] = request_number(**arguments)
         with settings.client() as client:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
@@ -179,7 +179,7 @@ def _time(text: str) -> str | int:
     )
 
 
-def _request_type(market: str, request_type: str) -> int:
+def request_number(market: str, request_type: str) -> int:
     """The request type of an IPO list, by its number or its name in the market's enum."""
     if request_type.isdecimal():
         return int(request_type)
