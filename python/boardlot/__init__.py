@@ -16,7 +16,9 @@ from __future__ import annotations
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
+    AsyncOAuthApp,
     AsyncPager,
+    AuthorizationRequest,
     BearerToken,
     DateRange,
     EncryptedFileStore,
@@ -27,9 +29,11 @@ from ._core import (
     LoginFlow,
     MemoryStore,
     OAuth,
+    OAuthApp,
     Pager,
     Recorder,
     Records,
+    Registration,
     Replay,
     RequestEvent,
     Response,
@@ -39,6 +43,7 @@ from ._core import (
     begin_login,
     generate_key,
     login,
+    register_client,
     signature_payload,
 )
 from .errors import (
@@ -82,8 +87,10 @@ __all__ = [
     "ApiError",
     "ApiKey",
     "AsyncClient",
+    "AsyncOAuthApp",
     "AsyncPager",
     "AuthenticationError",
+    "AuthorizationRequest",
     "BearerToken",
     "BoardlotError",
     "Client",
@@ -108,6 +115,7 @@ __all__ = [
     "LoginRequired",
     "MemoryStore",
     "OAuth",
+    "OAuthApp",
     "OAuthError",
     "Pager",
     "PaginationError",
@@ -117,6 +125,7 @@ __all__ = [
     "RateLimited",
     "Recorder",
     "Records",
+    "Registration",
     "Replay",
     "RequestEvent",
     "RequestTimeout",
@@ -134,6 +143,7 @@ __all__ = [
     "begin_login",
     "generate_key",
     "login",
+    "register_client",
     "signature_payload",
 ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import (
     AsyncIterator,
+    Awaitable,
     Callable,
     Generator,
     Iterable,
@@ -30,8 +31,10 @@ _Algorithm = Literal["Ed25519", "RSA-SHA256"]
 __all__ = [
     "ApiKey",
     "ArrowStream",
+    "AsyncOAuthApp",
     "AsyncPageIterator",
     "AsyncPager",
+    "AuthorizationRequest",
     "BearerToken",
     "ClientBase",
     "DateRange",
@@ -43,6 +46,8 @@ __all__ = [
     "LoginFlow",
     "MemoryStore",
     "OAuth",
+    "OAuthApp",
+    "OAuthAppBase",
     "PageIterator",
     "Pager",
     "PagerBase",
@@ -50,6 +55,7 @@ __all__ = [
     "Recorder",
     "Records",
     "RecordsIterator",
+    "Registration",
     "Replay",
     "RequestEvent",
     "Response",
@@ -69,6 +75,7 @@ __all__ = [
     "begin_login",
     "generate_key",
     "login",
+    "register_client",
     "signature_payload",
 ]
 __version__: str
@@ -149,9 +156,12 @@ class OAuth:
         store: _Store,
         client_secret: str | None = None,
         base_url: str | None = None,
+        user: str | None = None,
     ) -> Self: ...
     @property
     def client_id(self) -> str: ...
+    @property
+    def user(self) -> str | None: ...
     @property
     def base_url(self) -> str | None: ...
     def __getnewargs_ex__(self) -> Any: ...
@@ -160,6 +170,89 @@ class OAuth:
     @property
     def expires_at(self) -> datetime: ...
     def logout(self) -> None: ...
+
+@final
+class Registration:
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def client_secret(self) -> str | None: ...
+    @property
+    def redirect_uris(self) -> list[str]: ...
+    @property
+    def scope(self) -> str | None: ...
+    @property
+    def issued_at(self) -> datetime | None: ...
+    def __reduce__(self) -> Any: ...
+
+def register_client(
+    base_url: str,
+    *,
+    redirect_uris: Sequence[str],
+    client_name: str = "boardlot",
+    confidential: bool = False,
+    timeout: float = 30.0,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> Registration: ...
+
+@final
+class AuthorizationRequest:
+    @property
+    def url(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def code_verifier(self) -> str: ...
+    def __reduce__(self) -> Any: ...
+
+@disjoint_base
+class OAuthAppBase:
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def redirect_uri(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    def authorization_url(self) -> AuthorizationRequest: ...
+    def auth(self, *, user: str) -> OAuth: ...
+    def __getnewargs_ex__(self) -> Any: ...
+
+@final
+class OAuthApp(OAuthAppBase):
+    def __new__(
+        cls,
+        base_url: str,
+        client_id: str,
+        *,
+        redirect_uri: str,
+        store: _Store | None = None,
+        client_secret: str | None = None,
+        timeout: float = 30.0,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+    ) -> Self: ...
+    def fetch_token(
+        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
+    ) -> OAuth: ...
+
+@final
+class AsyncOAuthApp(OAuthAppBase):
+    def __new__(
+        cls,
+        base_url: str,
+        client_id: str,
+        *,
+        redirect_uri: str,
+        store: _Store | None = None,
+        client_secret: str | None = None,
+        timeout: float = 30.0,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+    ) -> Self: ...
+    def fetch_token(
+        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
+    ) -> Awaitable[OAuth]: ...
 
 @final
 class LoginFlow:

@@ -12,6 +12,7 @@ mod call;
 mod cassette;
 mod client;
 mod client_options;
+mod client_registration;
 mod completion;
 mod credentials;
 mod dates;
@@ -25,6 +26,7 @@ mod login;
 mod login_prompt;
 mod notifier;
 mod oauth;
+mod oauth_app;
 mod objects;
 mod observer;
 mod operation;
@@ -34,6 +36,7 @@ mod pager_state;
 mod paging;
 mod profile;
 mod progress;
+mod python_store;
 mod records;
 mod request_arguments;
 mod request_events;
@@ -66,10 +69,12 @@ mod _core {
         arrow::ArrowStream,
         cassette::{Recorder, Replay},
         client::ClientBase,
+        client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
+        oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
