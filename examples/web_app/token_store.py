@@ -20,12 +20,29 @@ create table if not exists locks (key text primary key, owner text not null, unt
 """
 
 
+class Cipher:
+    """AES-256-GCM. The name of a row is authenticated too: nobody can move it to another user."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCM(key)
+
+    def encrypt(self, row: str, data: bytes) -> bytes:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, data, row.encode())
+
+    def decrypt(self, row: str, value: bytes) -> bytes:
+        try:
+            return self._cipher.decrypt(value[:NONCE_BYTES], value[NONCE_BYTES:], row.encode())
+        except InvalidTag:
+            raise ValueError("the row was changed, or encrypted with another key") from None
+
+
 class SqliteStore:
-    """Tokens in `path`, encrypted with AES-256-GCM under the 32 bytes of `key`."""
+    """Tokens in `path`, encrypted under the 32 bytes of `key`."""
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._path = path
-        self._cipher = AESGCM(key)
+        self._cipher = Cipher(key)
         path.touch(mode=0o600)
         with self._database() as database:
             database.executescript(SCHEMA)
@@ -43,20 +60,12 @@ class SqliteStore:
     def load(self, key: str) -> bytes | None:
         with self._database() as database:
             found = database.execute("select value from tokens where key = ?", (key,)).fetchone()
-        if found is None:
-            return None
-        nonce, ciphertext = found[0][:NONCE_BYTES], found[0][NONCE_BYTES:]
-        try:
-            # The key is authenticated too, so nobody can move a row to another user.
-            return self._cipher.decrypt(nonce, ciphertext, key.encode())
-        except InvalidTag:
-            raise ValueError("the row was changed, or encrypted with another key") from None
+        return self._cipher.decrypt(key, found[0]) if found else None
 
     def save(self, key: str, data: bytes) -> None:
-        nonce = secrets.token_bytes(NONCE_BYTES)
-        value = nonce + self._cipher.encrypt(nonce, data, key.encode())
+        row = (key, self._cipher.encrypt(key, data))
         with self._database() as database:
-            database.execute("insert or replace into tokens values (?, ?)", (key, value))
+            database.execute("insert or replace into tokens values (?, ?)", row)
 
     def delete(self, key: str) -> None:
         with self._database() as database:

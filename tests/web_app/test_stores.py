@@ -27,11 +27,14 @@ WORKER = """
     import boardlot as bl
     base_url, client_id, secret, kind, place, key, example = sys.argv[1:]
     sys.path.insert(0, example)
-    from token_store import SqliteStore
-    if kind == "sqlite":
+    if kind == "file":
+        store = bl.EncryptedFileStore(place, key)
+    elif kind == "sqlite":
+        from token_store import SqliteStore
         store = SqliteStore(Path(place), base64.b64decode(key))
     else:
-        store = bl.EncryptedFileStore(place, key)
+        from postgres_store import PostgresStore
+        store = PostgresStore(place, base64.b64decode(key))
     app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",
                       client_secret=secret, store=store)
     print("ready", flush=True)
@@ -49,10 +52,28 @@ WORKER = """
 
 
 @pytest.fixture
-def sqlite_store(tmp_path, monkeypatch):
-    """Makes stores of the example over one file."""
+def example(monkeypatch):
+    """Its modules can be imported."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    monkeypatch.delitem(sys.modules, "token_store", raising=False)
+    for name in ("token_store", "postgres_store"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.fixture
+def postgres_address():
+    """A database of its own."""
+    pytest.importorskip("psycopg", reason="the extra postgres")
+    from ..support import postgres
+
+    if postgres.folder_of_programs() is None:
+        pytest.skip(postgres.REASON)
+    with postgres.Postgres() as running:
+        yield running.address()
+
+
+@pytest.fixture
+def sqlite_store(tmp_path, example):
+    """Makes stores of the example over one file."""
     from token_store import SqliteStore
 
     return lambda key=KEY: SqliteStore(tmp_path / "tokens.db", key)
@@ -80,10 +101,17 @@ def round_of(children, user):
     return {child.stdout.readline().strip() for child in children}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "file"])
-def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, sqlite_store, kind):
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "file"])
+def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, kind):
+    key = base64.b64encode(KEY).decode()
     if kind == "sqlite":
-        path, key, store = tmp_path / "tokens.db", base64.b64encode(KEY).decode(), sqlite_store()
+        path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
+    elif kind == "postgres":
+        request.getfixturevalue("example")
+        from postgres_store import PostgresStore
+
+        path = request.getfixturevalue("postgres_address")
+        store = PostgresStore(path, KEY)
     else:
         path, key = tmp_path / "own" / "tokens", PASSPHRASE
         store = bl.EncryptedFileStore(path, key)
@@ -94,7 +122,7 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, sqlite_s
         assert round_of(children, "alice") == {"0"}
         assert server.counts["refresh_token"] == 0
         server.faults["refresh_token"] = Fault(delay=0.3)
-        for n in range(1, 4):
+        for n in range(1, 3):
             server.expire()
             assert round_of(children, "alice") == {"0"}
             assert server.counts["refresh_token"] == n
@@ -296,7 +324,8 @@ def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store
             pass
 
 
-def test_the_guide_shows_the_store_of_the_example():
+def test_the_guide_shows_the_stores_of_the_example():
     guide = (ROOT / "docs" / "web-applications.md").read_text(encoding="utf-8")
-    source = (EXAMPLE / "token_store.py").read_text(encoding="utf-8")
-    assert f"```python\n{source}```\n" in guide
+    for name, fence in (("token_store.py", "python"), ("postgres_store.py", "py")):
+        source = (EXAMPLE / name).read_text(encoding="utf-8")
+        assert f"```{fence}\n{source}```\n" in guide, name
