@@ -9,6 +9,7 @@ mod arrow;
 mod auth;
 mod blocking;
 mod call;
+mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
@@ -17,6 +18,8 @@ mod completion;
 mod credentials;
 mod dates;
 mod dict_shape;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -51,6 +54,7 @@ mod signals;
 mod signing;
 mod store_argument;
 mod store_call;
+mod stored_records;
 mod stores;
 mod text_cache;
 mod time_range;
@@ -71,6 +75,7 @@ mod _core {
         client::ClientBase,
         client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
@@ -78,7 +83,10 @@ mod _core {
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
@@ -86,6 +94,7 @@ mod _core {
         schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
+        stored_records::{micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         time_range::time_range_of,
     };
