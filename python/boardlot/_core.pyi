@@ -227,7 +227,6 @@ class OAuth:
     def client_id(self) -> str:
         """The id that the service assigned to this client when it was registered."""
     @property
-    @property
     def user(self) -> str | None:
         """The application's user that the tokens belong to; None for a login of one's own."""
     @property
