@@ -9,7 +9,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from datetime import datetime
+from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar, final, overload
@@ -37,8 +37,8 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "Endpoint",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -332,6 +332,30 @@ _FieldKind = Literal[
 
 @final
 class Endpoint:
+    """An endpoint of the service that boardlot does not know: a row like those of its own methods.
+
+    `name` is how errors and checkpoints call it. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
+    stands for a required argument. `rows` is the dotted place of the records in a response; by default
+    the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
+    declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
+    `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
+    columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
+    checked; `"symbol"` is a kind of them too. Other arguments are sent as they are. What is not in the
+    path goes into the query or, for POST, into the JSON body, in the order given.
+
+    Raises `ConfigError` for a declaration that cannot be used.
+
+    >>> flow = bl.Endpoint(
+    ...     "capital_flow",
+    ...     "GET",
+    ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
+    ...     rows="data.capital_flow_list",
+    ...     record={"data_date": "date", "in_flow": "number"},
+    ... )
+    >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
+    ['data_date', 'in_flow']
+    """
+
     def __new__(
         cls,
         name: str,
@@ -345,21 +369,29 @@ class Endpoint:
         doc: str = "",
     ) -> Self: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name, in errors and checkpoints."""
     @property
-    def method(self) -> str: ...
+    def method(self) -> str:
+        """`"GET"` or `"POST"`."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path below the base URL; `{name}` stands for an argument."""
     @property
-    def rows(self) -> str | None: ...
+    def rows(self) -> str | None:
+        """The dotted place of the records in a response."""
     @property
-    def paging(self) -> str | DateRange | None: ...
+    def paging(self) -> str | DateRange | None:
+        """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
-    def record(self) -> dict[str, str] | type | None: ...
+    def record(self) -> dict[str, str] | type | None:
+        """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
     @property
-    def arguments(self) -> dict[str, str]: ...
+    def arguments(self) -> dict[str, str]:
+        """The declared kinds of arguments."""
     @property
-    def doc(self) -> str: ...
+    def doc(self) -> str:
+        """What it returns, in the user's words."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __lt__(self, value: object, /) -> bool: ...
@@ -369,7 +401,21 @@ class Endpoint:
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, Any]]: ...
 
-def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]: ...
+def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]:
+    """The endpoints of a TOML file, by name: a table for each, with the arguments of `Endpoint` as keys.
+
+    ```toml
+    [kline]
+    method = "GET"
+    path = "/api/v1.0/quote/{symbol}/history-kline"
+    rows = "data.kline_list"
+    paging = { end = "end", next = "extra.next_time", unique = "time" }
+    record = { time = "seconds", open = "decimal", close = "decimal" }
+    ```
+
+    Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
+    and the key.
+    """
 
 @final
 class SchemaField:
@@ -882,7 +928,9 @@ class Sandbox:
     """A simulation of the whole service in this process, for experiments and tests.
 
     It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data. Use it in a `with` block, or call `close()`.
+    generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
+    clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
+    `close()`.
     """
 
     def __new__(
@@ -915,7 +963,13 @@ class Sandbox:
     def faults(self, value: Faults | None) -> None: ...
     def serve(
         self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
-    ) -> None: ...
+    ) -> None:
+        """Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+        those of the service. With further arguments, only requests that have them get the rows:
+        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
+        rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
+        the same requests are replaced. Raises `ConfigError` for what cannot be served.
+        """
     def put(
         self,
         name: str,
@@ -923,7 +977,13 @@ class Sandbox:
         *,
         account: str | int | None = None,
         **arguments: Any,
-    ) -> None: ...
+    ) -> None:
+        """Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+        or symbols, or with `account` and further arguments only of these:
+        `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
+        apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
+        for an unknown name.
+        """
     def fail_next(
         self,
         endpoint: str | Endpoint | None = None,
@@ -932,7 +992,13 @@ class Sandbox:
         status: int | None = None,
         code: int | None = None,
         message: str | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+        HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
+        endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+        unknown name and for a failure that would be a success.
+        """
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
@@ -960,7 +1026,7 @@ class Sandbox:
     def revoke_grants(self) -> None:
         """Revokes all access and refresh tokens, so that users have to log in again."""
     def reset(self) -> None:
-        """Restores the initial state: forgets requests, nonces, clients and logins, but not keys."""
+        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys."""
     def close(self) -> None:
         """Stops listening and closes all connections."""
     def __enter__(self) -> Self: ...

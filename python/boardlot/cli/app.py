@@ -36,6 +36,7 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
+    "call": ("call", "Call an endpoint of your own, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
