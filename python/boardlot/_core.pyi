@@ -10,7 +10,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from datetime import datetime
+from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar, final, overload
