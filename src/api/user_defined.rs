@@ -212,7 +212,15 @@ pub fn declared_field(name: &str, kind: &str) -> Result<Field, Mistake> {
         "object" => (Kind::Object(&[]), ""),
         other => return Err(unknown_kind(&["record", name], other, &KINDS)),
     };
-    Ok(Field { name: Cow::Owned(name.to_owned()), kind, unit, values: None, doc: "" })
+    Ok(Field {
+        name: Cow::Owned(name.to_owned()),
+        kind,
+        unit,
+        values: None,
+        required: false,
+        nullable: true,
+        doc: "",
+    })
 }
 
 fn parameter(

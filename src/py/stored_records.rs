@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pyo3::{prelude::*, pybacked::PyBackedStr};
 
 use super::{
-    arguments::{Arguments, argument, borrowed, endpoint_arguments},
+    arguments::argument,
+    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
     records::Records,
     shapes::Shapes,
@@ -54,12 +55,12 @@ pub fn record_texts(
 #[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
 pub fn stored_records<'py>(
     py: Python<'py>,
-    method: &str,
+    method: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     texts: Vec<PyBackedStr>,
     observed: bool,
 ) -> PyResult<Py<PyAny>> {
-    let (endpoint, given) = endpoint_arguments(py, method, &arguments)?;
+    let (endpoint, given) = endpoint_arguments(method, &arguments)?;
     let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
