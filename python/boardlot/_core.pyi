@@ -37,8 +37,8 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "Endpoint",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -503,6 +503,7 @@ class Records(Sequence[_Row_co]):
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
     def _json(self, names: list[str] | None = None) -> list[str]: ...
     def _names(self) -> list[str]: ...
+    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
     def _texts(self, names: list[str]) -> list[list[str | None]]: ...
     def _repr_html_(self) -> str: ...
 
@@ -553,8 +554,24 @@ class RequestEvent:
     """A request that is about to be sent: the argument of `Client(on_request=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -567,8 +584,24 @@ class ResponseEvent:
     """A request that has ended: the argument of `Client(on_response=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -584,6 +617,11 @@ class ResponseEvent:
     @property
     def error(self) -> str | None:
         """Why there was no response; None if there was one, whatever its status."""
+    @property
+    def error_type(self) -> str | None:
+        """The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
+        `"cancelled"` if the call ended before the request.
+        """
 
 @disjoint_base
 class PagerBase(Generic[_Row_co]):
@@ -837,6 +875,11 @@ class ClientBase:
         """
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
+    def _instrument(
+        self,
+        on_request: Callable[[RequestEvent], Mapping[str, str] | None] | None,
+        on_response: Callable[[ResponseEvent], object] | None,
+    ) -> None: ...
     def _server_time(self) -> Any: ...
     def _call(self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]]) -> Any: ...
     def _pages(
@@ -942,6 +985,7 @@ class Sandbox:
         clock_offset: float = 0.0,
         faults: Faults | None = None,
         *,
+        today: date | None = None,
         host: str = "127.0.0.1",
     ) -> Self: ...
     @property
@@ -958,6 +1002,26 @@ class Sandbox:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
+    def serve(
+        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+    ) -> None: ...
+    def put(
+        self,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        account: str | int | None = None,
+        **arguments: Any,
+    ) -> None: ...
+    def fail_next(
+        self,
+        endpoint: str | Endpoint | None = None,
+        *,
+        times: int | None = 1,
+        status: int | None = None,
+        code: int | None = None,
+        message: str | None = None,
+    ) -> None: ...
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:

@@ -68,8 +68,7 @@ pub fn stored_records<'py>(
         let page = page_of_texts(&text)?;
         Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
     };
-    let slices: Result<Vec<PageSlice>> =
-        detach(py, || texts.into_iter().map(slice).collect());
+    let slices: Result<Vec<PageSlice>> = detach(py, || texts.into_iter().map(slice).collect());
     let rows = Rows::new(slices.map_err(|error| raise(py, error))?, fields);
     Records::from_rows(&Shapes::default())(py, rows)
 }
@@ -82,9 +81,12 @@ pub fn micros(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     const NAMES: [&str; 4] = ["at", "since", "start", "end"];
     let given = argument(name, value)?;
     let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
-    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None) {
+    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None)
+    {
         Ok(EncodedValue::Integer(micros)) if micros <= i128::from(i64::MAX) => Ok(micros),
-        Ok(_) => Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277"))),
+        Ok(_) => {
+            Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277")))
+        }
         Err(error) => Err(raise(py, error)),
     }
 }
