@@ -155,6 +155,20 @@ class Client(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __aenter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __aexit__ = __aenter__
+
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
@@ -713,6 +727,20 @@ class AsyncClient(_core.ClientBase):
     async def close(self) -> None:
         """Ends the client: later calls are refused."""
         self._close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __enter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __exit__ = __enter__
 
     async def server_time(self) -> datetime.datetime:
         """The service's clock.

@@ -63,7 +63,7 @@ def of_help() -> Iterator[str]:
         for name in group.list_commands(context):
             command = group.get_command(context, name)
             assert command is not None
-            yield from command.examples  # type: ignore[attr-defined]
+            yield from getattr(command, "examples", [])
             if isinstance(command, click.Group):
                 groups.append(command)
 
