@@ -190,6 +190,7 @@ impl Parameter {
             Argument::Integer(number) if (min..=max).contains(number) => {
                 Ok(EncodedValue::Integer(*number))
             }
+            _ if min < i128::from(i64::MIN) + 1 => Err(self.refuse(argument, "an integer")),
             _ => Err(self.refuse(argument, &format!("an integer from {min} to {max}"))),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::http::HeaderMap;
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -87,7 +88,7 @@ async fn send_with_retries<T>(
             .measure(WaitReason::Throttle, wait_for_throttle(transport, &state, request))
             .await;
         let departed = Instant::now();
-        let span = transport.span(request.method.as_str(), request.url.path(), number);
+        let span = transport.span(request, number);
         let attempt = Attempt { transport, state: &state, request, span, wait_times };
         let response = attempt.send(authorization).await;
         let error = match response.as_ref().map_err(Clone::clone).and_then(&parse) {
@@ -137,7 +138,7 @@ struct Attempt<'a> {
     transport: &'a Transport,
     state: &'a ProcessState,
     request: &'a Request,
-    span: Option<RequestSpan<'a>>,
+    span: Option<RequestSpan>,
     wait_times: &'a WaitTimes,
 }
 
@@ -149,11 +150,11 @@ impl Attempt<'_> {
             return response;
         }
         // Before a connection is taken: a hook may call the client itself.
-        self.emit(EventKind::Sending).await;
+        let added = self.emit(EventKind::Sending).await;
         let (duration, outcome) = {
             let _permit = self.transport.acquire(self.state, self.wait_times).await?;
             let headers = authorization.headers(self.request)?;
-            self.transport.exchange(self.state, self.request, headers).await?
+            self.transport.exchange(self.state, self.request, added, headers).await?
         };
         if let Some(span) = &self.span {
             let emitted = span.emit_outcome(&outcome, duration);
@@ -162,9 +163,10 @@ impl Attempt<'_> {
         outcome
     }
 
-    async fn emit(&self, kind: EventKind) {
-        if let Some(span) = &self.span {
-            self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
+    async fn emit(&self, kind: EventKind) -> HeaderMap {
+        match &self.span {
+            Some(span) => self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await,
+            None => HeaderMap::new(),
         }
     }
 }

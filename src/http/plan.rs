@@ -1,6 +1,6 @@
 //! What a call sends: arguments checked and encoded once, from which each of its requests is made.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use ::http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::value::RawValue;
@@ -23,6 +23,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     label: String,
+    route: Option<Arc<str>>,
     method: Method,
     path: String,
     query: Vec<(String, String)>,
@@ -61,6 +62,7 @@ impl RequestPlan {
     ) -> Self {
         RequestPlan {
             label: format!("{method} {path}"),
+            route: None,
             idempotent: method.is_safe(),
             method,
             path: path.to_owned(),
@@ -141,6 +143,7 @@ impl RequestPlan {
         };
         Ok(RequestPlan {
             label: endpoint.name.clone().into_owned(),
+            route: Some(endpoint.path.as_ref().into()),
             method: method(endpoint.method.as_str())?,
             path,
             query,
@@ -218,6 +221,7 @@ impl RequestPlan {
         }
         Ok(Request {
             label: self.label.clone(),
+            route: self.route.clone(),
             method: self.method.clone(),
             url: self.url(base, in_query, range)?,
             headers,

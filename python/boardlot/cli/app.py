@@ -37,6 +37,7 @@ COMMANDS = {
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
     "open": ("open", "Open the docs or another page of the project in the browser."),
+    "mcp": ("mcp", "Serve read-only tools to language models."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }

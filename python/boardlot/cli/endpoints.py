@@ -24,7 +24,7 @@ from boardlot.cli.completers import complete_markets
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
 
-__all__ = ["ENDPOINTS", "command", "summary"]
+__all__ = ["ENDPOINTS", "command", "request_number", "summary"]
 
 TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
 DAY = "As yyyy-MM-dd."
@@ -95,7 +95,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
         if PAGE_LIMIT in arguments:
             arguments["limit"] = arguments.pop(PAGE_LIMIT)
         if arguments.get("request_type") is not None:
-            arguments["request_type"] = _request_type(**arguments)
+            arguments["request_type"] = request_number(**arguments)
         with settings.client() as client:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
@@ -203,7 +203,7 @@ def parse_time(text: str) -> str | int:
     )
 
 
-def _request_type(market: str, request_type: str) -> int:
+def request_number(market: str, request_type: str) -> int:
     """The request type of an IPO list, by its number or its name in the market's enum."""
     if request_type.isdecimal():
         return int(request_type)
