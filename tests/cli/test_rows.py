@@ -100,9 +100,10 @@ def test_sort_orders_all_rows_by_typed_values(rows: Any) -> None:
     assert rows(*FILLS, "--sort", "price") == by_price
     by_both = sorted(everything, key=lambda row: (row["code"], -Decimal(row["qty"])))
     assert rows(*FILLS, "--sort", "code,-qty") == by_both
-    assert rows(*FILLS, "--sort", "-price", "--limit", "5") == sorted(
-        everything, key=lambda row: -Decimal(row["price"])
-    )[:5]
+    assert (
+        rows(*FILLS, "--sort", "-price", "--limit", "5")
+        == sorted(everything, key=lambda row: -Decimal(row["price"]))[:5]
+    )
     # Rows without a value come last in either direction.
     for order in ("trigger_price", "-trigger_price"):
         prices = [x["trigger_price"] for x in rows("crypto-orders", "1001001", "--sort", order)]

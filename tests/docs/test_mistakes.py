@@ -94,7 +94,7 @@ def test_python_says_what_the_page_says(
     if sys.platform == "win32" and "profile=" in row.mistake:
         pytest.skip("the configuration folder of POSIX")
     code = compile(row.mistake, "<mistake>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    with warnings.catch_warnings(), pytest.raises(Exception) as raised:  # noqa: PT011
+    with warnings.catch_warnings(), pytest.raises(Exception) as raised:
         warnings.simplefilter("ignore")  # A coroutine that is never awaited is the mistake.
         value = eval(code, names)
         if inspect.iscoroutine(value):
