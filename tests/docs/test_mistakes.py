@@ -137,7 +137,7 @@ def test_what_exists_is_not_a_mistake(names: dict[str, Any]) -> None:
     client = names["client"]
     assert not hasattr(client, "_nothing") and not hasattr(client, "__deepcopy__")
     with pytest.raises(AttributeError) as raised:
-        client.completely_different
+        _ = client.completely_different
     assert "did you mean" not in str(raised.value)
 
     class Own(bl.Client):
