@@ -20,6 +20,7 @@ from ._core import (
     BearerToken,
     DateRange,
     EncryptedFileStore,
+    Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
@@ -38,6 +39,7 @@ from ._core import (
     __version__,
     begin_login,
     generate_key,
+    load_endpoints,
     login,
     signature_payload,
 )
@@ -91,10 +93,12 @@ if TYPE_CHECKING:
         UsIpo,
         UsIpoStatus,
     )
+    from .archive import Archive
 
 __all__ = [
     "ApiError",
     "ApiKey",
+    "Archive",
     "AsyncClient",
     "AsyncPager",
     "AuthenticationError",
@@ -112,6 +116,7 @@ __all__ = [
     "Dividend",
     "DividendProcess",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "Fill",
@@ -161,6 +166,7 @@ __all__ = [
     "__version__",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "signature_payload",
 ]
@@ -170,14 +176,17 @@ if not TYPE_CHECKING:
     # Hidden from type checkers, which would believe that every name exists.
 
     def __getattr__(name):
-        # Records and enums load on first use: `typing` and `enum` take longer than all else here.
+        # These load on first use: `typing` and `enum` take longer than all else here.
         if name in __all__:
-            from . import _records
+            from importlib import import_module
 
-            value = getattr(_records, name)
+            module = "archive" if name == "Archive" else "_records"
+            value = getattr(import_module(f"{__name__}.{module}"), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .clients.mistakes import missing_name
+
+        raise missing_name(__name__, __all__, name)
 
 
 def __dir__() -> list[str]:

@@ -38,6 +38,7 @@ __all__ = [
     "ClientBase",
     "DateRange",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -61,11 +62,17 @@ __all__ = [
     "__version__",
     "_config_file",
     "_import_frame_library",
+    "_micros",
     "_pager_of",
     "_profile",
+    "_profiles",
     "_reader_of",
+    "_record_texts",
+    "_remove_profile",
     "_save_profile",
+    "_set_default_profile",
     "_shut_down",
+    "_stored_records",
     "_time_range",
     "_to_frame",
     "begin_login",
@@ -299,6 +306,116 @@ class DateRange:
         before: str | None = None,
         unique: str | None = None,
     ) -> Self: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: object, /) -> bool: ...
+    def __le__(self, value: object, /) -> bool: ...
+    def __gt__(self, value: object, /) -> bool: ...
+    def __ge__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]: ...
+
+# The kinds of fields. Those of arguments are the same and `symbol`.
+_FieldKind = Literal[
+    "text",
+    "integer",
+    "number",
+    "flag",
+    "decimal",
+    "percent",
+    "seconds",
+    "millis",
+    "micros",
+    "date",
+    "object",
+]
+
+@final
+class Endpoint:
+    """An endpoint of the service that boardlot does not know: a row like those of its own methods.
+
+    `name` is how errors and checkpoints call it. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
+    stands for a required argument. `rows` is the dotted place of the records in a response; by default
+    the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
+    declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
+    `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
+    columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
+    checked; `"symbol"` is a kind of them too. Other arguments are sent as they are. What is not in the
+    path goes into the query or, for POST, into the JSON body, in the order given.
+
+    Raises `ConfigError` for a declaration that cannot be used.
+
+    >>> flow = bl.Endpoint(
+    ...     "capital_flow",
+    ...     "GET",
+    ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
+    ...     rows="data.capital_flow_list",
+    ...     record={"data_date": "date", "in_flow": "number"},
+    ... )
+    >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
+    ['data_date', 'in_flow']
+    """
+
+    def __new__(
+        cls,
+        name: str,
+        method: str,
+        path: str,
+        *,
+        rows: str | None = None,
+        paging: Literal["next_key", "page_flag"] | DateRange | None = None,
+        record: Mapping[str, _FieldKind] | type | None = None,
+        arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
+        doc: str = "",
+    ) -> Self: ...
+    @property
+    def name(self) -> str:
+        """Its name, in errors and checkpoints."""
+    @property
+    def method(self) -> str:
+        """`"GET"` or `"POST"`."""
+    @property
+    def path(self) -> str:
+        """The path below the base URL; `{name}` stands for an argument."""
+    @property
+    def rows(self) -> str | None:
+        """The dotted place of the records in a response."""
+    @property
+    def paging(self) -> str | DateRange | None:
+        """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
+    @property
+    def record(self) -> dict[str, str] | type | None:
+        """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
+    @property
+    def arguments(self) -> dict[str, str]:
+        """The declared kinds of arguments."""
+    @property
+    def doc(self) -> str:
+        """What it returns, in the user's words."""
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: object, /) -> bool: ...
+    def __le__(self, value: object, /) -> bool: ...
+    def __gt__(self, value: object, /) -> bool: ...
+    def __ge__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, Any]]: ...
+
+def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]:
+    """The endpoints of a TOML file, by name: a table for each, with the arguments of `Endpoint` as keys.
+
+    ```toml
+    [kline]
+    method = "GET"
+    path = "/api/v1.0/quote/{symbol}/history-kline"
+    rows = "data.kline_list"
+    paging = { end = "end", next = "extra.next_time", unique = "time" }
+    record = { time = "seconds", open = "decimal", close = "decimal" }
+    ```
+
+    Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
+    and the key.
+    """
 
 @final
 class SchemaField:
@@ -386,6 +503,7 @@ class Records(Sequence[_Row_co]):
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
     def _json(self, names: list[str] | None = None) -> list[str]: ...
     def _names(self) -> list[str]: ...
+    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
     def _texts(self, names: list[str]) -> list[list[str | None]]: ...
     def _repr_html_(self) -> str: ...
 
@@ -436,8 +554,24 @@ class RequestEvent:
     """A request that is about to be sent: the argument of `Client(on_request=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -450,8 +584,24 @@ class ResponseEvent:
     """A request that has ended: the argument of `Client(on_response=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -467,6 +617,11 @@ class ResponseEvent:
     @property
     def error(self) -> str | None:
         """Why there was no response; None if there was one, whatever its status."""
+    @property
+    def error_type(self) -> str | None:
+        """The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
+        `"cancelled"` if the call ended before the request.
+        """
 
 @disjoint_base
 class PagerBase(Generic[_Row_co]):
@@ -720,11 +875,16 @@ class ClientBase:
         """
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
+    def _instrument(
+        self,
+        on_request: Callable[[RequestEvent], Mapping[str, str] | None] | None,
+        on_response: Callable[[ResponseEvent], object] | None,
+    ) -> None: ...
     def _server_time(self) -> Any: ...
-    def _call(self, name: str, arguments: list[tuple[str, Any]]) -> Any: ...
+    def _call(self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]]) -> Any: ...
     def _pages(
         self,
-        name: str,
+        endpoint: str | Endpoint,
         arguments: list[tuple[str, Any]],
         windows: int | None,
         resume: str | None,
@@ -749,15 +909,16 @@ class ClientBase:
     ) -> Any: ...
     def _explain(
         self,
-        method: str,
-        path: str,
+        method: str | Endpoint,
+        path: str | None,
         query: Mapping[str, Any] | Sequence[tuple[str, Any]] | None,
         body: dict[str, Any] | list[Any] | bytes | None,
+        arguments: list[tuple[str, Any]],
     ) -> Any: ...
     def _ipo_calendar(self, markets: Iterable[str], on_error: str) -> Any: ...
     def _fetch_many(
         self,
-        name: str,
+        endpoint: str | Endpoint,
         keys: Iterable[str | int],
         concurrency: int,
         on_error: str,
@@ -824,6 +985,7 @@ class Sandbox:
         clock_offset: float = 0.0,
         faults: Faults | None = None,
         *,
+        today: date | None = None,
         host: str = "127.0.0.1",
     ) -> Self: ...
     @property
@@ -840,6 +1002,26 @@ class Sandbox:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
+    def serve(
+        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+    ) -> None: ...
+    def put(
+        self,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        account: str | int | None = None,
+        **arguments: Any,
+    ) -> None: ...
+    def fail_next(
+        self,
+        endpoint: str | Endpoint | None = None,
+        *,
+        times: int | None = 1,
+        status: int | None = None,
+        code: int | None = None,
+        message: str | None = None,
+    ) -> None: ...
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
@@ -884,19 +1066,31 @@ def _shut_down() -> None: ...
 def _profile(name: str) -> dict[str, Any]: ...
 @overload
 def _profile(name: str, *, may_be_missing: bool) -> dict[str, Any] | None: ...
-def _save_profile(
-    name: str, base_url: str, client_id: str, store: Any, *, replace: bool = False
-) -> Any: ...
+def _save_profile(name: str, entry: dict[str, Any], *, replace: bool = False) -> Any: ...
+def _remove_profile(name: str) -> Any: ...
+def _set_default_profile(name: str | None) -> Any: ...
+def _profiles() -> tuple[list[str], str | None]: ...
 def _config_file() -> Any: ...
 @overload
 def _time_range(
-    method: str, arguments: list[tuple[str, Any]], now_micros: None = None
+    method: str | Endpoint, arguments: list[tuple[str, Any]], now_micros: None = None
 ) -> tuple[int, int] | None: ...
 @overload
 def _time_range(
-    method: str, arguments: list[tuple[str, Any]], now_micros: int
+    method: str | Endpoint, arguments: list[tuple[str, Any]], now_micros: int
 ) -> tuple[int, int]: ...
+def _record_texts(
+    records: Records[Any], identity: list[str], ignored: list[str], values: list[str]
+) -> list[tuple[str, str, str, list[str | None]]]: ...
+def _stored_records(
+    method: str, arguments: list[tuple[str, Any]], texts: list[str], observed: bool = False
+) -> Records[Any]: ...
+def _micros(name: str, value: Any) -> int: ...
 def _import_frame_library(method: str) -> None: ...
 def _to_frame(method: str, records: Any, decimals: str, invalid: str) -> Any: ...
-def _reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]: ...
-def _pager_of(name: str, arguments: list[tuple[str, Any]], bodies: list[bytes]) -> Any: ...
+def _reader_of(
+    name: str | Endpoint, arguments: list[tuple[str, Any]]
+) -> Callable[[bytes], Any]: ...
+def _pager_of(
+    name: str | Endpoint, arguments: list[tuple[str, Any]], bodies: list[bytes]
+) -> Any: ...

@@ -14,8 +14,10 @@ mod parameter;
 mod quote;
 mod record;
 mod response;
+mod spelling;
 mod time;
 mod trade;
+mod user_defined;
 mod values;
 
 pub use date_range::{DateRange, NextEnd};
@@ -27,6 +29,8 @@ pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterL
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
+pub use spelling::{suggest_market, suggest_symbol};
+pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them, in Rust and

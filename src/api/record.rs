@@ -252,6 +252,17 @@ impl Kind {
 }
 
 impl Field {
+    /// The kind as a user declares it.
+    pub fn declared_kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Timestamp(TimeUnit::Seconds, _) => "seconds",
+            Kind::Timestamp(TimeUnit::Millis, _) => "millis",
+            Kind::Timestamp(TimeUnit::Micros, _) => "micros",
+            Kind::Number if self.unit == "%" => "percent",
+            kind => kind.name(),
+        }
+    }
+
     /// The unit of the values; of a timestamp, that of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {

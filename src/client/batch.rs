@@ -16,6 +16,7 @@ use crate::{
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
+    process::{caller, on_behalf_of},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -55,10 +56,11 @@ impl Client {
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
                 let key_name = key_name.clone();
-                running.spawn(async move {
-                    let outcome = client.all_records(&endpoint, &key_name, &key).await;
+                running.spawn(on_behalf_of(caller(), async move {
+                    let arguments = [(key_name.as_str(), key.clone())];
+                    let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
-                });
+                }));
             }
             let Some(finished) = running.join_next().await else { break };
             let (index, key, outcome) = finished.map_err(|error| Error::aborted(&error))?;
@@ -95,28 +97,25 @@ impl Client {
         let rows = Rows::new(slices, fields.fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
     }
-
-    async fn all_records(
-        &self,
-        endpoint: &Endpoint,
-        key_name: &str,
-        key: &Argument,
-    ) -> Result<Rows> {
-        let arguments = [(key_name, key.clone())];
-        if endpoint.paging.is_none() {
-            return self.call(endpoint, &arguments).await;
-        }
-        let mut pages = self.pages(endpoint, &arguments, None, None)?;
-        let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
-        Ok(Rows::new(slices.concat(), pages.listing().plan.fields.clone()))
-    }
 }
 
-/// The one required argument of an endpoint that can be called for many keys.
+/// The argument that takes the keys: the only required one, or the only declared one.
 fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
-    let mut required = endpoint.arguments().filter(|parameter| parameter.required);
-    match (&endpoint.answer, required.next(), required.next()) {
-        (ResponseShape::Rows(..), Some(parameter), None) => Ok(&parameter.name),
+    let only = |required: bool| {
+        let mut found = endpoint.arguments().filter(|parameter| parameter.required == required);
+        found.next().filter(|_| found.next().is_none())
+    };
+    let key = match endpoint.arguments().any(|parameter| parameter.required) {
+        true => only(true),
+        false => only(false).filter(|_| endpoint.undeclared.is_some()),
+    };
+    match (&endpoint.answer, key) {
+        (ResponseShape::Rows(..), Some(parameter)) => Ok(&parameter.name),
+        _ if endpoint.undeclared.is_some() => Err(Error::config(format!(
+            "{} has no argument for the keys; expected exactly one name in its path, or exactly one \
+             declared argument",
+            endpoint.name
+        ))),
         _ => Err(Error::argument(
             "method",
             &format!("'{}'", endpoint.name),

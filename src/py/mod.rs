@@ -9,6 +9,7 @@ mod arrow;
 mod auth;
 mod blocking;
 mod call;
+mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
@@ -16,6 +17,8 @@ mod completion;
 mod credentials;
 mod dates;
 mod dict_shape;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -41,6 +44,8 @@ mod response;
 mod response_bodies;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+#[cfg(feature = "sandbox")]
+mod sandbox_rows;
 mod schema_field;
 mod shapes;
 mod shutdown_gate;
@@ -48,6 +53,7 @@ mod signals;
 mod signing;
 mod store_argument;
 mod store_call;
+mod stored_records;
 mod stores;
 mod text_cache;
 mod time_range;
@@ -67,13 +73,17 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
@@ -81,6 +91,7 @@ mod _core {
         schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
+        stored_records::{micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         time_range::time_range_of,
     };

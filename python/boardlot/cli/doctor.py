@@ -31,8 +31,8 @@ def call(settings: Settings, timeout: float) -> int:
     settings.check()
     findings = examine(
         settings.base_url,
-        auth=settings.auth if settings.key_id or settings.client_id else None,
-        profile=settings.profile,
+        auth=settings.auth if settings.credentials else None,
+        profile=settings.profile_name,
         timeout=timeout,
         **settings.connection,
     )
