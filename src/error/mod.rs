@@ -3,6 +3,7 @@
 mod class;
 mod escapes;
 mod exception;
+mod nearest;
 mod redact;
 mod rejection;
 
@@ -11,6 +12,7 @@ use std::{fmt, time::Duration};
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable};
 pub use exception::ExceptionClass;
+pub use nearest::did_you_mean;
 pub use redact::Redactor;
 pub use rejection::says_token_rejected;
 

@@ -13,13 +13,14 @@ mod cassette;
 mod client;
 mod client_options;
 mod completion;
+mod converter;
 mod credentials;
 mod dates;
-mod dict_shape;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
 mod frame;
+mod instances;
 mod logging;
 mod login;
 mod login_prompt;
@@ -39,6 +40,12 @@ mod request_arguments;
 mod request_events;
 mod response;
 mod response_bodies;
+mod row_builder;
+mod row_class;
+mod row_errors;
+mod row_layout;
+mod row_spec;
+mod row_view;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 mod schema_field;
@@ -49,9 +56,8 @@ mod signing;
 mod store_argument;
 mod store_call;
 mod stores;
-mod text_cache;
 mod time_range;
-mod typed_dicts;
+mod value_cache;
 mod weak_ref;
 
 use pyo3::prelude::*;
@@ -70,7 +76,7 @@ mod _core {
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
-        page_iterator::{AsyncPageIterator, PageIterator},
+        page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         profile::{config_file, load_profile, save_profile},
