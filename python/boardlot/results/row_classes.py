@@ -85,7 +85,7 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
     return known.construction, tuple((field, default_of(field)) for field in known.fields)
 
 
-def _inspect(cls: type) -> RowClass:
+def _inspect(cls: Any) -> RowClass:
     hints = _hints(cls)
     names = _names(cls, hints)
     if not names:
@@ -96,7 +96,7 @@ def _inspect(cls: type) -> RowClass:
     return RowClass(_construction(cls), fields)
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def _hints(cls: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
     except NameError as error:
@@ -108,12 +108,12 @@ def _hints(cls: type) -> dict[str, Any]:
         raise ConfigError(text) from error
 
 
-def _names(cls: type, hints: dict[str, Any]) -> dict[str, str]:
+def _names(cls: Any, hints: dict[str, Any]) -> dict[str, str]:
     """The attributes that the constructor accepts, each with its name in records."""
     if _is_named_tuple(cls):
-        return {name: name for name in cls._fields}  # type: ignore[attr-defined]
+        return {name: name for name in cls._fields}
     if _is_struct(cls):
-        return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))  # type: ignore[attr-defined]
+        return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
     if dataclasses.is_dataclass(cls):
         refused = {field.name for field in dataclasses.fields(cls) if not field.init}
         hints = {name: hints[name] for name in cls.__dataclass_fields__ if name in hints}
@@ -128,7 +128,7 @@ def _names(cls: type, hints: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _field(cls: type, attribute: str, name: str, annotation: Any) -> Field:
+def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
     hint = _plain(annotation)
     options = [_plain(option) for option in typing.get_args(hint)]
     nullable = hint in (Any, object)
@@ -167,15 +167,15 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 100 else text[:99] + "…"
 
 
-def _is_named_tuple(cls: type) -> bool:
+def _is_named_tuple(cls: Any) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
-def _is_struct(cls: type) -> bool:
+def _is_struct(cls: Any) -> bool:
     return hasattr(cls, "__struct_fields__") and hasattr(cls, "__struct_encode_fields__")
 
 
-def _construction(cls: type) -> str:
+def _construction(cls: Any) -> str:
     is_plain_call = type(cls).__call__ is type.__call__
     if _is_named_tuple(cls):
         generated = is_plain_call and _has_generated_new(cls)
@@ -183,7 +183,7 @@ def _construction(cls: type) -> str:
     if _is_struct(cls):
         parameters = inspect.signature(cls).parameters.values()
         positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        same = tuple(positional) == cls.__struct_fields__  # type: ignore[attr-defined]
+        same = tuple(positional) == cls.__struct_fields__
         return "positional" if same else "keywords"
     if "__dataclass_params__" in cls.__dict__:
         generated = is_plain_call and _has_generated_init(cls)
@@ -191,22 +191,20 @@ def _construction(cls: type) -> str:
     return "keywords"
 
 
-def _has_generated_new(cls: type) -> bool:
-    reference = collections.namedtuple("Reference", cls._fields)  # type: ignore[attr-defined,misc]
-    return (
-        _same_code(cls.__new__, reference.__new__) and cls.__init__ is object.__init__  # type: ignore[misc]
-    )
+def _has_generated_new(cls: Any) -> bool:
+    reference = collections.namedtuple("Reference", cls._fields)
+    return _same_code(cls.__new__, reference.__new__) and cls.__init__ is object.__init__
 
 
-def _has_generated_init(cls: type) -> bool:
+def _has_generated_init(cls: Any) -> bool:
     """Whether the constructor of a dataclass only sets the attributes of its fields."""
-    fields = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
-    params = cls.__dataclass_params__  # type: ignore[attr-defined]
+    fields = cls.__dataclass_fields__.values()
+    params = cls.__dataclass_params__
     if (
         cls.__new__ is not object.__new__
         or hasattr(cls, "__post_init__")
         or (cls.__setattr__ is not object.__setattr__ and not params.frozen)
-        or any(not field.init for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+        or any(not field.init for field in dataclasses.fields(cls))
         or any(isinstance(field.type, dataclasses.InitVar) for field in fields)
     ):
         return False
@@ -220,10 +218,10 @@ def _has_generated_init(cls: type) -> bool:
                 kw_only=field.kw_only,
             ),
         )
-        for field in dataclasses.fields(cls)  # type: ignore[arg-type]
+        for field in dataclasses.fields(cls)
     ]
     reference = dataclasses.make_dataclass("Reference", specs, frozen=params.frozen)
-    return _same_code(cls.__init__, reference.__init__)  # type: ignore[misc]
+    return _same_code(cls.__init__, reference.__init__)
 
 
 def _same_code(function: Any, reference: Any) -> bool:
@@ -234,10 +232,10 @@ def _same_code(function: Any, reference: Any) -> bool:
     )
 
 
-def _defaults(cls: type) -> Any:
+def _defaults(cls: Any) -> Any:
     """The function that returns the default of a field."""
     if _is_named_tuple(cls):
-        values = cls._field_defaults  # type: ignore[attr-defined]
+        values = cls._field_defaults
         return lambda field: (
             ("value", values[field.attribute]) if field.attribute in values else ("required", None)
         )
@@ -261,7 +259,7 @@ def _defaults(cls: type) -> Any:
     try:
         parameters = inspect.signature(cls).parameters
     except (TypeError, ValueError):
-        parameters = {}  # type: ignore[assignment]
+        parameters = {}
 
     def of_constructor(field: Field) -> tuple[str, Any]:
         parameter = parameters.get(field.attribute)
