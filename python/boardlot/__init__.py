@@ -20,6 +20,7 @@ from ._core import (
     BearerToken,
     DateRange,
     EncryptedFileStore,
+    Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
@@ -38,6 +39,7 @@ from ._core import (
     __version__,
     begin_login,
     generate_key,
+    load_endpoints,
     login,
     signature_payload,
 )
@@ -64,23 +66,39 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._records import (
+        CnIpo,
         CnIpoRequest,
+        CryptoOrder,
         CryptoOrderStatus,
+        CryptoOrderSymbolPair,
+        Dividend,
         DividendProcess,
+        Fill,
+        HkIpo,
         IpoApplyStatus,
         IpoOfferType,
         IpoRequest,
         IpoSecurityType,
+        MyIpo,
+        PlateStock,
         PositionType,
+        RelatedFuture,
+        SgIpo,
+        SimOrder,
         SimOrderStatus,
         SimOrderType,
+        SimPosition,
         SimSide,
+        TradingDay,
+        UsIpo,
         UsIpoStatus,
     )
+    from .archive import Archive
 
 __all__ = [
     "ApiError",
     "ApiKey",
+    "Archive",
     "AsyncClient",
     "AsyncPager",
     "AuthenticationError",
@@ -88,15 +106,22 @@ __all__ = [
     "BoardlotError",
     "Client",
     "ClockSkewError",
+    "CnIpo",
     "CnIpoRequest",
     "ConfigError",
+    "CryptoOrder",
     "CryptoOrderStatus",
+    "CryptoOrderSymbolPair",
     "DateRange",
+    "Dividend",
     "DividendProcess",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
+    "Fill",
     "GeneratedKey",
+    "HkIpo",
     "InvalidParameter",
     "InvalidSymbol",
     "IpoApplyStatus",
@@ -107,16 +132,19 @@ __all__ = [
     "LoginFlow",
     "LoginRequired",
     "MemoryStore",
+    "MyIpo",
     "OAuth",
     "OAuthError",
     "Pager",
     "PaginationError",
     "PermissionDenied",
+    "PlateStock",
     "PositionType",
     "ProtocolError",
     "RateLimited",
     "Recorder",
     "Records",
+    "RelatedFuture",
     "Replay",
     "RequestEvent",
     "RequestTimeout",
@@ -124,29 +152,39 @@ __all__ = [
     "ResponseEvent",
     "Sandbox",
     "ServiceError",
+    "SgIpo",
+    "SimOrder",
     "SimOrderStatus",
     "SimOrderType",
+    "SimPosition",
     "SimSide",
     "StoreError",
+    "TradingDay",
     "TransportError",
+    "UsIpo",
     "UsIpoStatus",
     "__version__",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "signature_payload",
 ]
 
 
-def __getattr__(name: str) -> object:
-    # The enums load on first use: the `enum` module alone would double the import time.
-    if name in __all__:
-        from . import _records
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would believe that every name exists.
 
-        value = getattr(_records, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        # These load on first use: `typing` and `enum` take longer than all else here.
+        if name in __all__:
+            from importlib import import_module
+
+            module = "archive" if name == "Archive" else "_records"
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,8 @@ mod rows;
 mod scalars;
 mod selection;
 mod server_time;
+#[cfg(feature = "python")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod text_export;
@@ -39,6 +41,7 @@ pub(crate) use {
         date, date_of_days, decimal_text, flag, integer, non_null, number, parse_float,
         parse_integer, text, timestamp,
     },
+    stored::{StoredFields, StoredRecord, page_of_texts},
 };
 #[cfg(feature = "fuzzing")]
 pub(crate) use {

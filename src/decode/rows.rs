@@ -15,16 +15,16 @@ pub struct Rows {
     slices: Vec<PageSlice>,
     /// Where each slice ends in the whole sequence.
     ends: Vec<usize>,
-    fields: Arc<[&'static Field]>,
+    fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.
-    key_name: Option<&'static str>,
+    key_name: Option<Arc<str>>,
     /// The fields that the records are restricted to; all if there is none.
     selection: Option<Selection>,
 }
 
 impl Rows {
     /// The records of these slices.
-    pub fn new(slices: Vec<PageSlice>, fields: Arc<[&'static Field]>) -> Self {
+    pub fn new(slices: Vec<PageSlice>, fields: Arc<[Field]>) -> Self {
         let mut end = 0;
         let ends = slices
             .iter()
@@ -38,8 +38,8 @@ impl Rows {
 
     /// The same with a column of keys.
     #[must_use]
-    pub fn with_key(mut self, name: &'static str) -> Self {
-        self.key_name = Some(name);
+    pub fn with_key(mut self, name: &str) -> Self {
+        self.key_name = Some(name.into());
         self
     }
 
@@ -70,8 +70,8 @@ impl Rows {
 
     /// The names of the column of keys and of all declared fields.
     pub fn declared_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let fields = self.fields.iter().map(|field| field_name(self.key_name, field.name));
-        self.key_name.map(Cow::Borrowed).into_iter().chain(fields)
+        let fields = self.fields.iter().map(|field| field_name(self.key_name(), &field.name));
+        self.key_name().map(Cow::Borrowed).into_iter().chain(fields)
     }
 
     /// The number of records.
@@ -85,13 +85,13 @@ impl Rows {
     }
 
     /// The declared fields.
-    pub fn fields(&self) -> &[&'static Field] {
+    pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
     /// The name of the column of keys.
-    pub fn key_name(&self) -> Option<&'static str> {
-        self.key_name
+    pub fn key_name(&self) -> Option<&str> {
+        self.key_name.as_deref()
     }
 
     /// The slices of pages.
@@ -140,7 +140,7 @@ impl Rows {
     #[must_use]
     pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
         Rows {
-            key_name: self.key_name,
+            key_name: self.key_name.clone(),
             selection: self.selection.clone(),
             ..Rows::new(slices, self.fields.clone())
         }
@@ -167,10 +167,10 @@ impl Rows {
         options: ColumnOptions,
         is_wanted: impl Fn() -> bool,
     ) -> Result<Vec<Columns>> {
-        let fields = || self.fields.iter().copied();
+        let fields = || self.fields.iter();
         let selection = self.selection.as_ref();
         let new_part =
-            || Columns::of_selection(fields(), self.key_name, selection, options).of_whole();
+            || Columns::of_selection(fields(), self.key_name(), selection, options).of_whole();
         let mut parts = BatchBuilder::new(new_part);
         for slice in &self.slices {
             if !is_wanted() {

@@ -86,7 +86,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn read(rows: &Rows, row: RowAt<'a>) -> Result<Self> {
+    fn read(rows: &'a Rows, row: RowAt<'a>) -> Result<Self> {
         let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
         let is_selected = |name: &str| rows.selection().is_none_or(|all| all.contains(name));
         if let (Some(name), Some(key)) = (rows.key_name(), row.key)

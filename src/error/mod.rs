@@ -37,7 +37,7 @@ pub struct Error {
 pub enum Delivery {
     /// It was not sent.
     NotSent,
-    /// The service reported that it did not process it.
+    /// The service certainly did not process it, and would process it on another connection.
     Unprocessed,
     /// The service may have processed it.
     Unknown,

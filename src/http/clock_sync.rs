@@ -39,7 +39,7 @@ pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> 
 /// at the same time. `requests` is what the clock had counted before the rejected attempt.
 pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     read_clock(transport, requests).await?;
-    let (clock, url) = (transport.clock(), transport.base().join(SERVER_TIME.path)?);
+    let (clock, url) = (transport.clock(), transport.base().join(&SERVER_TIME.path)?);
     if clock.correct()
         && let Some(span) = transport.span(SERVER_TIME.method.as_str(), url.path(), 1)
     {

@@ -29,7 +29,7 @@ impl TimeRange {
     ) -> Option<Self> {
         let Some(Paging::PageFlag {
             span: TimeSpan::StartEnd { default_days, time_field }, ..
-        }) = endpoint.paging
+        }) = &endpoint.paging
         else {
             return None;
         };
@@ -41,7 +41,8 @@ impl TimeRange {
             Some(_) => None,
             None => Some(None),
         };
-        Some(TimeRange { start: bound(start)?, end: bound(end)?, default_days, time_field })
+        let (start, end) = (bound(start)?, bound(end)?);
+        Some(TimeRange { start, end, default_days: *default_days, time_field })
     }
 
     /// Whether it depends on the clock.

@@ -70,7 +70,7 @@ pub fn build_client(
         .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
-        (None, Some(profile)) => Auth::from_profile(py, profile.auth)?,
+        (None, Some(profile)) => Auth::from_profile(py, profile)?,
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();

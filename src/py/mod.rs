@@ -16,6 +16,8 @@ mod completion;
 mod converter;
 mod credentials;
 mod dates;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -55,6 +57,7 @@ mod signals;
 mod signing;
 mod store_argument;
 mod store_call;
+mod stored_records;
 mod stores;
 mod time_range;
 mod value_cache;
@@ -73,13 +76,17 @@ mod _core {
         cassette::{Recorder, Replay},
         client::ClientBase,
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
         page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
@@ -87,6 +94,7 @@ mod _core {
         schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
+        stored_records::{micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         time_range::time_range_of,
     };

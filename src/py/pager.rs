@@ -156,7 +156,7 @@ impl PagerBase {
         let sink = move || {
             let (fields, view) = (fields.clone(), view.clone());
             BatchBuilder::new(move || {
-                let fields = fields.iter().copied();
+                let fields = fields.iter();
                 Columns::of_selection(fields, None, view.selection(), frame.options)
             })
         };

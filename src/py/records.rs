@@ -47,6 +47,11 @@ impl Records {
         )
     }
 
+    /// The records that it shows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
         Records { rows, shapes: Shapes::default(), errors: Some(errors) }
     }

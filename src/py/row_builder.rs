@@ -62,7 +62,7 @@ impl RowBuilder {
     pub fn object<'py>(
         &mut self,
         py: Python<'py>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_periodically(py)?;
@@ -143,7 +143,7 @@ impl RowBuilder {
     fn layout_of<'k>(
         &mut self,
         py: Python<'_>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         tokens: impl ExactSizeIterator<Item = &'k str> + Clone,
     ) -> Result<usize, LayoutError> {
         let found =
@@ -166,7 +166,7 @@ impl RowBuilder {
     fn scanned_layout(
         &mut self,
         py: Python<'_>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
     ) -> Result<usize, LayoutError> {
         let scanner = mem::take(&mut self.scanner);
         let index = self.layout_of(py, key_name, scanner.tokens());
@@ -315,7 +315,7 @@ fn inner_builder<'a>(
         let spec = match conversion {
             Conversion::AsSent | Conversion::Dict => RowSpec::default(),
             Conversion::Object(fields) => {
-                let fields = fields.iter().collect();
+                let fields = fields.iter().cloned().collect();
                 RowSpec { target: Target::TypedDict, fields, selection: None }
             }
             _ => return None,

@@ -24,7 +24,7 @@ type Inspected<'py> = (Bound<'py, PyAny>, (String, Py<PyAny>));
 /// Inspects a class for records with these declared fields.
 pub fn row_class(
     class: &Bound<'_, PyAny>,
-    fields: &[&'static Field],
+    fields: &[Field],
     key_name: Option<&str>,
 ) -> PyResult<RowClass> {
     static INSPECTED: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
@@ -51,7 +51,7 @@ pub fn row_class(
 
 fn class_field(
     (field, (default, value)): Inspected<'_>,
-    declared: &[&'static Field],
+    declared: &[Field],
     key_name: Option<&str>,
 ) -> PyResult<ClassField> {
     let py = field.py();
@@ -59,7 +59,7 @@ fn class_field(
     let conversion: String = field.getattr(intern!(py, "conversion"))?.extract()?;
     let kind = declared
         .iter()
-        .find(|declared| field_name(key_name, declared.name) == name)
+        .find(|declared| field_name(key_name, &declared.name) == name)
         .map(|declared| declared.kind);
     let attribute = field.getattr(intern!(py, "attribute"))?.cast_into::<PyString>()?;
     Ok(ClassField {

@@ -75,7 +75,7 @@ pub fn missing_field(
         names.join(", "),
     );
     let is_declared =
-        spec.fields.iter().any(|declared| field_name(key_name, declared.name) == field.name);
+        spec.fields.iter().any(|declared| field_name(key_name, &declared.name) == field.name);
     let is_selected = spec.selection.as_ref().is_none_or(|all| all.contains(&field.name));
     raise(
         py,

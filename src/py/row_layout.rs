@@ -15,7 +15,7 @@ use crate::decode::{JsonReader, field_name};
 
 /// The parts of the objects that records with the same keys become.
 pub struct Layout {
-    key_name: Option<&'static str>,
+    key_name: Option<String>,
     /// The keys of the records through their colons.
     tokens: Vec<Box<str>>,
     pub columns: Vec<Column>,
@@ -67,7 +67,7 @@ impl Layout {
     pub fn new<'k>(
         py: Python<'_>,
         spec: &RowSpec,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         tokens: impl ExactSizeIterator<Item = &'k str>,
     ) -> Result<Self, LayoutError> {
         let tokens: Vec<Box<str>> = tokens.map(Box::from).collect();
@@ -89,7 +89,7 @@ impl Layout {
             names.sort_by_key(|(name, _)| selection.position(name));
         }
         let mut layout = Layout {
-            key_name,
+            key_name: key_name.map(str::to_owned),
             tokens,
             columns: Vec::with_capacity(names.len()),
             template: None,
@@ -103,7 +103,7 @@ impl Layout {
                     .fields
                     .iter()
                     .rev()
-                    .map(|field| (field_name(key_name, field.name), field.kind))
+                    .map(|field| (field_name(key_name, &field.name), field.kind))
                     .collect();
                 layout.add_columns(py, names, |name| match declared.get(name) {
                     Some(kind) => Conversion::of_kind(*kind),
@@ -166,10 +166,10 @@ impl Layout {
     /// Whether records with these keys have this layout.
     pub fn matches<'k>(
         &self,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         mut tokens: impl ExactSizeIterator<Item = &'k str>,
     ) -> bool {
-        self.key_name == key_name
+        self.key_name.as_deref() == key_name
             && tokens.len() == self.tokens.len()
             && self.tokens.iter().all(|token| tokens.next() == Some(token))
     }

@@ -15,7 +15,7 @@ use crate::{
 pub struct RowSpec {
     pub target: Target,
     /// The declared fields.
-    pub fields: Arc<[&'static Field]>,
+    pub fields: Arc<[Field]>,
     /// The fields that the records are restricted to.
     pub selection: Option<Selection>,
 }

@@ -295,11 +295,13 @@ pub struct RecordedRequest(sandbox::RecordedRequest);
 
 #[pymethods]
 impl RecordedRequest {
+    /// The HTTP method, in capitals.
     #[getter]
     fn method(&self) -> &str {
         &self.0.method
     }
 
+    /// The path as it was sent, percent-encoded.
     #[getter]
     fn path(&self) -> &str {
         &self.0.path

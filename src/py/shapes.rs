@@ -37,7 +37,7 @@ impl Shapes {
     pub fn object<'py>(
         &self,
         py: Python<'py>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // Creating objects can run the garbage collector and, with it, code that asks for one of

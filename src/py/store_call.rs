@@ -65,8 +65,15 @@ pub fn check_signals() -> Result<()> {
 
 /// The core's error for an exception that Python code raised.
 fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
-    let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-    let text = format!("{name} raised {class}: {}", error.value(py));
+    let is_store_error = py
+        .import("boardlot.errors")
+        .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
+    let text = if is_store_error.unwrap_or(false) {
+        error.value(py).to_string()
+    } else {
+        let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        format!("{name} raised {class}: {}", error.value(py))
+    };
     // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
     if SIGNALS_CHECKED.get().is_some() {
         RAISED.set(Some(error));

@@ -80,16 +80,12 @@ pub const INVALID: i64 = -3;
 /// A success that holds these rows in the place that the endpoint's row declares. For a place that
 /// is undocumented, the list is named as the endpoint is.
 pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
-    let undocumented;
-    let path: &[&str] = match endpoint.answer {
-        ResponseShape::Rows(RowsPlace::At(path), _) => path,
-        ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => {
-            undocumented = [member, endpoint.name];
-            &undocumented
-        }
-        _ => &[],
+    let path: Vec<&str> = match &endpoint.answer {
+        ResponseShape::Rows(RowsPlace::At(path), _) => path.split('.').collect(),
+        ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => vec![member, &endpoint.name],
+        _ => Vec::new(),
     };
-    let list = Nested(path, rows);
+    let list = Nested(&path, rows);
     match endpoint.envelope {
         Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => {
             json(&RetCode { ret_code: 0, ret_msg: Some("success"), list })

@@ -8,19 +8,19 @@ use super::{
     handlers::{HANDLERS, Handler},
     history, login,
 };
-use crate::api::{ENDPOINTS, Endpoint, ResponseShape};
+use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]
 pub struct Route {
-    pub endpoint: &'static Endpoint,
+    pub endpoint: EndpointRef,
     handler: Handler,
 }
 
 /// What a request line matches.
 #[derive(Debug)]
 pub enum RouteMatch {
-    Route(Route, Vec<(&'static str, String)>),
+    Route(Route, Vec<(String, String)>),
     OAuth(&'static login::Route),
     /// The path exists, with these other methods.
     OtherMethod(Vec<&'static str>),
@@ -31,11 +31,14 @@ pub enum RouteMatch {
 pub fn find(method: &str, path: &str) -> RouteMatch {
     let mut others = Vec::new();
     for endpoint in endpoints() {
-        let Some(values) = path_values(endpoint.path, path) else { continue };
+        let Some(values) = path_values(&endpoint.path, path) else { continue };
         let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
         match handler {
             Some((_, handler)) if endpoint.method.as_str() == method => {
-                return RouteMatch::Route(Route { endpoint, handler: *handler }, values);
+                return RouteMatch::Route(
+                    Route { endpoint: endpoint.into(), handler: *handler },
+                    values,
+                );
             }
             _ => others.push(endpoint.method.as_str()),
         }
@@ -64,12 +67,12 @@ impl Route {
     pub fn answer(
         &self,
         dataset: &Dataset,
-        path: &[(&'static str, String)],
+        path: &[(String, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
     ) -> HandlerResult {
-        Arguments::read(self.endpoint, path, query, body, now_ms)
+        Arguments::read(&self.endpoint, path, query, body, now_ms)
             .and_then(|arguments| (self.handler)(dataset, &arguments))
             .map_err(|rejection| match rejection.code {
                 INVALID => Rejection { code: self.invalid_code(), ..rejection },
@@ -79,7 +82,7 @@ impl Route {
 
     /// The endpoint's code for an invalid argument, as the document's error examples show it.
     fn invalid_code(&self) -> i64 {
-        match self.endpoint.name {
+        match self.endpoint.name.as_ref() {
             "crypto_orders" => 1,
             "fills_history" => -1200,
             _ => INVALID,
@@ -88,13 +91,13 @@ impl Route {
 }
 
 /// The values of the path parameters if the path matches the template.
-fn path_values(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
+fn path_values(template: &str, path: &str) -> Option<Vec<(String, String)>> {
     let mut values = Vec::new();
     let mut segments = path.split('/');
     for expected in template.split('/') {
         let segment = segments.next()?;
         match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-            Some(name) => values.push((name, percent_decoded(segment)?)),
+            Some(name) => values.push((name.to_owned(), percent_decoded(segment)?)),
             None if expected == segment => {}
             None => return None,
         }
@@ -108,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_handler_and_every_handler_a_row() {
-        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name).collect();
+        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name.as_ref()).collect();
         let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
         assert_eq!(rows, handlers, "the handlers, in the order of the rows");
     }

@@ -188,7 +188,7 @@ fn other_method(allowed: &[&str]) -> HttpResponse {
 /// The response of a known endpoint.
 fn respond(
     shared: &Shared,
-    (route, values): (&Route, &[(&'static str, String)]),
+    (route, values): (&Route, &[(String, String)]),
     headers: &HeaderMap,
     request: SignedRequest<'_>,
     fault: Option<Fault>,
@@ -204,7 +204,7 @@ fn respond(
     if !route.is_open()
         && let Err(rejection) =
             shared.credentials.check(headers, request, now_ms).and_then(|scopes| match scopes {
-                Some(scopes) => scopes.check(route.endpoint, values),
+                Some(scopes) => scopes.check(&route.endpoint, values),
                 None => Ok(()),
             })
     {

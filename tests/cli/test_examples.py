@@ -20,7 +20,7 @@ from ..support.command_line import Service  # noqa: E402
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
 # What needs a browser, does not end by itself, or writes into the user's own folders.
-NOT_RUN = re.compile(r" login| logout| status CLIENT_ID|boardlot sandbox|~/|boardlot demo")
+NOT_RUN = re.compile(r" login| logout| --store | profile remove| status CLIENT_ID|boardlot sandbox|~/|boardlot demo")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,9 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
 def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     # The examples name a service of their own.
     script = script.replace("https://api.example.com", service.sandbox.base_url)
+    if "--key-file key.pem" in script:
+        (folder / "key.pem").touch(mode=0o600)
+        (folder / "key.pem").write_text(service.key_file.read_text())
     return subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],
         env=service.environment,
@@ -51,11 +54,16 @@ def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedPro
 
 
 def of_help() -> Iterator[str]:
-    context = click.Context(app.app)
-    for name in app.app.list_commands(context):
-        command = app.app.get_command(context, name)
-        assert command is not None
-        yield from command.examples  # type: ignore[attr-defined]
+    groups = [app.app]
+    while groups:
+        group = groups.pop()
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield from command.examples  # type: ignore[attr-defined]
+            if isinstance(command, click.Group):
+                groups.append(command)
 
 
 def of_the_pages() -> Iterator[Any]:
@@ -70,7 +78,7 @@ def of_the_pages() -> Iterator[Any]:
 def test_an_example_of_the_help_runs(line: str, service: Service, tmp_path: Path) -> None:
     done = bash(service, line.replace("| head", "| sed -n 1,10p"), tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout or "--out" in line or ">" in line
+    assert done.stdout or "--out" in line or ">" in line or " profile " in line
 
 
 @pytest.mark.parametrize("block", list(of_the_pages()))

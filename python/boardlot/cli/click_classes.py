@@ -9,7 +9,14 @@ import click
 
 from boardlot.cli.options import global_options
 
-__all__ = ["Argument", "Command", "DataCommand", "write_examples"]
+__all__ = [
+    "Argument",
+    "Command",
+    "CommandGroup",
+    "DataCommand",
+    "accept_global_options",
+    "write_examples",
+]
 
 
 class Argument(click.Argument):
@@ -44,7 +51,7 @@ class DataCommand(Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.shared = global_options()
+        self.shared: list[click.Option] = global_options()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]
@@ -52,6 +59,34 @@ class DataCommand(Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         _section(formatter, "Global options", _records(ctx, self.shared))
+
+
+class CommandGroup(click.Group):
+    """A command with commands of its own, all of which accept the global options."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        command = super().get_command(ctx, name)
+        return command and accept_global_options(command)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        _section(formatter, "Options", _records(ctx, self.get_params(ctx)))
+        write_examples(formatter, self.examples)
+
+
+def accept_global_options(command: click.Command) -> click.Command:
+    """Accept them after the command too, unless it has an option of that name itself."""
+    if isinstance(command, DataCommand):
+        return command
+    taken = {name for parameter in command.params for name in (parameter.name, *parameter.opts)}
+    for option in global_options(hidden=True):
+        if taken.isdisjoint((option.name, *option.opts)):
+            command.params.append(option)
+    return command
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:

@@ -131,7 +131,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
             else f"{help_text} {_one_of(kind.choices)}"
         )
     elif annotation.startswith("Time"):
-        kind, help_text = _time, f"{help_text} {TIME}"
+        kind, help_text = parse_time, f"{help_text} {TIME}"
     elif annotation.startswith("Day"):
         help_text = f"{help_text} {DAY}"
     elif parameter.name == "request_type":
@@ -144,7 +144,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
         name = parameter.name
         return Argument(name, help_text, type=kind, metavar=name.upper())
     # The name of the value, not of its type: --start TIME, --limit N.
-    metavar = "TIME" if kind is _time else "N" if kind is click.INT else "NAME"
+    metavar = "TIME" if kind is parse_time else "N" if kind is click.INT else "NAME"
     return click.Option(
         [f"--{parameter.name.replace('_', '-')}"], type=kind, help=help_text, metavar=metavar
     )
@@ -154,7 +154,7 @@ def _one_of(values: Sequence[str]) -> str:
     return f"One of {', '.join(values)}."
 
 
-def _time(text: str) -> str | int:
+def parse_time(text: str) -> str | int:
     """A time for the client; integers are microseconds since 1970.
 
     Another unit, or a date without hyphens, would be a time in 1970 and is rejected.

@@ -6,10 +6,14 @@ from typing import Any
 
 import click
 
+from boardlot.cli.completers import complete_profiles
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
-__all__ = ["global_options", "store_option"]
+__all__ = ["STORE_OPTIONS", "global_options", "profile_option", "shown_options"]
+
+# What the commands about logins show in their help.
+STORE_OPTIONS = ["--store", "--passphrase-file", "--passphrase-command"]
 
 
 def global_options(*, hidden: bool = False) -> list[click.Option]:
@@ -33,7 +37,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
 
     file = UserPath()
     return [
-        option("--profile", metavar="NAME", help="A named service and its credentials."),
+        option(
+            "--profile",
+            metavar="NAME",
+            shell_complete=complete_profiles,
+            help="A named service and its credentials; see boardlot profile.",
+        ),
         option("--base-url", metavar="URL", help="Base URL of the service."),
         option("--key-id", metavar="ID", help="Sign with the key of this id; needs --key-file."),
         option("--key-file", metavar="FILE", type=file, help="The private key."),
@@ -44,6 +53,17 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             metavar="FILE",
             type=file,
             help="Encrypted file of the login's tokens; default: the keychain.",
+        ),
+        option(
+            "--passphrase-file",
+            metavar="FILE",
+            type=file,
+            help="File with the passphrase of --store or --key-file; default: ask.",
+        ),
+        option(
+            "--passphrase-command",
+            metavar="COMMAND",
+            help="Command that prints the passphrase; run without a shell.",
         ),
         option(
             "--header",
@@ -70,6 +90,13 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
     ]
 
 
-def store_option() -> click.Option:
-    """The global `--store`, for the help of the commands about logins."""
-    return next(option for option in global_options() if option.name == "store_file")
+def profile_option(help: str) -> click.Option:
+    """The global `--profile`, in the help of a command for which it means something else."""
+    (option,) = shown_options("--profile")
+    option.help = help
+    return option
+
+
+def shown_options(*names: str) -> list[click.Option]:
+    """These global options, for the help of a command that is about them."""
+    return [option for option in global_options() if option.opts[0] in names]

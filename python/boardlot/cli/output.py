@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from boardlot import crash_safe
 from boardlot.cli.fields import Fields
 from boardlot.cli.formats import WRITERS, Writer, counted
 from boardlot.cli.paths import check_writable, same_file
@@ -25,7 +25,6 @@ __all__ = [
     "check_replaceable",
     "emit",
     "emit_bytes",
-    "replace_file",
     "replacing",
 ]
 
@@ -169,39 +168,8 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
-    try:
+    with crash_safe.replacing(path, part, force):
         yield part
-        replace_file(part, path, force)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def replace_file(part: Path, path: Path, force: bool) -> None:
-    """Give a complete file its name, once its content is on disk."""
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    if force:
-        if path.exists():
-            shutil.copymode(path, part)
-    elif _linked(part, path):
-        part.unlink()
-        return
-    elif path.exists():
-        raise FileExistsError(
-            errno.EEXIST, "was created in the meantime and is not replaced", str(path)
-        )
-    part.replace(path)
-
-
-def _linked(part: Path, path: Path) -> bool:
-    """Whether a link gave the file its name: unlike a rename, it never replaces another file."""
-    try:
-        os.link(part, path)
-    except OSError:
-        # The name is taken, perhaps by an earlier run that was ended here; or the file system does
-        # not support hard links.
-        return same_file(part, path)
-    return True
 
 
 class Progress:
@@ -211,7 +179,7 @@ class Progress:
     """
 
     def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
-        self.rows = rows
+        self.rows: int = rows
         self._records = records
         self._bar: Any = None
         rows_hidden = settings.out is not None or not sys.stdout.isatty()

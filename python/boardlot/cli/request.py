@@ -40,7 +40,7 @@ def call(
     return 1 if response.status >= 400 else 0
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "request",
     params=[
         Argument("method", "GET, POST, ...", metavar="METHOD"),

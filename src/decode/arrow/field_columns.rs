@@ -74,15 +74,15 @@ impl FieldColumns {
         options: ColumnOptions,
     ) -> Self {
         let is_selected = |field: &&Field| {
-            selection.is_none_or(|all| all.contains(&field_name(key_name, field.name)))
+            selection.is_none_or(|all| all.contains(&field_name(key_name, &field.name)))
         };
         let fields = fields.filter(is_selected);
         let column = |field: &Field| {
-            let name = field_name(key_name, field.name).into_owned();
+            let name = field_name(key_name, &field.name).into_owned();
             Column::new(name, field.kind, options, Capacity::default())
         };
         FieldColumns {
-            matcher: FieldMatcher::new(fields.clone().map(|field| field.name), key_name, selection),
+            matcher: FieldMatcher::new(fields.clone().map(|field| field.name.as_ref()), key_name, selection),
             table: Table {
                 columns: fields.map(column).collect(),
                 undeclared: UndeclaredValues::default(),
