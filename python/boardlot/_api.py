@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         headers: abc.Mapping[str, str] | None
         ws_quote_url: str | None
         ws_trade_url: str | None
-        on_request: abc.Callable[[RequestEvent], object] | None
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
         on_response: abc.Callable[[ResponseEvent], object] | None
         tape: Recorder | Replay | None
 
@@ -106,8 +106,8 @@ class Client(_core.ClientBase):
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
       attribute
-    - `on_request`: called before each request is sent, with its method, path and
-      attempt
+    - `on_request`: called before each request is sent, with its endpoint, path and
+      attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
@@ -133,7 +133,7 @@ class Client(_core.ClientBase):
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:
@@ -665,8 +665,8 @@ class AsyncClient(_core.ClientBase):
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
       attribute
-    - `on_request`: called before each request is sent, with its method, path and
-      attempt
+    - `on_request`: called before each request is sent, with its endpoint, path and
+      attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
@@ -692,7 +692,7 @@ class AsyncClient(_core.ClientBase):
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:

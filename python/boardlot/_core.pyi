@@ -39,8 +39,8 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "Endpoint",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -335,6 +335,30 @@ _FieldKind = Literal[
 
 @final
 class Endpoint:
+    """An endpoint of the service that boardlot does not know: a row like those of its own methods.
+
+    `name` is how errors and checkpoints call it. `method` is `"GET"` or `"POST"`. A `{name}` in `path`
+    stands for a required argument. `rows` is the dotted place of the records in a response; by default
+    the only list in `data`. `paging` is `None`, `"next_key"`, `"page_flag"` or a `DateRange`. `record`
+    declares the fields: a dict of their kinds (`text`, `integer`, `number`, `flag`, `decimal`,
+    `percent`, `seconds`, `millis`, `micros`, `date`, `object`), or a `TypedDict`; other fields become
+    columns whose types are inferred. `arguments` declares the kinds of arguments, which are then
+    checked; `"symbol"` is a kind of them too. Other arguments are sent as they are. What is not in the
+    path goes into the query or, for POST, into the JSON body, in the order given.
+
+    Raises `ConfigError` for a declaration that cannot be used.
+
+    >>> flow = bl.Endpoint(
+    ...     "capital_flow",
+    ...     "GET",
+    ...     "/api/v1.0/quote/{symbol}/capital-flow/history",
+    ...     rows="data.capital_flow_list",
+    ...     record={"data_date": "date", "in_flow": "number"},
+    ... )
+    >>> client.call(flow, symbol="HK.00700", limit=3).to_polars().columns[:2]
+    ['data_date', 'in_flow']
+    """
+
     def __new__(
         cls,
         name: str,
@@ -348,21 +372,29 @@ class Endpoint:
         doc: str = "",
     ) -> Self: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name, in errors and checkpoints."""
     @property
-    def method(self) -> str: ...
+    def method(self) -> str:
+        """`"GET"` or `"POST"`."""
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path below the base URL; `{name}` stands for an argument."""
     @property
-    def rows(self) -> str | None: ...
+    def rows(self) -> str | None:
+        """The dotted place of the records in a response."""
     @property
-    def paging(self) -> str | DateRange | None: ...
+    def paging(self) -> str | DateRange | None:
+        """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
-    def record(self) -> dict[str, str] | type | None: ...
+    def record(self) -> dict[str, str] | type | None:
+        """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
     @property
-    def arguments(self) -> dict[str, str]: ...
+    def arguments(self) -> dict[str, str]:
+        """The declared kinds of arguments."""
     @property
-    def doc(self) -> str: ...
+    def doc(self) -> str:
+        """What it returns, in the user's words."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     def __lt__(self, value: object, /) -> bool: ...
@@ -372,7 +404,21 @@ class Endpoint:
     def __hash__(self) -> int: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str, str, str], dict[str, Any]]: ...
 
-def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]: ...
+def load_endpoints(path: str | PathLike[str], /) -> dict[str, Endpoint]:
+    """The endpoints of a TOML file, by name: a table for each, with the arguments of `Endpoint` as keys.
+
+    ```toml
+    [kline]
+    method = "GET"
+    path = "/api/v1.0/quote/{symbol}/history-kline"
+    rows = "data.kline_list"
+    paging = { end = "end", next = "extra.next_time", unique = "time" }
+    record = { time = "seconds", open = "decimal", close = "decimal" }
+    ```
+
+    Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
+    and the key.
+    """
 
 @final
 class SchemaField:
@@ -462,6 +508,7 @@ class Records(Sequence[_Row_co]):
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
     def _json(self, names: list[str] | None = None) -> list[str]: ...
     def _names(self) -> list[str]: ...
+    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
     def _texts(self, names: list[str]) -> list[list[str | None]]: ...
     def _repr_html_(self) -> str: ...
 
@@ -512,8 +559,24 @@ class RequestEvent:
     """A request that is about to be sent: the argument of `Client(on_request=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -526,8 +589,24 @@ class ResponseEvent:
     """A request that has ended: the argument of `Client(on_response=...)`."""
 
     @property
+    def id(self) -> int:
+        """A number that identifies the attempt in this process: its two events have the same."""
+    @property
+    def endpoint(self) -> str:
+        """The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+        your own.
+        """
+    @property
+    def route(self) -> str | None:
+        """The endpoint's path with its placeholders, of which there are few:
+        `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+        """
+    @property
     def method(self) -> str:
         """The HTTP method."""
+    @property
+    def host(self) -> str:
+        """The host, with the port if it is not 443 (80 for `http`)."""
     @property
     def path(self) -> str:
         """The path, without the query."""
@@ -543,6 +622,11 @@ class ResponseEvent:
     @property
     def error(self) -> str | None:
         """Why there was no response; None if there was one, whatever its status."""
+    @property
+    def error_type(self) -> str | None:
+        """The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
+        `"cancelled"` if the call ended before the request.
+        """
 
 @disjoint_base
 class PagerBase(Generic[_Row_co]):
@@ -824,6 +908,11 @@ class ClientBase:
         """
     # Each gives its result, or an awaitable of it in `AsyncClient`: typed in `_api.py`.
     def _close(self) -> None: ...
+    def _instrument(
+        self,
+        on_request: Callable[[RequestEvent], Mapping[str, str] | None] | None,
+        on_response: Callable[[ResponseEvent], object] | None,
+    ) -> None: ...
     def _server_time(self) -> Any: ...
     def _call(self, endpoint: str | Endpoint, arguments: list[tuple[str, Any]]) -> Any: ...
     def _pages(
@@ -929,6 +1018,7 @@ class Sandbox:
         clock_offset: float = 0.0,
         faults: Faults | None = None,
         *,
+        today: date | None = None,
         host: str = "127.0.0.1",
     ) -> Self: ...
     @property
@@ -945,6 +1035,26 @@ class Sandbox:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
+    def serve(
+        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+    ) -> None: ...
+    def put(
+        self,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        account: str | int | None = None,
+        **arguments: Any,
+    ) -> None: ...
+    def fail_next(
+        self,
+        endpoint: str | Endpoint | None = None,
+        *,
+        times: int | None = 1,
+        status: int | None = None,
+        code: int | None = None,
+        message: str | None = None,
+    ) -> None: ...
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:

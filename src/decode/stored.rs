@@ -9,11 +9,7 @@ use super::{
     records::RowAt,
     rows::Rows,
 };
-use crate::{
-    api::Envelope,
-    auth::body_hash,
-    error::Result,
-};
+use crate::{api::Envelope, auth::body_hash, error::Result};
 
 /// A record as it is stored.
 #[derive(Debug)]
@@ -53,7 +49,8 @@ fn stored<'a>(row: RowAt<'a>, fields: StoredFields<'_>) -> Result<StoredRecord<'
         Some(raw) => Value::parse(raw.get()).map_err(|error| row.invalid(&error)),
         None => Ok(Value::Null),
     };
-    let digest = if members.iter().any(|(name, _)| fields.ignored.iter().any(|other| other == name)) {
+    let digest = if members.iter().any(|(name, _)| fields.ignored.iter().any(|other| other == name))
+    {
         let mut counted = String::with_capacity(text.len());
         for (name, raw) in &members {
             if !fields.ignored.iter().any(|other| other == name) {

@@ -9,6 +9,7 @@ mod arrow;
 mod auth;
 mod blocking;
 mod call;
+mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
@@ -50,6 +51,8 @@ mod row_spec;
 mod row_view;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+#[cfg(feature = "sandbox")]
+mod sandbox_rows;
 mod schema_field;
 mod shapes;
 mod shutdown_gate;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pyo3::{prelude::*, pybacked::PyBackedStr};
 
 use super::{
-    arguments::{Arguments, argument, borrowed, endpoint_arguments},
+    arguments::argument,
+    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
     records::Records,
     shapes::Shapes,
@@ -54,12 +55,12 @@ pub fn record_texts(
 #[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
 pub fn stored_records<'py>(
     py: Python<'py>,
-    method: &str,
+    method: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     texts: Vec<PyBackedStr>,
     observed: bool,
 ) -> PyResult<Py<PyAny>> {
-    let (endpoint, given) = endpoint_arguments(py, method, &arguments)?;
+    let (endpoint, given) = endpoint_arguments(method, &arguments)?;
     let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
@@ -67,8 +68,7 @@ pub fn stored_records<'py>(
         let page = page_of_texts(&text)?;
         Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
     };
-    let slices: Result<Vec<PageSlice>> =
-        detach(py, || texts.into_iter().map(slice).collect());
+    let slices: Result<Vec<PageSlice>> = detach(py, || texts.into_iter().map(slice).collect());
     let rows = Rows::new(slices.map_err(|error| raise(py, error))?, fields);
     Records::from_rows(&Shapes::default())(py, rows)
 }
@@ -81,9 +81,12 @@ pub fn micros(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     const NAMES: [&str; 4] = ["at", "since", "start", "end"];
     let given = argument(name, value)?;
     let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
-    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None) {
+    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None)
+    {
         Ok(EncodedValue::Integer(micros)) if micros <= i128::from(i64::MAX) => Ok(micros),
-        Ok(_) => Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277"))),
+        Ok(_) => {
+            Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277")))
+        }
         Err(error) => Err(raise(py, error)),
     }
 }
