@@ -486,8 +486,21 @@ class Records(Sequence[_Row_co]):
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
-    def select(self, *names: str) -> Self: ...
-    def as_type(self, cls: type[_T]) -> list[_T]: ...
+    def select(self, *names: str) -> Self:
+        """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
+        have nothing else.
+        """
+    def as_type(self, cls: type[_T]) -> list[_T]:
+        """The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+        `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
+
+        Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
+        `datetime` (aware, UTC), `date`, an `Enum`, `dict`, `list`, `Any`, or one of these with `| None`.
+        Fields that the class lacks are skipped; a field that a record lacks takes its default.
+
+        Raises a `ConfigError` if an annotation is not supported or a required field is unknown, and a
+        `ProtocolError` that names record, field, value and type if a value cannot be converted.
+        """
     def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
         """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
         and `None` as the schema declares.
@@ -644,8 +657,14 @@ class PagerBase(Generic[_Row_co]):
         """The exact position of the iteration as a small JSON string without secrets. Pass it to the
         same method with the same arguments as `resume=`, in another process too.
         """
-    def select(self, *names: str) -> Self: ...
-    def as_type(self, cls: type[Any]) -> Any: ...
+    def select(self, *names: str) -> Self:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+        """
+    def as_type(self, cls: type[Any]) -> Any:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     # Each gives its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
     def pages(self) -> Any:
         """An iterator over the pages, each as `Records`."""
@@ -695,7 +714,10 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
-    def as_type(self, cls: type[_T]) -> RowIterator[_T]: ...
+    def as_type(self, cls: type[_T]) -> RowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     def pages(self) -> PageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""
     def all(
@@ -754,7 +776,10 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
 
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> _Row_co: ...
-    def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]: ...
+    def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     def pages(self) -> AsyncPageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""
     async def all(
@@ -825,27 +850,41 @@ class AsyncPageIterator(AsyncIterator[Records[_Row_co]]):
 
 @final
 class RowIterator(Iterator[_Row_co]):
+    """An iterator over the rows of a pager as instances of a class, from the pager's current position.
+    It moves the position of the pager.
+    """
+
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
-    def checkpoint(self) -> str: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
     @property
-    def total(self) -> int | None: ...
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
     @property
-    def requests(self) -> int: ...
+    def requests(self) -> int:
+        """How many pages were requested."""
 
 @final
 class AsyncRowIterator(AsyncIterator[_Row_co]):
+    """An async iterator over the rows of a pager as instances of a class, from the pager's current
+    position. It moves the position of the pager.
+    """
+
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> _Row_co: ...
-    def checkpoint(self) -> str: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
     @property
-    def total(self) -> int | None: ...
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
     @property
-    def requests(self) -> int: ...
+    def requests(self) -> int:
+        """How many pages were requested."""
 
 @final
 class Response:
@@ -1004,7 +1043,9 @@ class Sandbox:
     """A simulation of the whole service in this process, for experiments and tests.
 
     It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data. Use it in a `with` block, or call `close()`.
+    generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
+    clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
+    `close()`.
     """
 
     def __new__(
@@ -1037,7 +1078,13 @@ class Sandbox:
     def faults(self, value: Faults | None) -> None: ...
     def serve(
         self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
-    ) -> None: ...
+    ) -> None:
+        """Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+        those of the service. With further arguments, only requests that have them get the rows:
+        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
+        rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
+        the same requests are replaced. Raises `ConfigError` for what cannot be served.
+        """
     def put(
         self,
         name: str,
@@ -1045,7 +1092,13 @@ class Sandbox:
         *,
         account: str | int | None = None,
         **arguments: Any,
-    ) -> None: ...
+    ) -> None:
+        """Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+        or symbols, or with `account` and further arguments only of these:
+        `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
+        apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
+        for an unknown name.
+        """
     def fail_next(
         self,
         endpoint: str | Endpoint | None = None,
@@ -1054,7 +1107,13 @@ class Sandbox:
         status: int | None = None,
         code: int | None = None,
         message: str | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+        HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
+        endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+        unknown name and for a failure that would be a success.
+        """
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
@@ -1082,7 +1141,7 @@ class Sandbox:
     def revoke_grants(self) -> None:
         """Revokes all access and refresh tokens, so that users have to log in again."""
     def reset(self) -> None:
-        """Restores the initial state: forgets requests, nonces, clients and logins, but not keys."""
+        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys."""
     def close(self) -> None:
         """Stops listening and closes all connections."""
     def __enter__(self) -> Self: ...

@@ -7,11 +7,13 @@ the class has code of its own.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import inspect
 import types
 import typing
 import weakref
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -192,7 +194,7 @@ def _construction(cls: Any) -> str:
 
 
 def _has_generated_new(cls: Any) -> bool:
-    reference = collections.namedtuple("Reference", cls._fields)
+    reference = collections.namedtuple("Reference", cls._fields)  # type: ignore[misc]
     return _same_code(cls.__new__, reference.__new__) and cls.__init__ is object.__init__
 
 
@@ -221,7 +223,7 @@ def _has_generated_init(cls: Any) -> bool:
         for field in dataclasses.fields(cls)
     ]
     reference = dataclasses.make_dataclass("Reference", specs, frozen=params.frozen)
-    return _same_code(cls.__init__, reference.__init__)
+    return _same_code(cls.__init__, reference.__init__)  # type: ignore[misc]
 
 
 def _same_code(function: Any, reference: Any) -> bool:
@@ -256,10 +258,9 @@ def _defaults(cls: Any) -> Any:
         return lambda field: (
             ("constructor", None) if field.attribute in optional else ("required", None)
         )
-    try:
+    parameters: Mapping[str, inspect.Parameter] = {}
+    with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(cls).parameters
-    except (TypeError, ValueError):
-        parameters = {}
 
     def of_constructor(field: Field) -> tuple[str, Any]:
         parameter = parameters.get(field.attribute)
