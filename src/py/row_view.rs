@@ -52,7 +52,9 @@ impl RowView {
         let (py, names) = (names.py(), field_names(names)?);
         let selection = match self.selection() {
             Some(selection) => Selection::new(names, selection.names()),
-            None => Selection::new(names, listing.plan.fields.iter().map(|field| field.name.as_ref())),
+            None => {
+                Selection::new(names, listing.plan.fields.iter().map(|field| field.name.as_ref()))
+            }
         };
         let selection = selection.map_err(|error| raise(py, error))?;
         Ok(Self::new(Shapes::new(RowSpec::dicts(Some(&selection)))))

@@ -8,7 +8,8 @@ use crate::decode::short_eq;
 /// again. For texts that rarely repeat, such as ids, the search stops.
 #[derive(Default)]
 pub struct ValueCache {
-    /// Each text has one place, which depends on its bytes. Empty until the first text.
+    /// Each text has one place, which depends on its bytes. Their number is a power of two; there are
+    /// none until the first text, and few until it is known that more pay off.
     entries: Vec<Entry>,
     lookups: u32,
     hits: u32,
@@ -22,8 +23,10 @@ struct Entry {
 }
 
 impl ValueCache {
-    /// A power of two.
+    const FEW_ENTRIES: usize = 8;
     const ENTRIES: usize = 128;
+    /// The number of lookups after which there are more entries.
+    const GROWTH: u32 = 64;
     const MAX_LENGTH: usize = 31;
     /// The number of lookups after which the hit rate decides whether to continue.
     const TRIAL: u32 = 256;
@@ -45,8 +48,8 @@ impl ValueCache {
             (self.lookups, self.hits) = (self.lookups / 2, self.hits / 2);
         }
         self.lookups += 1;
-        let place = place(text.as_bytes());
-        if let Some(entry) = self.entries.get(place)
+        let hash = hash(text.as_bytes());
+        if let Some(entry) = self.entries.get(place(hash, self.entries.len()))
             && let Some(known) = entry.text.get(..usize::from(entry.length))
             && let Some(object) = &entry.object
             && short_eq(known, text.as_bytes())
@@ -55,15 +58,18 @@ impl ValueCache {
             return Ok(object.bind(py).clone());
         }
         let object = make()?;
-        self.insert(place, text, object.clone().unbind());
+        self.insert(hash, text, object.clone().unbind());
         Ok(object)
     }
 
     #[inline(never)]
-    fn insert(&mut self, place: usize, text: &str, object: Py<PyAny>) {
-        if self.entries.is_empty() {
-            self.entries.resize_with(Self::ENTRIES, Entry::default);
+    fn insert(&mut self, hash: u64, text: &str, object: Py<PyAny>) {
+        let entries = if self.lookups < Self::GROWTH { Self::FEW_ENTRIES } else { Self::ENTRIES };
+        if self.entries.len() < entries {
+            self.entries.clear();
+            self.entries.resize_with(entries, Entry::default);
         }
+        let place = place(hash, self.entries.len());
         let Some(entry) = self.entries.get_mut(place) else { return };
         if let (Some(known), Ok(length)) =
             (entry.text.get_mut(..text.len()), u8::try_from(text.len()))
@@ -75,9 +81,9 @@ impl ValueCache {
     }
 }
 
-/// The place of a text. Texts of a field mostly differ in their last bytes.
+/// The hash of a text. Texts of a field mostly differ in their last bytes.
 #[inline(always)]
-fn place(text: &[u8]) -> usize {
+fn hash(text: &[u8]) -> u64 {
     /// An odd number without a pattern: the fraction of the golden ratio.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
     let last = match (text.last_chunk::<8>(), text.last_chunk::<4>()) {
@@ -88,22 +94,31 @@ fn place(text: &[u8]) -> usize {
         }
         (None, None) => text.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)),
     };
-    let spread = (last ^ text.len() as u64).wrapping_mul(SPREAD);
-    (spread >> (u64::BITS - ValueCache::ENTRIES.trailing_zeros())) as usize
+    (last ^ text.len() as u64).wrapping_mul(SPREAD)
+}
+
+/// The place of a text among this many entries, by the upper bits of its hash.
+#[inline(always)]
+fn place(hash: u64, entries: usize) -> usize {
+    hash.rotate_left(ValueCache::ENTRIES.trailing_zeros()) as usize & entries.wrapping_sub(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn place_of(text: &str) -> usize {
+        place(hash(text.as_bytes()), ValueCache::ENTRIES)
+    }
+
     #[test]
     fn the_texts_of_a_field_have_different_places() {
         let mut places: Vec<usize> =
-            (0..32).map(|stock| place(format!("HK.{:05}", stock * 61 + 1).as_bytes())).collect();
+            (0..32).map(|stock| place_of(&format!("HK.{:05}", stock * 61 + 1))).collect();
         assert!(places.iter().all(|place| *place < ValueCache::ENTRIES));
         places.sort_unstable();
         places.dedup();
         assert!(places.len() > 20, "{places:?}");
-        assert_ne!(place(b""), place(b"\0"));
+        assert_ne!(hash(b""), hash(b"\0"));
     }
 }

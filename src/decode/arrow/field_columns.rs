@@ -82,7 +82,11 @@ impl FieldColumns {
             Column::new(name, field.kind, options, Capacity::default())
         };
         FieldColumns {
-            matcher: FieldMatcher::new(fields.clone().map(|field| field.name.as_ref()), key_name, selection),
+            matcher: FieldMatcher::new(
+                fields.clone().map(|field| field.name.as_ref()),
+                key_name,
+                selection,
+            ),
             table: Table {
                 columns: fields.map(column).collect(),
                 undeclared: UndeclaredValues::default(),
