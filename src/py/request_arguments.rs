@@ -54,7 +54,7 @@ pub fn body(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         return Ok(Body::Bytes(Bytes::copy_from_slice(bytes.as_bytes()), None));
     }
     if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>() {
-        return Ok(Body::Bytes(compact_json(value)?.into(), Some("application/json")));
+        return Ok(Body::Bytes(compact_json("body", value)?.into(), Some("application/json")));
     }
     Err(wrong_type("body", value, "a dict, a list or bytes"))
 }
@@ -65,7 +65,7 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     let dict = value.cast::<PyDict>().map_err(|_| wrong_type("body", value, "a dict"))?;
     let mut members = Vec::new();
     for (name, member) in dict {
-        let raw = RawValue::from_string(compact_json(&member)?).map_err(|error| {
+        let raw = RawValue::from_string(compact_json("body", &member)?).map_err(|error| {
             raise(value.py(), Error::config(format!("body cannot be written as JSON: {error}")))
         })?;
         let name = name.extract().map_err(|_| wrong_type("a key of body", &name, "a string"))?;
@@ -74,7 +74,8 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
-fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// A value as compact JSON; `name` is the argument, for errors.
+pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();
     let options = PyDict::new(py);
     options.set_item("separators", (",", ":"))?;
@@ -82,25 +83,27 @@ fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("allow_nan", false)?;
     let text = py.import("json")?.call_method("dumps", (value,), Some(&options));
     text.and_then(|text| text.extract()).map_err(|error| {
-        raise(py, Error::config(format!("body cannot be written as JSON: {}", error.value(py))))
+        raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
     })
 }
 
-/// The caller's own headers.
-pub fn headers(value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
+/// The caller's own headers; `name` is the argument, for messages.
+pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
     let Some(value) = value else { return Ok(map) };
     const EXPECTED: &str = "a dict with strings as keys and values";
-    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type("headers", value, EXPECTED))?;
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(name, value, EXPECTED))?;
     for item in mapping.items()? {
-        let (name, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let pair = match (name.extract::<String>(), text.extract::<String>()) {
-            (Ok(name), Ok(text)) => header_pair(&name, &text),
-            (Ok(_), Err(_)) => return Err(wrong_type("a value of headers", &text, "a string")),
-            (Err(_), _) => return Err(wrong_type("a key of headers", &name, "a string")),
+        let (key, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let pair = match (key.extract::<String>(), text.extract::<String>()) {
+            (Ok(key), Ok(text)) => header_pair(&key, &text),
+            (Ok(_), Err(_)) => {
+                return Err(wrong_type(&format!("a value of {name}"), &text, "a string"));
+            }
+            (Err(_), _) => return Err(wrong_type(&format!("a key of {name}"), &key, "a string")),
         };
-        let (name, text) = pair.map_err(|error| raise(value.py(), error))?;
-        map.append(name, text);
+        let (key, text) = pair.map_err(|error| raise(value.py(), error))?;
+        map.append(key, text);
     }
     Ok(map)
 }

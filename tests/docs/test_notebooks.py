@@ -123,7 +123,7 @@ def test_the_first_notebook_leads_to_all_others():
     first, *others = NOTEBOOKS
     linked = re.findall(r"\]\((\S+\.ipynb)\)", first.read_text(encoding="utf-8"))
     assert linked == [path.name for path in others]
-    assert len(NOTEBOOKS) == 6
+    assert len(NOTEBOOKS) == 7
 
 
 def test_a_notebook_whose_cell_fails_is_found_out(tmp_path):

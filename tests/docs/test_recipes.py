@@ -19,7 +19,6 @@ from .test_pages import DOCS, blocks
 ]
 MAIN = """
 import sys
-import boardlot as bl
 
 base_url, key_id, key_file, account = sys.argv[1:]
 client = bl.Client(base_url, auth=bl.ApiKey(key_id, key_file))
@@ -44,7 +43,7 @@ def program(sandbox, tmp_path):
     """Starts the recipe as a process of its own."""
     key_id, key_file = uploaded_key(sandbox, tmp_path)
     script = tmp_path / "download_fills.py"
-    script.write_text(RECIPE + MAIN)
+    script.write_text("import boardlot as bl\n" + RECIPE + MAIN)
     account = sandbox.accounts["trade"][0]
     words = [sandbox.base_url, key_id, key_file, account]
     return lambda: subprocess.Popen([sys.executable, str(script), *words], cwd=tmp_path)

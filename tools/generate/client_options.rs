@@ -18,7 +18,9 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
     let annotation = match kind {
         OptionKind::Credentials => "ApiKey | BearerToken | OAuth | None",
         OptionKind::Cassette => "Recorder | Replay | None",
-        OptionKind::RequestHook => "abc.Callable[[RequestEvent], object] | None",
+        OptionKind::RequestHook => {
+            "abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None"
+        }
         OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
         OptionKind::Seconds(_) => "float",
         OptionKind::Integer { .. } => "int",
@@ -55,4 +57,19 @@ pub fn constructor() -> String {
         out += &format!("        {}: {annotation} = {default},\n", option.name);
     }
     out + "    ) -> None:\n        # Everything is done by the base's `__new__`, which takes the same arguments.\n        pass\n"
+}
+
+/// The options as keyword arguments, for the types of what passes them on.
+pub fn keywords() -> String {
+    let mut out = String::from(
+        "\n\nif TYPE_CHECKING:\n\n    class ClientOptions(typing.TypedDict, total=False):\n        \
+         \"\"\"The options of a client except its credentials, as keyword arguments.\"\"\"\n\n",
+    );
+    for option in CLIENT_OPTIONS {
+        if !matches!(option.kind, OptionKind::Credentials) {
+            let (annotation, _) = annotation_and_default(option.kind);
+            out += &format!("        {}: {annotation}\n", option.name);
+        }
+    }
+    out
 }
