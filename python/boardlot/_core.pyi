@@ -77,6 +77,7 @@ __all__ = [
     "_to_frame",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "signature_payload",
 ]
@@ -988,12 +989,12 @@ class Sandbox:
         self,
         endpoint: str | Endpoint | None = None,
         *,
-        times: int | None = 1,
+        times: int | None = ...,
         status: int | None = None,
         code: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        """Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
         name of a method, an `Endpoint` or a path; by default any request fails. The response has the
         HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
         endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
