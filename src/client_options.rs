@@ -145,7 +145,8 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
     ClientOption {
         name: "on_request",
         kind: OptionKind::RequestHook,
-        doc: "called before each request is sent, with its method, path and attempt",
+        doc: "called before each request is sent, with its endpoint, path and attempt; may return \
+              headers to add",
     },
     ClientOption {
         name: "on_response",

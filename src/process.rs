@@ -1,6 +1,6 @@
 //! State and tasks of one process: after a fork, the child creates its own.
 
-use std::{num::NonZero, sync::Arc};
+use std::{any::Any, num::NonZero, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use tokio::{
@@ -30,6 +30,26 @@ pub fn runtime() -> Result<Arc<Runtime>> {
     })
 }
 
+tokio::task_local! {
+    static CALLER: Option<Caller>;
+}
+
+/// The code that made a call, in a form that only the observers of its requests know.
+pub type Caller = Arc<dyn Any + Send + Sync>;
+
+/// Runs a call, or a part of it, for this caller.
+pub fn on_behalf_of<F: Future>(
+    caller: Option<Caller>,
+    future: F,
+) -> impl Future<Output = F::Output> {
+    CALLER.scope(caller, future)
+}
+
+/// The caller of the call that is running; tasks that it spawns have to be given it.
+pub fn caller() -> Option<Caller> {
+    CALLER.try_with(Clone::clone).ok().flatten()
+}
+
 /// A task on the current runtime that is aborted when this is dropped. After a fork, the child has the
 /// handle of a task that does not run there, and leaves it alone.
 #[derive(Debug)]
@@ -39,9 +59,10 @@ pub struct AbortOnDrop<T> {
 }
 
 impl<T: Send + 'static> AbortOnDrop<T> {
-    /// Starts a task.
+    /// Starts a task, for the same caller.
     pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        AbortOnDrop { task: tokio::spawn(future), process: std::process::id() }
+        let task = tokio::spawn(on_behalf_of(caller(), future));
+        AbortOnDrop { task, process: std::process::id() }
     }
 
     /// The outcome of the task. If this is cancelled, it can be called again.

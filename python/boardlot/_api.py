@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         headers: abc.Mapping[str, str] | None
         ws_quote_url: str | None
         ws_trade_url: str | None
-        on_request: abc.Callable[[RequestEvent], object] | None
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
         on_response: abc.Callable[[ResponseEvent], object] | None
         tape: Recorder | Replay | None
 
@@ -106,8 +106,8 @@ class Client(_core.ClientBase):
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
       attribute
-    - `on_request`: called before each request is sent, with its method, path and
-      attempt
+    - `on_request`: called before each request is sent, with its endpoint, path and
+      attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
@@ -133,7 +133,7 @@ class Client(_core.ClientBase):
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:
@@ -154,6 +154,20 @@ class Client(_core.ClientBase):
     def close(self) -> None:
         """Ends the client: later calls are refused."""
         self._close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __aenter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __aexit__ = __aenter__
 
     def server_time(self) -> datetime.datetime:
         """The service's clock.
@@ -665,8 +679,8 @@ class AsyncClient(_core.ClientBase):
       attribute
     - `ws_trade_url`: the address of the trade WebSocket; validated, and available as an
       attribute
-    - `on_request`: called before each request is sent, with its method, path and
-      attempt
+    - `on_request`: called before each request is sent, with its endpoint, path and
+      attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
@@ -692,7 +706,7 @@ class AsyncClient(_core.ClientBase):
         headers: abc.Mapping[str, str] | None = None,
         ws_quote_url: str | None = None,
         ws_trade_url: str | None = None,
-        on_request: abc.Callable[[RequestEvent], object] | None = None,
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
         tape: Recorder | Replay | None = None,
     ) -> None:
@@ -713,6 +727,20 @@ class AsyncClient(_core.ClientBase):
     async def close(self) -> None:
         """Ends the client: later calls are refused."""
         self._close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __enter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __exit__ = __enter__
 
     async def server_time(self) -> datetime.datetime:
         """The service's clock.

@@ -11,7 +11,10 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 
 use super::token::{TokenSet, now_ms};
-use crate::{error::Result, process::runtime};
+use crate::{
+    error::Result,
+    process::{caller, on_behalf_of, runtime},
+};
 
 /// How long to use a token that is still valid after an early refresh has failed, and how long to wait
 /// before tokens that could not be saved are saved again.
@@ -124,13 +127,13 @@ impl TokenCache {
         let (sender, receiver) = watch::channel(None);
         *refresh = Some(receiver.clone());
         let (work, cache) = (start(), self.clone());
-        runtime.spawn(async move {
+        runtime.spawn(on_behalf_of(caller(), async move {
             // Also cleared if the work panics, so that no caller waits for ever.
             let under_way = UnderWay(cache);
             let outcome = work.await;
             drop(under_way);
             sender.send_replace(Some(outcome));
-        });
+        }));
         Ok(receiver)
     }
 }

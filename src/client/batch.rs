@@ -16,6 +16,7 @@ use crate::{
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
+    process::{caller, on_behalf_of},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -55,11 +56,11 @@ impl Client {
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
                 let key_name = key_name.clone();
-                running.spawn(async move {
+                running.spawn(on_behalf_of(caller(), async move {
                     let arguments = [(key_name.as_str(), key.clone())];
                     let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
-                });
+                }));
             }
             let Some(finished) = running.join_next().await else { break };
             let (index, key, outcome) = finished.map_err(|error| Error::aborted(&error))?;

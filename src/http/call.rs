@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::http::HeaderMap;
 use tokio::time::{Instant, timeout};
 
 use super::{
@@ -11,7 +12,10 @@ use super::{
     transport::{ProcessState, Transport},
     wait_times::{WaitReason, WaitTimes},
 };
-use crate::error::{Error, ErrorKind, FailureClass, Redactor, Result};
+use crate::{
+    api::{suggest_market, suggest_symbol},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result},
+};
 
 /// Sends a request until `parse` accepts the response. The only way to send.
 pub async fn call<T>(
@@ -84,7 +88,7 @@ async fn send_with_retries<T>(
             .measure(WaitReason::Throttle, wait_for_throttle(transport, &state, request))
             .await;
         let departed = Instant::now();
-        let span = transport.span(request.method.as_str(), request.url.path(), number);
+        let span = transport.span(request, number);
         let attempt = Attempt { transport, state: &state, request, span, wait_times };
         let response = attempt.send(authorization).await;
         let error = match response.as_ref().map_err(Clone::clone).and_then(&parse) {
@@ -94,7 +98,10 @@ async fn send_with_retries<T>(
                 retries.succeeded();
                 return Ok(value);
             }
-            Err(error) => error.redacted(&authorization.redactor()).with_endpoint(&request.label),
+            Err(error) => {
+                let error = error.redacted(&authorization.redactor());
+                advised(error, authorization, request).with_endpoint(&request.label)
+            }
         };
         if is_throttled(&error)
             && let Some(per_second) =
@@ -131,7 +138,7 @@ struct Attempt<'a> {
     transport: &'a Transport,
     state: &'a ProcessState,
     request: &'a Request,
-    span: Option<RequestSpan<'a>>,
+    span: Option<RequestSpan>,
     wait_times: &'a WaitTimes,
 }
 
@@ -143,11 +150,11 @@ impl Attempt<'_> {
             return response;
         }
         // Before a connection is taken: a hook may call the client itself.
-        self.emit(EventKind::Sending).await;
+        let added = self.emit(EventKind::Sending).await;
         let (duration, outcome) = {
             let _permit = self.transport.acquire(self.state, self.wait_times).await?;
             let headers = authorization.headers(self.request)?;
-            self.transport.exchange(self.state, self.request, headers).await?
+            self.transport.exchange(self.state, self.request, added, headers).await?
         };
         if let Some(span) = &self.span {
             let emitted = span.emit_outcome(&outcome, duration);
@@ -156,9 +163,10 @@ impl Attempt<'_> {
         outcome
     }
 
-    async fn emit(&self, kind: EventKind) {
-        if let Some(span) = &self.span {
-            self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await;
+    async fn emit(&self, kind: EventKind) -> HeaderMap {
+        match &self.span {
+            Some(span) => self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await,
+            None => HeaderMap::new(),
         }
     }
 }
@@ -175,6 +183,43 @@ async fn sleep(transport: &Transport, wait: Duration) {
     if !wait.is_zero() && !transport.options().is_replayed() {
         tokio::time::sleep(wait).await;
     }
+}
+
+/// The error with what the request shows about its cause.
+fn advised(error: Error, authorization: &impl Authorization, request: &Request) -> Error {
+    let Some(class) = error.api_failure().map(|api_failure| api_failure.class) else {
+        return error;
+    };
+    match class {
+        FailureClass::Authentication
+            if authorization.headers(request).is_ok_and(|headers| headers.is_empty()) =>
+        {
+            error.with_advice(
+                "No credentials were passed: give the client auth=ApiKey(...), a login, or \
+                 profile=."
+                    .to_owned(),
+            )
+        }
+        FailureClass::InvalidSymbol | FailureClass::InvalidParameter | FailureClass::Other => {
+            match suggestion(request) {
+                Some(meant) => {
+                    let advice = format!("Did you mean '{meant}'? {}", error.hint());
+                    error.with_advice(advice)
+                }
+                None => error,
+            }
+        }
+        _ => error,
+    }
+}
+
+/// What a symbol or market in the URL was probably meant to be.
+fn suggestion(request: &Request) -> Option<String> {
+    let in_path = request.url.path().split('/').find_map(suggest_symbol);
+    in_path.or_else(|| {
+        let mut values = request.url.query_pairs();
+        values.find_map(|(_, value)| suggest_symbol(&value).or_else(|| suggest_market(&value)))
+    })
 }
 
 /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or

@@ -39,9 +39,9 @@ pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> 
 /// at the same time. `requests` is what the clock had counted before the rejected attempt.
 pub async fn correct_clock(transport: &Transport, requests: u64) -> Result<()> {
     read_clock(transport, requests).await?;
-    let (clock, url) = (transport.clock(), transport.base().join(&SERVER_TIME.path)?);
+    let clock = transport.clock();
     if clock.correct()
-        && let Some(span) = transport.span(SERVER_TIME.method.as_str(), url.path(), 1)
+        && let Some(span) = transport.span(&time_request(transport)?, 1)
     {
         span.emit(EventKind::ClockCorrected { offset_ms: clock.offset_ms() }).await;
     }
@@ -57,8 +57,12 @@ async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
 /// Sends the request without credentials, as a signature by a wrong clock would be rejected again.
 /// The transport takes the reading from the response.
 async fn request_time(transport: &Transport) -> Result<()> {
+    let request = time_request(transport)?;
+    call(transport, &mut Anonymous, &request, parse_server_time).await.map(drop)
+}
+
+fn time_request(transport: &Transport) -> Result<Request> {
     let plan = RequestPlan::new(&SERVER_TIME, &[])?;
     // A replay never sends it, so it must not be among the caller's own requests in a cassette.
-    let request = Request { unrecorded: true, ..transport.request(&plan, None, None)? };
-    call(transport, &mut Anonymous, &request, parse_server_time).await.map(drop)
+    Ok(Request { unrecorded: true, ..transport.request(&plan, None, None)? })
 }

@@ -30,7 +30,7 @@ pub use blocking_pool::PoolSlot;
 pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};
 pub use clock::Clock;
-pub use observer::{Event, EventKind, Observed, Observer};
+pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
 pub use options::SenderOptions;
 pub use plan::{Cursor, RequestPlan};
 pub use redact::is_public_header;

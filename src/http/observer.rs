@@ -1,33 +1,80 @@
 //! Events of requests, for logs and hooks. They contain no secrets.
 
-use std::{fmt, future::Future, pin::Pin, time::Duration};
+use std::{
+    any::Any,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
-use super::HttpResponse;
-use crate::error::Result;
+use ::http::HeaderMap;
+use url::Position;
+
+use super::{HttpResponse, Request};
+use crate::{
+    error::Result,
+    process::{Caller, caller},
+};
 
 /// Receives the events of a client. The request waits until the observer is done with an event.
 pub trait Observer: fmt::Debug + Send + Sync {
     /// Whether events are wanted now; otherwise none are created.
     fn is_listening(&self) -> bool;
 
-    /// Receives one event.
+    /// Receives one event. Returns headers to add to a request that is about to be sent.
     fn observe(&self, event: Event) -> Observed<'_>;
+
+    /// Receives the event of a request that nobody waits for any longer. Does not wait.
+    fn observe_abandoned(&self, event: Event);
 }
 
-/// The end of an observation.
-pub type Observed<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+/// The end of an observation, with the headers to add.
+pub type Observed<'a> = Pin<Box<dyn Future<Output = HeaderMap> + Send + 'a>>;
+
+/// What an observer remembers of a request until its end.
+pub type Memory = Box<dyn Any + Send + Sync>;
 
 /// What happened to a request.
 #[derive(Debug, Clone)]
 pub struct Event {
+    /// The request.
+    pub request: Arc<ObservedRequest>,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// One attempt of a request, as observers see it.
+pub struct ObservedRequest {
+    /// Identifies the attempt in this process.
+    pub id: u64,
+    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    pub endpoint: String,
+    /// The endpoint's path with its placeholders; none for a request of the caller's own.
+    pub route: Option<Arc<str>>,
     /// The HTTP method.
     pub method: String,
+    /// The host, with the port if it is not the scheme's.
+    pub host: String,
     /// The path without the query, which may be confidential.
     pub path: String,
     /// 1 for the first time that a call is sent.
     pub attempt: u32,
-    /// What happened.
-    pub kind: EventKind,
+    /// The code that made the call.
+    pub caller: Option<Caller>,
+    /// What the observer remembers of the event that it is about to be sent; set when it is done with
+    /// that event.
+    pub announced: OnceLock<Memory>,
+}
+
+impl fmt::Debug for ObservedRequest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ObservedRequest({} {}, attempt {})", self.method, self.path, self.attempt)
+    }
 }
 
 /// What can happen to a request.
@@ -46,6 +93,8 @@ pub enum EventKind {
     Failed {
         /// Why.
         error: String,
+        /// The class of the error.
+        class: &'static str,
         /// From the first byte sent to the failure.
         duration: Duration,
     },
@@ -80,44 +129,78 @@ pub enum EventKind {
     },
 }
 
-/// One attempt of a request, as the source of events.
+/// One attempt of a request, as the source of events. Each request that is about to be sent is also
+/// reported to have ended, even if the call is dropped.
 #[derive(Debug)]
-pub struct RequestSpan<'a> {
-    observer: &'a dyn Observer,
-    method: &'a str,
-    path: &'a str,
-    attempt: u32,
+pub struct RequestSpan {
+    observer: Arc<dyn Observer>,
+    request: Arc<ObservedRequest>,
+    started: Instant,
+    /// Whether its end has not been reported.
+    open: AtomicBool,
 }
 
-impl<'a> RequestSpan<'a> {
+impl RequestSpan {
     /// None if the observer is not listening.
     pub fn new(
-        observer: Option<&'a dyn Observer>,
-        method: &'a str,
-        path: &'a str,
+        observer: Option<&Arc<dyn Observer>>,
+        request: &Request,
         attempt: u32,
     ) -> Option<Self> {
-        let observer = observer.filter(|observer| observer.is_listening())?;
-        Some(RequestSpan { observer, method, path, attempt })
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let observer = observer.filter(|observer| observer.is_listening())?.clone();
+        let request = ObservedRequest {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            endpoint: request.label.clone(),
+            route: request.route.clone(),
+            method: request.method.to_string(),
+            host: request.url[Position::BeforeHost..Position::AfterPort].to_owned(),
+            path: request.url.path().to_owned(),
+            attempt,
+            caller: caller(),
+            announced: OnceLock::new(),
+        };
+        let (started, open) = (Instant::now(), AtomicBool::new(false));
+        Some(RequestSpan { observer, request: Arc::new(request), started, open })
     }
 
-    /// Passes an event to the observer, and waits for it.
-    pub async fn emit(&self, kind: EventKind) {
-        let event = Event {
-            method: self.method.to_owned(),
-            path: self.path.to_owned(),
-            attempt: self.attempt,
-            kind,
-        };
-        self.observer.observe(event).await;
+    /// Passes an event to the observer, and waits for it. Returns the headers to add.
+    pub async fn emit(&self, kind: EventKind) -> HeaderMap {
+        match kind {
+            EventKind::Sending => self.open.store(true, Ordering::Relaxed),
+            EventKind::Responded { .. } | EventKind::Failed { .. } => {
+                self.open.store(false, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        self.observer.observe(self.event(kind)).await
     }
 
     /// Emits how the attempt ended, and how long it took.
     pub async fn emit_outcome(&self, outcome: &Result<HttpResponse>, duration: Duration) {
         let kind = match outcome {
             Ok(response) => EventKind::Responded { status: response.status().as_u16(), duration },
-            Err(error) => EventKind::Failed { error: error.to_string(), duration },
+            Err(error) => {
+                let class = error.exception_class().name();
+                EventKind::Failed { error: error.to_string(), class, duration }
+            }
         };
         self.emit(kind).await;
+    }
+
+    fn event(&self, kind: EventKind) -> Event {
+        Event { request: self.request.clone(), kind }
+    }
+}
+
+impl Drop for RequestSpan {
+    fn drop(&mut self) {
+        if *self.open.get_mut() {
+            self.observer.observe_abandoned(self.event(EventKind::Failed {
+                error: "the call was cancelled, or its time was up".to_owned(),
+                class: "cancelled",
+                duration: self.started.elapsed(),
+            }));
+        }
     }
 }

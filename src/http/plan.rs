@@ -1,6 +1,6 @@
 //! What a call sends: arguments checked and encoded once, from which each of its requests is made.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use ::http::{HeaderMap, Method, header::CONTENT_TYPE};
 use serde_json::value::RawValue;
@@ -23,6 +23,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     label: String,
+    route: Option<Arc<str>>,
     method: Method,
     path: String,
     query: Vec<(String, String)>,
@@ -61,6 +62,7 @@ impl RequestPlan {
     ) -> Self {
         RequestPlan {
             label: format!("{method} {path}"),
+            route: None,
             idempotent: method.is_safe(),
             method,
             path: path.to_owned(),
@@ -102,7 +104,8 @@ impl RequestPlan {
         let bound = |wanted| values.iter().find(|(name, ..)| *name == wanted).map(|(.., v)| v);
         let (start, end) = (bound("start"), bound("end"));
         if endpoint.undeclared.is_none() {
-            check_order(start, end)?;
+            let shown = |name: &str| given(name).map_or(String::new(), Argument::shown);
+            check_order(start, end, shown)?;
         }
         let time_range = TimeRange::new(endpoint, start, end);
         let mut path = endpoint.path.clone().into_owned();
@@ -140,6 +143,7 @@ impl RequestPlan {
         };
         Ok(RequestPlan {
             label: endpoint.name.clone().into_owned(),
+            route: Some(endpoint.path.as_ref().into()),
             method: method(endpoint.method.as_str())?,
             path,
             query,
@@ -217,6 +221,7 @@ impl RequestPlan {
         }
         Ok(Request {
             label: self.label.clone(),
+            route: self.route.clone(),
             method: self.method.clone(),
             url: self.url(base, in_query, range)?,
             headers,

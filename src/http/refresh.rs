@@ -17,7 +17,7 @@ impl TokenEndpoint for Transport {
         Box::pin(async move {
             let request = self.request(&plan(&grant)?, None, None)?;
             let outcome = call(self, &mut Anonymous, &request, parse_token_response).await;
-            if let Some(span) = self.span(request.method.as_str(), request.url.path(), 1) {
+            if let Some(span) = self.span(&request, 1) {
                 let kind = match &outcome {
                     Ok(_) => EventKind::TokenRefreshed,
                     Err(error) => EventKind::TokenNotRefreshed { reason: error.kind.summary() },

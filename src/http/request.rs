@@ -1,5 +1,7 @@
 //! One request, complete: what is signed is what is sent.
 
+use std::sync::Arc;
+
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use bytes::Bytes;
 use url::Url;
@@ -14,6 +16,8 @@ use crate::{
 pub struct Request {
     /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
     pub label: String,
+    /// The endpoint's path with its placeholders; none for a request of the caller's own.
+    pub route: Option<Arc<str>>,
     /// The HTTP method.
     pub method: Method,
     /// The final URL: path and query are read back from it to be signed.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ::http::HeaderValue;
+use ::http::{HeaderMap, HeaderValue};
 use arc_swap::ArcSwap;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -121,13 +121,8 @@ impl Transport {
     }
 
     /// The source of an attempt's events; none if no observer is listening.
-    pub fn span<'a>(
-        &'a self,
-        method: &'a str,
-        path: &'a str,
-        attempt: u32,
-    ) -> Option<RequestSpan<'a>> {
-        RequestSpan::new(self.options.observer.as_deref(), method, path, attempt)
+    pub fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
+        RequestSpan::new(self.options.observer.as_ref(), request, attempt)
     }
 
     /// The state of this process.
@@ -157,15 +152,19 @@ impl Transport {
         Ok(permit)
     }
 
-    /// Sends a request once and reads the whole response. Also returns how long that took.
+    /// Sends a request once, with headers `added` to its own, and reads the whole response. Also
+    /// returns how long that took.
     pub async fn exchange(
         &self,
         state: &ProcessState,
         request: &Request,
+        added: HeaderMap,
         authorization: Vec<(&'static str, String)>,
     ) -> Result<(Duration, Result<HttpResponse>)> {
         let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
-        *message.headers_mut() = request.headers.clone();
+        // Those that the request has are kept.
+        *message.headers_mut() = added;
+        message.headers_mut().extend(request.headers.clone());
         for (name, value) in authorization {
             let mut value = HeaderValue::try_from(value).map_err(|_| {
                 Error::config("the credentials cannot be sent in a header; check their characters")

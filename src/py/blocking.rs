@@ -5,10 +5,11 @@ use std::{future::Future, pin::pin, time::Duration};
 use pyo3::prelude::*;
 use tokio::time::timeout;
 
-use super::{errors::raise, logging, shutdown_gate};
+use super::{errors::raise, logging, observer, shutdown_gate};
 use crate::{
     error::{ErrorKind, Result},
     http::PoolSlot,
+    process::on_behalf_of,
 };
 
 /// How often a thread that waits checks for signals such as Ctrl-C.
@@ -40,6 +41,7 @@ pub fn block_in<T: Send>(
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
     logging::refresh_levels(py);
+    let future = on_behalf_of(observer::caller(py)?, future);
     let outcome = shutdown_gate::detach(py, || {
         let outcome = poll_until_ready(&slot, future, on_poll);
         slot.release(matches!(&outcome, Ok(outcome) if is_settled(outcome)));

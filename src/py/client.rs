@@ -1,6 +1,6 @@
 //! The base class of `Client` and `AsyncClient`, whose typed methods are generated.
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
 use ::http::{HeaderMap, Method};
 use pyo3::{
@@ -12,12 +12,13 @@ use pyo3::{
 use super::{
     arguments::{argument, text},
     call::{Call, CallMode},
-    client_options::{build_client, check_picklable},
+    client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
     endpoint_arguments::{Arguments, borrowed, endpoint_argument, endpoint_arguments},
     errors::{exception, raise},
     event_loop::load_asyncio,
+    observer::{Hooks, PythonObserver},
     pager::PagerBase,
     paging::style,
     progress::Progress,
@@ -25,6 +26,7 @@ use super::{
     request_arguments,
     response::{Explanation, Response},
     shapes::Shapes,
+    weak_ref::StrongRef,
 };
 use crate::{
     api::{self, ENDPOINTS},
@@ -43,6 +45,9 @@ pub struct ClientBase {
     given: Py<PyDict>,
     /// What the core has weak references to: the hooks, and the credentials with their store.
     referents: Vec<Py<PyAny>>,
+    observer: Arc<PythonObserver>,
+    /// What the observer has weak references to.
+    instrumentation: Mutex<Vec<Py<StrongRef>>>,
     /// The shapes of the records seen so far, for each endpoint in the order of the table.
     shapes: Vec<Shapes>,
 }
@@ -98,13 +103,16 @@ impl ClientBase {
             Some(options) => options.copy()?,
             None => PyDict::new(py),
         };
+        check_names(class, &given)?;
         given.set_item("base_url", &base_url)?;
-        let (core, referents) = build_client(py, base_url, &given)?;
+        let (core, observer, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
             core,
             mode,
             given: given.unbind(),
             referents,
+            observer,
+            instrumentation: Mutex::default(),
             shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
         })
     }
@@ -138,6 +146,23 @@ impl ClientBase {
     /// Closes the idle connections and refuses later calls.
     fn _close(&self) {
         self.core.sender().close();
+    }
+
+    /// Calls these hooks besides the client's own, in place of those that were set so before.
+    fn _instrument(
+        &self,
+        on_request: Option<Bound<'_, PyAny>>,
+        on_response: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
+        let before = {
+            let mut kept = self.instrumentation.lock().unwrap_or_else(PoisonError::into_inner);
+            self.observer.instrument(hooks);
+            std::mem::replace(&mut *kept, strong_refs)
+        };
+        // Not under the lock: this may run Python code.
+        drop(before);
+        Ok(())
     }
 
     /// The service's time as an aware UTC datetime.
@@ -205,7 +230,8 @@ impl ClientBase {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let body = request_arguments::body(body)?;
-        let plan = plan(py, method, path, query, body, request_arguments::headers(headers)?)?;
+        let headers = request_arguments::headers("headers", headers)?;
+        let plan = plan(py, method, path, query, body, headers)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
@@ -360,6 +386,10 @@ impl ClientBase {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.given)?;
+        // If the lock is held, a thread is using this object, so it is not garbage.
+        if let Ok(kept) = self.instrumentation.try_lock() {
+            kept.iter().try_for_each(|object| visit.call(object))?;
+        }
         self.referents.iter().try_for_each(|object| visit.call(object))
     }
 

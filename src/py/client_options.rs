@@ -2,27 +2,36 @@
 
 use std::sync::Arc;
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyType},
+};
 
 use super::{
-    arguments, auth::Auth, cassette::cassette, errors::raise, observer::PythonObserver,
+    arguments,
+    auth::Auth,
+    caller_context::load_contextvars,
+    cassette::cassette,
+    errors::raise,
+    observer::{Hooks, PythonObserver},
     request_arguments::headers,
 };
 use crate::{
     client::Client as Core,
     client_options::{CLIENT_OPTIONS, OptionKind},
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
     http::{BaseUrl, SenderOptions, is_public_header},
     profile::Profile,
 };
 
-/// A client made from its Python arguments, and the Python objects to which it has only weak
-/// references: they must live as long as the client.
+/// A client made from its Python arguments, its observer, and the Python objects to which it has only
+/// weak references: they must live as long as the client.
 pub fn build_client(
     py: Python<'_>,
     base_url: Option<String>,
     given: &Bound<'_, PyDict>,
-) -> PyResult<(Core, Vec<Py<PyAny>>)> {
+) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
     let refuse = |error| raise(py, error);
     let mut sender = SenderOptions::default();
     let (mut auth, mut profile) = (None, None);
@@ -59,11 +68,13 @@ pub fn build_client(
                 *field(&mut sender) =
                     Some(arguments::file_contents(py, name, &arguments::path(name, &value)?)?);
             }
-            OptionKind::Headers(field) => *field(&mut sender) = headers(Some(&value))?,
+            OptionKind::Headers(field) => *field(&mut sender) = headers(name, Some(&value))?,
         }
     }
-    let (observer, hooks) = PythonObserver::new(on_request, on_response)?;
-    sender.observer = Some(Arc::new(observer));
+    load_contextvars(py)?;
+    let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
+    let observer = Arc::new(PythonObserver::new(hooks));
+    sender.observer = Some(observer.clone());
     let base_url = base_url
         .or(recorded_base_url)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
@@ -76,8 +87,27 @@ pub fn build_client(
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
     let base = BaseUrl::parse(&base_url).map_err(refuse)?;
     let core = Core::new(base, credentials, sender).map_err(refuse)?;
-    let referents = hooks.into_iter().map(Py::into_any).chain(object.flatten()).collect();
-    Ok((core, referents))
+    let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
+    Ok((core, observer, referents))
+}
+
+/// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
+pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
+    if class.module()? != "boardlot._api" {
+        return Ok(());
+    }
+    for name in given.keys() {
+        let name = name.extract::<String>()?;
+        let known = || CLIENT_OPTIONS.iter().map(|option| option.name);
+        if !known().any(|option| option == name) {
+            let nearest = did_you_mean(&name, known());
+            let class = class.name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{class}() got an unexpected keyword argument '{name}'{nearest}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.
@@ -89,7 +119,7 @@ pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
         return Err(raise(py, Error::config(text)));
     }
     let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
-    let headers = headers(given.as_ref())?;
+    let headers = headers("headers", given.as_ref())?;
     match headers.keys().find(|name| !is_public_header(name.as_str())) {
         Some(name) => Err(raise(
             py,

@@ -5,10 +5,16 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString},
+};
 
-use super::fork_safe_cell::{ForkSafeOnce, intern};
-use crate::http::{Event, EventKind};
+use super::{
+    caller_context::CallerContext,
+    fork_safe_cell::{ForkSafeOnce, intern},
+};
+use crate::http::{Event, EventKind, ObservedRequest};
 
 /// The loggers, each of which logs at one level.
 #[derive(Clone, Copy)]
@@ -92,8 +98,9 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
 }
 
 /// Logs an event, if its logger is enabled.
-pub fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
-    let Event { method, path, attempt, kind } = event;
+pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<()> {
+    let Event { request, kind } = event;
+    let ObservedRequest { method, path, attempt, .. } = &**request;
     let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
     let extra = PyDict::new(py);
     let (logger, text) = match kind {
@@ -103,7 +110,7 @@ pub fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
             extra.set_item("duration", duration.as_secs_f64())?;
             (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
         }
-        EventKind::Failed { error, duration } => {
+        EventKind::Failed { error, duration, .. } => {
             extra.set_item("status", py.None())?;
             extra.set_item("duration", duration.as_secs_f64())?;
             (
@@ -135,12 +142,17 @@ pub fn log(py: Python<'_>, event: &Event) -> PyResult<()> {
     }
     extra.set_item("method", method)?;
     extra.set_item("path", path)?;
+    extra.set_item("endpoint", &request.endpoint)?;
+    extra.set_item("route", request.route.as_deref())?;
+    extra.set_item("host", &request.host)?;
     extra.set_item("attempt", attempt)?;
     let arguments = PyDict::new(py);
     arguments.set_item("extra", extra)?;
     let text =
         if matches!(logger, Logger::Http) { format!("{text}, attempt {attempt}") } else { text };
     // Passed as an argument, so that a percent sign in it is not a placeholder.
-    logger.get(py)?.call_method("log", (logger.level(), "%s", text), Some(&arguments))?;
-    Ok(())
+    let log = logger.get(py)?.getattr(intern!(py, "log"))?;
+    let level = logger.level().into_pyobject(py)?.into_any();
+    let text = [PyString::new(py, "%s").into_any(), PyString::new(py, &text).into_any()];
+    context.run(&log, &[&[level], &text[..]].concat(), Some(&arguments)).map(drop)
 }

@@ -1,12 +1,22 @@
 //! The observer of a client: calls its hooks, `on_request` and `on_response`, and logs.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
+use ::http::HeaderMap;
+use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
 
 use super::{
+    caller_context::CallerContext,
     errors::{raise, wrong_type},
     logging,
+    request_arguments::headers,
     request_events::{RequestEvent, ResponseEvent},
     shutdown_gate::attach,
     weak_ref::{StrongRef, WeakRef},
@@ -14,20 +24,41 @@ use super::{
 use crate::{
     error::Error,
     http::{Event, EventKind, Observed, Observer},
+    process::{Caller, runtime},
 };
+
+/// Whether a client of this process has hooks.
+static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
+
+/// The caller of a call that starts now; none if no observer would ask for it.
+pub fn caller(py: Python<'_>) -> PyResult<Option<Caller>> {
+    if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(CallerContext::copy(py)?)))
+}
 
 /// Passes the events of requests to Python.
 #[derive(Default)]
-pub struct PythonObserver(Arc<Hooks>);
+pub struct PythonObserver(Arc<AllHooks>);
 
 #[derive(Default)]
-struct Hooks {
+struct AllHooks {
+    /// Those that the client was created with.
+    own: Hooks,
+    /// Those of an instrumentation.
+    instrumentation: ArcSwapOption<Hooks>,
+}
+
+/// A pair of hooks. The references that keep them alive belong to the client.
+#[derive(Default)]
+pub struct Hooks {
     on_request: Option<WeakRef>,
     on_response: Option<WeakRef>,
 }
 
-impl PythonObserver {
-    /// The observer, and the references that keep its hooks alive.
+impl Hooks {
+    /// The hooks, and the references that keep them alive.
     pub fn new(
         on_request: Option<Bound<'_, PyAny>>,
         on_response: Option<Bound<'_, PyAny>>,
@@ -46,6 +77,7 @@ impl PythonObserver {
             Some(hook) => {
                 let (strong, weak) = WeakRef::new(&hook)?;
                 strong_refs.push(strong);
+                HAS_HOOKS.store(true, Ordering::Relaxed);
                 Ok(Some(weak))
             }
         };
@@ -53,7 +85,11 @@ impl PythonObserver {
             on_request: callable("on_request", on_request)?,
             on_response: callable("on_response", on_response)?,
         };
-        Ok((PythonObserver(Arc::new(hooks)), strong_refs))
+        Ok((hooks, strong_refs))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.on_request.is_none() && self.on_response.is_none()
     }
 }
 
@@ -64,6 +100,17 @@ fn is_async(hook: &Bound<'_, PyAny>) -> bool {
     flags.is_ok_and(|flags: u32| flags & CO_COROUTINE != 0)
 }
 
+impl PythonObserver {
+    pub fn new(own: Hooks) -> Self {
+        PythonObserver(Arc::new(AllHooks { own, ..AllHooks::default() }))
+    }
+
+    /// Replaces the hooks of the instrumentation, which are called besides the client's own.
+    pub fn instrument(&self, hooks: Hooks) {
+        self.0.instrumentation.store((!hooks.is_empty()).then(|| Arc::new(hooks)));
+    }
+}
+
 impl fmt::Debug for PythonObserver {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("PythonObserver(..)")
@@ -72,7 +119,7 @@ impl fmt::Debug for PythonObserver {
 
 impl Observer for PythonObserver {
     fn is_listening(&self) -> bool {
-        self.0.on_request.is_some() || self.0.on_response.is_some() || logging::is_enabled()
+        !self.0.own.is_empty() || self.0.instrumentation.load().is_some() || logging::is_enabled()
     }
 
     /// The request waits until the hook has returned, so that hooks and log records see events in the
@@ -81,39 +128,92 @@ impl Observer for PythonObserver {
         let hooks = self.0.clone();
         Box::pin(async move {
             // Hooks may block, and the runtime's worker threads never attach to the interpreter.
-            let observed = tokio::task::spawn_blocking(move || {
-                attach(|py| {
-                    let outcome = hooks.call(py, &event).and_then(|()| logging::log(py, &event));
-                    if let Err(error) = outcome {
-                        // An exception of a hook is reported, and the request continues.
-                        error.write_unraisable(py, None);
-                    }
-                    Ok(())
-                })
-            });
+            let observed = tokio::task::spawn_blocking(move || hooks.observe(&event));
             // It fails while the program exits, and is not reported then.
-            drop(observed.await);
+            observed.await.unwrap_or_default()
         })
+    }
+
+    fn observe_abandoned(&self, event: Event) {
+        let hooks = self.0.clone();
+        if let Ok(runtime) = runtime() {
+            runtime.spawn_blocking(move || {
+                // The hook that was told of the request may still be running.
+                event.request.announced.wait();
+                hooks.observe(&event)
+            });
+        }
     }
 }
 
-impl Hooks {
-    fn call(&self, py: Python<'_>, event: &Event) -> PyResult<()> {
-        let upgrade = |hook: &Option<WeakRef>| hook.as_ref().and_then(|hook| hook.upgrade(py));
-        let response = |duration: &Duration, status, error| match upgrade(&self.on_response) {
-            Some(hook) => {
-                hook.call1((ResponseEvent::new(event, *duration, status, error),)).map(drop)
+impl AllHooks {
+    /// Attaches to the interpreter. Returns the headers to add.
+    fn observe(&self, event: &Event) -> HeaderMap {
+        let mut added = HeaderMap::new();
+        let mut awaiting_response = ResponseHooks::new();
+        let attached = attach(|py| {
+            let context = CallerContext::of(event.request.caller.as_ref(), py);
+            if matches!(event.kind, EventKind::Sending) {
+                let instrumentation = self.instrumentation.load_full();
+                for hooks in instrumentation.as_deref().into_iter().chain([&self.own]) {
+                    // The client may be gone when on_request returns.
+                    awaiting_response.extend(upgrade(&hooks.on_response, py).map(Bound::unbind));
+                    added.extend(reported(py, hooks.announce(py, &context, event)));
+                }
             }
-            None => Ok(()),
-        };
-        match &event.kind {
-            EventKind::Sending => match upgrade(&self.on_request) {
-                Some(hook) => hook.call1((RequestEvent::new(event),)).map(drop),
-                None => Ok(()),
-            },
-            EventKind::Responded { status, duration } => response(duration, Some(*status), None),
-            EventKind::Failed { error, duration } => response(duration, None, Some(error.clone())),
-            _ => Ok(()),
+            reported(py, answer(py, &context, event));
+            reported(py, logging::log(py, &context, event));
+            Ok(())
+        });
+        // It fails while the program exits.
+        drop(attached);
+        if matches!(event.kind, EventKind::Sending) {
+            // A request is announced once.
+            let _ = event.request.announced.set(Box::new(awaiting_response));
         }
+        added
     }
+}
+
+/// The hooks to call when a request ends: they are kept until then, even if the client is not.
+type ResponseHooks = Vec<Py<PyAny>>;
+
+impl Hooks {
+    /// Calls `on_request`. Returns the headers to add.
+    fn announce(
+        &self,
+        py: Python<'_>,
+        context: &CallerContext,
+        event: &Event,
+    ) -> PyResult<HeaderMap> {
+        let Some(hook) = upgrade(&self.on_request, py) else { return Ok(HeaderMap::new()) };
+        let request = Bound::new(py, RequestEvent::new(event))?.into_any();
+        let returned = context.run(&hook, &[request], None)?;
+        let given = Some(&returned).filter(|returned| !returned.is_none());
+        headers("the return value of on_request", given)
+    }
+}
+
+/// Calls the hooks that wait for the end of a request, if this is the event of its end.
+fn answer(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<()> {
+    let Some(response) = ResponseEvent::of(event) else { return Ok(()) };
+    let response = Bound::new(py, response)?.into_any();
+    let hooks = event.request.announced.get();
+    let hooks = hooks.and_then(|memory| memory.downcast_ref::<ResponseHooks>());
+    for hook in hooks.into_iter().flatten() {
+        reported(py, context.run(hook.bind(py), std::slice::from_ref(&response), None).map(drop));
+    }
+    Ok(())
+}
+
+fn upgrade<'py>(hook: &Option<WeakRef>, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+    hook.as_ref().and_then(|hook| hook.upgrade(py))
+}
+
+/// Reports an exception of a hook, so that the request continues.
+fn reported<T: Default>(py: Python<'_>, outcome: PyResult<T>) -> T {
+    outcome.unwrap_or_else(|error| {
+        error.write_unraisable(py, None);
+        T::default()
+    })
 }

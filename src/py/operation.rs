@@ -21,9 +21,9 @@ use super::{
     errors::raise,
     event_loop::{CompletionQueue, running_loop},
     fork_safe_cell::intern,
-    logging, shutdown_gate,
+    logging, observer, shutdown_gate,
 };
-use crate::process::runtime;
+use crate::process::{on_behalf_of, runtime};
 
 /// An awaitable that can be awaited once. Cancelling or dropping it cancels the operation.
 #[pyclass(frozen, module = "boardlot._core")]
@@ -86,7 +86,7 @@ impl Operation {
         let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();
         let completion = Completion::new(event_loop.unbind());
         let owner = operation.owner().map(|owner| owner.clone_ref(py));
-        let work = operation.start(py, &completion)?;
+        let work = on_behalf_of(observer::caller(py)?, operation.start(py, &completion)?);
         let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
         // What `await` on an asyncio future does, so that the task accepts it from `__next__`.

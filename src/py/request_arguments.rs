@@ -87,21 +87,23 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// The caller's own headers.
-pub fn headers(value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
+/// The caller's own headers; `name` is the argument, for messages.
+pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::new();
     let Some(value) = value else { return Ok(map) };
     const EXPECTED: &str = "a dict with strings as keys and values";
-    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type("headers", value, EXPECTED))?;
+    let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(name, value, EXPECTED))?;
     for item in mapping.items()? {
-        let (name, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let pair = match (name.extract::<String>(), text.extract::<String>()) {
-            (Ok(name), Ok(text)) => header_pair(&name, &text),
-            (Ok(_), Err(_)) => return Err(wrong_type("a value of headers", &text, "a string")),
-            (Err(_), _) => return Err(wrong_type("a key of headers", &name, "a string")),
+        let (key, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let pair = match (key.extract::<String>(), text.extract::<String>()) {
+            (Ok(key), Ok(text)) => header_pair(&key, &text),
+            (Ok(_), Err(_)) => {
+                return Err(wrong_type(&format!("a value of {name}"), &text, "a string"));
+            }
+            (Err(_), _) => return Err(wrong_type(&format!("a key of {name}"), &key, "a string")),
         };
-        let (name, text) = pair.map_err(|error| raise(value.py(), error))?;
-        map.append(name, text);
+        let (key, text) = pair.map_err(|error| raise(value.py(), error))?;
+        map.append(key, text);
     }
     Ok(map)
 }

@@ -1,56 +1,85 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
-use std::time::Duration;
-
 use pyo3::prelude::*;
 
-use crate::http::Event;
+use crate::http::{Event, EventKind};
 
-/// A request that is about to be sent: the argument of `Client(on_request=...)`.
-#[pyclass(frozen, get_all, module = "boardlot._core")]
-pub struct RequestEvent {
-    /// The HTTP method.
-    method: String,
-    /// The path, without the query.
-    path: String,
-    /// 1 when a call is first sent, and one more for each retry.
-    attempt: u32,
+/// A class of events with the facts that each event of a request has, and its own.
+macro_rules! event_class {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[pyclass(frozen, get_all, module = "boardlot._core")]
+        pub struct $name {
+            /// A number that identifies the attempt in this process: its two events have the same.
+            id: u64,
+            /// The endpoint's name, as in errors: `"dividends"`. It is `"GET /path"` for a request of
+            /// your own.
+            endpoint: String,
+            /// The endpoint's path with its placeholders, of which there are few:
+            /// `"/api/v1.0/quote/{symbol}/corporate-actions/dividends"`. None for a request of your own.
+            route: Option<String>,
+            /// The HTTP method.
+            method: String,
+            /// The host, with the port if it is not 443 (80 for `http`).
+            host: String,
+            /// The path, without the query.
+            path: String,
+            /// 1 when a call is first sent, and one more for each retry.
+            attempt: u32,
+            $($(#[$field_meta])* $field: $type,)*
+        }
+
+        impl $name {
+            pub fn new(event: &Event, $($field: $type),*) -> Self {
+                let request = &event.request;
+                $name {
+                    id: request.id,
+                    endpoint: request.endpoint.clone(),
+                    route: request.route.as_deref().map(str::to_owned),
+                    method: request.method.clone(),
+                    host: request.host.clone(),
+                    path: request.path.clone(),
+                    attempt: request.attempt,
+                    $($field,)*
+                }
+            }
+        }
+    };
 }
 
-/// A request that has ended: the argument of `Client(on_response=...)`.
-#[pyclass(frozen, get_all, module = "boardlot._core")]
-pub struct ResponseEvent {
-    /// The HTTP method.
-    method: String,
-    /// The path, without the query.
-    path: String,
-    /// 1 when a call is first sent, and one more for each retry.
-    attempt: u32,
-    /// The HTTP status; None if there was no response.
-    status: Option<u16>,
-    /// Seconds from sending the first byte to receiving the last.
-    duration: f64,
-    /// Why there was no response; None if there was one, whatever its status.
-    error: Option<String>,
+event_class! {
+    /// A request that is about to be sent: the argument of `Client(on_request=...)`.
+    RequestEvent {}
 }
 
-impl RequestEvent {
-    pub fn new(event: &Event) -> Self {
-        let Event { method, path, attempt, .. } = event.clone();
-        RequestEvent { method, path, attempt }
+event_class! {
+    /// A request that has ended: the argument of `Client(on_response=...)`.
+    ResponseEvent {
+        /// Seconds from sending the first byte to receiving the last.
+        duration: f64,
+        /// The HTTP status; None if there was no response.
+        status: Option<u16>,
+        /// Why there was no response; None if there was one, whatever its status.
+        error: Option<String>,
+        /// The class of `error`: `"TransportError"`, `"RequestTimeout"` or `"ProtocolError"`, or
+        /// `"cancelled"` if the call ended before the request.
+        error_type: Option<&'static str>,
     }
 }
 
 impl ResponseEvent {
-    /// The outcome of a request: its status, or why there was no response.
-    pub fn new(
-        event: &Event,
-        duration: Duration,
-        status: Option<u16>,
-        error: Option<String>,
-    ) -> Self {
-        let Event { method, path, attempt, .. } = event.clone();
-        ResponseEvent { method, path, attempt, status, duration: duration.as_secs_f64(), error }
+    /// The end of a request; none if the event is another one.
+    pub fn of(event: &Event) -> Option<Self> {
+        match &event.kind {
+            EventKind::Responded { status, duration } => {
+                Some(Self::new(event, duration.as_secs_f64(), Some(*status), None, None))
+            }
+            EventKind::Failed { error, class, duration } => {
+                let (seconds, error) = (duration.as_secs_f64(), error.clone());
+                Some(Self::new(event, seconds, None, Some(error), Some(class)))
+            }
+            _ => None,
+        }
     }
 }
 

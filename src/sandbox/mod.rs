@@ -145,7 +145,10 @@ impl Sandbox {
         options.validate()?;
         let address = SocketAddr::new(options.host, options.port);
         let listening = |error: std::io::Error| {
-            Error::config(format!("the sandbox cannot listen on {address}: {error}"))
+            Error::config(format!(
+                "the sandbox cannot listen on {address}: {error}; pass another port, or 0 for a \
+                 free one"
+            ))
         };
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;

@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("http", &["api", "auth", "decode", "error", "process"]),
     ("plan", &["api", "decode", "error", "http"]),
     ("pages", &["api", "auth", "decode", "error", "http", "plan", "process"]),
-    ("client", &["api", "auth", "decode", "error", "http", "pages", "plan"]),
+    ("client", &["api", "auth", "decode", "error", "http", "pages", "plan", "process"]),
     ("client_options", &["http"]),
     ("login", &["api", "auth", "decode", "error", "http", "process"]),
     ("sandbox", &["api", "auth", "error"]),

@@ -102,8 +102,10 @@ impl Observer for Corrections {
         if let EventKind::ClockCorrected { offset_ms } = event.kind {
             self.0.lock().expect("a lock").push(offset_ms);
         }
-        Box::pin(async {})
+        Box::pin(async { http::HeaderMap::new() })
     }
+
+    fn observe_abandoned(&self, _event: Event) {}
 }
 
 #[test]

@@ -18,7 +18,9 @@ fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
     let annotation = match kind {
         OptionKind::Credentials => "ApiKey | BearerToken | OAuth | None",
         OptionKind::Cassette => "Recorder | Replay | None",
-        OptionKind::RequestHook => "abc.Callable[[RequestEvent], object] | None",
+        OptionKind::RequestHook => {
+            "abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None"
+        }
         OptionKind::ResponseHook => "abc.Callable[[ResponseEvent], object] | None",
         OptionKind::Seconds(_) => "float",
         OptionKind::Integer { .. } => "int",

@@ -1,0 +1,138 @@
+"""Traces and metrics of a client by OpenTelemetry's semantic conventions for HTTP clients.
+
+Each attempt of a request is a span of kind `CLIENT`, nested under the span that is current where
+the client is called, and a value of the histogram `http.client.request.duration`. The trace is
+propagated to the service by the headers of the global propagator, such as `traceparent`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+try:
+    from opentelemetry import metrics, propagate, trace
+except ImportError as missing:
+    raise ImportError(
+        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'", name=missing.name
+    ) from missing
+
+from boardlot import AsyncClient, Client, ConfigError, RequestEvent, ResponseEvent, __version__
+
+if TYPE_CHECKING:
+    from opentelemetry.util.types import AttributeValue
+
+__all__ = ["instrument", "uninstrument"]
+
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
+# Seconds, as the conventions say.
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+
+
+def instrument(
+    client: Client | AsyncClient,
+    *,
+    tracer_provider: trace.TracerProvider | None = None,
+    meter_provider: metrics.MeterProvider | None = None,
+) -> None:
+    """Traces and measures every request of a client from now on.
+
+    The client's own hooks are called as before. A client that is instrumented again uses the new
+    providers. Instrumentation is not part of a client's pickle.
+
+    Args:
+        client: The client.
+        tracer_provider: Where spans go; by default the global provider.
+        meter_provider: Where durations go, in seconds; by default the global provider.
+
+    Raises:
+        ConfigError: `client` is not a client.
+
+    Example:
+        >>> import boardlot as bl
+        >>> from boardlot.otel import instrument
+        >>> with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        ...     instrument(client)
+        ...     len(client.dividends("HK.00700")) > 0
+        True
+    """
+    hooks = _Telemetry(
+        checked(client).base_url,
+        trace.get_tracer("boardlot", __version__, tracer_provider, SCHEMA_URL),
+        metrics.get_meter("boardlot", __version__, meter_provider, SCHEMA_URL),
+    )
+    client._instrument(hooks.on_request, hooks.on_response)
+
+
+def uninstrument(client: Client | AsyncClient) -> None:
+    """Stops tracing and measuring the requests of a client; those in flight still end their spans.
+
+    Raises:
+        ConfigError: `client` is not a client.
+    """
+    checked(client)._instrument(None, None)
+
+
+def checked(client: Client | AsyncClient) -> Client | AsyncClient:
+    if isinstance(client, (Client, AsyncClient)):
+        return client
+    raise ConfigError(
+        f"client is of type {type(client).__name__}; expected a Client or an AsyncClient"
+    )
+
+
+class _Telemetry:
+    """The hooks of one client."""
+
+    def __init__(self, base_url: str, tracer: trace.Tracer, meter: metrics.Meter) -> None:
+        url = urlsplit(base_url)
+        self.origin = f"{url.scheme}://{url.netloc}"
+        self.service: dict[str, AttributeValue] = {
+            "server.address": url.hostname or "",
+            "server.port": url.port or (443 if url.scheme == "https" else 80),
+            "url.scheme": url.scheme,
+        }
+        self.tracer = tracer
+        self.duration = meter.create_histogram(
+            "http.client.request.duration",
+            unit="s",
+            description="Duration of HTTP client requests.",
+            explicit_bucket_boundaries_advisory=BUCKETS,
+        )
+        self.spans: dict[int, trace.Span] = {}
+
+    def on_request(self, event: RequestEvent) -> dict[str, str]:
+        attributes = self.attributes(event)
+        # Without the query, which may be confidential.
+        attributes["url.full"] = f"{self.origin}{event.path}"
+        if event.attempt > 1:
+            attributes["http.request.resend_count"] = event.attempt - 1
+        name = f"{event.method} {event.route}" if event.route else event.method
+        span = self.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
+        self.spans[event.id] = span
+        headers: dict[str, str] = {}
+        propagate.inject(headers, trace.set_span_in_context(span))
+        return headers
+
+    def on_response(self, event: ResponseEvent) -> None:
+        span = self.spans.pop(event.id)
+        outcome: dict[str, AttributeValue] = {}
+        if event.status is not None:
+            outcome["http.response.status_code"] = event.status
+        error_type = event.error_type
+        if event.status is not None and event.status >= 400:
+            error_type = str(event.status)
+        if error_type is not None:
+            outcome["error.type"] = error_type
+            span.set_status(trace.StatusCode.ERROR, event.error)
+        span.set_attributes(outcome)
+        span.end()
+        context = trace.set_span_in_context(span)
+        self.duration.record(event.duration, {**self.attributes(event), **outcome}, context)
+
+    def attributes(self, event: RequestEvent | ResponseEvent) -> dict[str, AttributeValue]:
+        """Those of spans and metrics: of each there are only a few values."""
+        attributes = {"http.request.method": event.method, **self.service}
+        if event.route is not None:
+            attributes["url.template"] = event.route
+        return attributes

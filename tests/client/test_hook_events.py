@@ -1,0 +1,341 @@
+"""What hooks are told, in whose context they run, and what they may add to a request."""
+
+import asyncio
+import contextvars
+import logging
+import sys
+import threading
+import time
+
+import boardlot as bl
+import pytest
+
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.scripted_server import ScriptedServer, answer
+
+OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+ROUTE = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
+BUSY = answer(b"busy", 503)
+USER = contextvars.ContextVar("user", default="nobody")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=300) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def reported(monkeypatch):
+    """The exceptions of hooks."""
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
+    return reported
+
+
+def eventually(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+    assert condition()
+
+
+def test_events_tell_endpoint_route_host_and_attempt():
+    events = []
+    hooks = {"on_request": events.append, "on_response": events.append}
+    with ScriptedServer([BUSY, OK]) as server, bl.Client(server.base_url, **hooks) as client:
+        client.dividends("HK.00700")
+    facts = [(e.endpoint, e.route, e.method, e.host, e.path, e.attempt) for e in events]
+    host = f"127.0.0.1:{server.port}"
+    first = ("dividends", ROUTE, "GET", host, PATH, 1)
+    assert facts == [first, first, (*first[:-1], 2), (*first[:-1], 2)]
+    ids = [event.id for event in events]
+    assert ids[0] == ids[1] != ids[2] == ids[3]
+    assert all(isinstance(event.id, int) for event in events)
+
+
+def test_a_prefix_of_the_base_url_is_in_the_path_and_not_in_the_route():
+    events = []
+    with (
+        ScriptedServer([OK]) as server,
+        bl.Client(f"{server.base_url}/open", on_request=events.append) as client,
+    ):
+        client.dividends("HK.00700")
+    assert [(event.path, event.route) for event in events] == [(f"/open{PATH}", ROUTE)]
+
+
+def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
+    events = []
+    with sandbox.client(on_request=events.append) as client:
+        client.request("GET", "/api/v1.0/common/server-time")
+    (event,) = events
+    own = "/api/v1.0/common/server-time"
+    assert (event.endpoint, event.route, event.path) == (f"GET {own}", None, own)
+
+
+def test_the_class_of_a_failure_is_told():
+    events = []
+    answers = [answer(drop=True), BUSY]
+    with (
+        ScriptedServer(answers) as server,
+        bl.Client(server.base_url, on_response=events.append, max_retries=0) as client,
+    ):
+        for _ in range(2):
+            with pytest.raises(bl.BoardlotError):
+                client.dividends("HK.00700")
+    told = [(event.status, event.error_type, event.error is None) for event in events]
+    assert told == [(None, "TransportError", False), (503, None, True)]
+
+
+def test_log_records_have_the_same_facts(sandbox, caplog):
+    caplog.set_level(logging.DEBUG, "boardlot.http")
+    with sandbox.client() as client:
+        client.dividends("HK.00700")
+    (record,) = [record for record in caplog.records if record.name == "boardlot.http"]
+    host = sandbox.base_url.removeprefix("http://")
+    assert (record.endpoint, record.route, record.host) == ("dividends", ROUTE, host)
+
+
+# The caller's context
+
+
+WORKS = {
+    "call": lambda client, _: client.dividends("HK.00700"),
+    "request": lambda client, _: client.request("GET", "/api/v1.0/common/server-time"),
+    "many": lambda client, _: client.fetch_many("dividends", ["HK.00700", "US.AAPL", "HK.00005"]),
+    "pages": lambda client, account: client.fills_history(account, "HK", page_size=20).all(),
+    "windows": lambda client, account: client.fills_history(
+        account, "HK", page_size=20, start="2026-01-01", end="2026-06-01", windows=3
+    ).to_arrow(),
+}
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_hooks_of_a_blocking_call_run_in_the_callers_context(sandbox, work):
+    seen = []
+    note = lambda _: seen.append(USER.get())  # noqa: E731
+    with sandbox.client(on_request=note, on_response=note) as client:
+        for user in ("alice", "bob"):
+            context = contextvars.copy_context()
+            context.run(USER.set, user)
+            context.run(WORKS[work], client, sandbox.accounts["trade"][0])
+            assert seen and set(seen) == {user}
+            seen.clear()
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_hooks_of_concurrent_tasks_run_each_in_its_own_context(sandbox, work):
+    seen = {}
+
+    def note(event):
+        seen.setdefault(event.id, set()).add(USER.get())
+
+    async def use(client, user):
+        USER.set(user)
+        await WORKS[work](client, sandbox.accounts["trade"][0])
+
+    async def main():
+        async with sandbox.async_client(on_request=note, on_response=note) as client:
+            await asyncio.gather(*(use(client, f"user {n}") for n in range(5)))
+
+    asyncio.run(main())
+    assert all(len(users) == 1 for users in seen.values())
+    assert set().union(*seen.values()) == {f"user {n}" for n in range(5)}
+
+
+def test_rows_that_are_read_one_by_one_are_fetched_for_their_reader(sandbox):
+    seen = []
+    with sandbox.client(on_request=lambda _: seen.append(USER.get())) as client:
+        pager = client.fills_history(sandbox.accounts["trade"][0], "HK", page_size=20)
+        context = contextvars.copy_context()
+        context.run(USER.set, "reader")
+        assert context.run(list, pager)
+    assert seen and set(seen) == {"reader"}
+
+
+def test_a_token_is_refreshed_in_the_context_of_a_call(server):
+    seen = []
+    client = client_of(
+        server, sign_in(server), on_request=lambda e: seen.append((e.path, USER.get()))
+    )
+    server.expire()
+    context = contextvars.copy_context()
+    context.run(USER.set, "alice")
+    context.run(quotes, client)
+    assert len(seen) > 1 and {user for _, user in seen} == {"alice"}
+
+
+def test_log_handlers_see_the_callers_context(sandbox):
+    seen = []
+    logger = logging.getLogger("boardlot.http")
+    handler = logging.Handler()
+    handler.emit = lambda _: seen.append(USER.get())
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        with sandbox.client() as client:
+            context = contextvars.copy_context()
+            context.run(USER.set, "alice")
+            context.run(client.dividends, "HK.00700")
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+    assert seen == ["alice"]
+
+
+def test_what_a_hook_sets_does_not_reach_the_caller(sandbox):
+    with sandbox.client(on_request=lambda _: USER.set("hook") and None) as client:
+        client.dividends("HK.00700")
+    assert USER.get() == "nobody"
+
+
+# Headers
+
+
+def sent_with(hook, answers=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
+    """The requests as the server received them."""
+    with (
+        ScriptedServer(list(answers)) as server,
+        bl.Client(server.base_url, on_request=hook, **options) as client,
+    ):
+        work(client)
+    return server.received
+
+
+def test_a_hook_adds_headers_to_each_attempt():
+    hook = lambda event: {"X-Attempt": str(event.attempt), "traceparent": f"00-{event.id}"}  # noqa: E731
+    first, second = sent_with(hook, [BUSY, OK])
+    assert (first.header("x-attempt"), second.header("x-attempt")) == ("1", "2")
+    assert first.header("traceparent") != second.header("traceparent")
+
+
+@pytest.mark.parametrize("auth", ["Ed25519", "RSA-SHA256", "oauth"])
+def test_added_headers_are_outside_the_signature(sandbox, auth, reported):
+    with sandbox.client(auth, on_request=lambda _: {"X-Trace": "1"}) as client:
+        client.dividends("HK.00700")
+        list(client.plate_stocks("HK.BK1001", limit=200))
+    assert reported == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Authorization",
+        "X-Api-Key",
+        "x-timestamp",
+        "X-NONCE",
+        "Host",
+        "Content-Length",
+        "Connection",
+    ],
+)
+def test_headers_that_the_client_sets_itself_are_refused(name, reported):
+    (request,) = sent_with(lambda _: {name: "forged", "X-Also": "1"}, auth=bl.BearerToken("token"))
+    assert b"forged" not in request.everything
+    assert request.header("x-also") is None
+    assert request.header("authorization") == "Bearer token"
+    (text,) = reported
+    assert name in text and "does not set itself" in text
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        {"X-A": "1\r\nX-B: 2"},
+        {"X A": "1"},
+        {"X-A": "é"},
+        {"X-A": 1},
+        {1: "x"},
+        "X-A: 1",
+        ["X-A"],
+        7,
+    ],
+)
+def test_headers_that_are_not_valid_are_reported_and_not_sent(returned, reported):
+    (request,) = sent_with(lambda _: returned)
+    assert not any(name.lower().startswith("x-") for name, _ in request.headers)
+    assert len(reported) == 1
+
+
+def test_headers_that_a_request_has_are_kept(sandbox):
+    def hook(_event):
+        return {"X-Client": "hook", "X-Call": "hook", "Content-Type": "text/plain"}
+
+    (request,) = sent_with(
+        hook,
+        headers={"X-Client": "client"},
+        work=lambda c: c.request("POST", "/api/x", body={"a": 1}, headers={"X-Call": "call"}),
+    )
+    assert request.header("x-client") == "client"
+    assert request.header("x-call") == "call"
+    assert request.header("content-type") == "application/json"
+
+
+# Each request that was announced also ends
+
+
+def counting():
+    events = []
+    return events, {"on_request": events.append, "on_response": events.append}
+
+
+def paired(events):
+    kinds = [(type(event), event.id) for event in events]
+    requests = [id_ for kind, id_ in kinds if kind is bl.RequestEvent]
+    return all(kinds.count((bl.ResponseEvent, id_)) == 1 for id_ in requests)
+
+
+def test_a_cancelled_call_is_reported_to_have_ended():
+    events, hooks = counting()
+
+    async def main(base_url):
+        async with bl.AsyncClient(base_url, **hooks) as client:
+            task = asyncio.ensure_future(client.dividends("HK.00700"))
+            while not events:
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with ScriptedServer(lambda _: answer(b"", delay=30)) as server:
+        asyncio.run(main(server.base_url))
+        eventually(lambda: len(events) == 2)
+    assert paired(events)
+    _, end = events
+    assert (end.status, end.error_type) == (None, "cancelled") and end.duration > 0
+
+
+def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
+    order, entered, leave = [], threading.Event(), threading.Event()
+
+    def on_request(_event):
+        entered.set()
+        leave.wait(20)
+        order.append("request")
+
+    async def main(base_url):
+        hooks = {"on_request": on_request, "on_response": lambda _: order.append("response")}
+        async with bl.AsyncClient(base_url, **hooks) as client:
+            task = asyncio.ensure_future(client.dividends("HK.00700"))
+            await asyncio.to_thread(entered.wait, 20)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            leave.set()
+
+    with ScriptedServer([OK]) as server:
+        asyncio.run(main(server.base_url))
+        eventually(lambda: len(order) == 2)
+    assert order == ["request", "response"]
+
+
+def test_a_pager_that_is_abandoned_ends_its_requests(sandbox):
+    events, hooks = counting()
+    with sandbox.client(**hooks) as client:
+        pager = client.fills_history(sandbox.accounts["trade"][0], "HK", page_size=20)
+        next(pager)
+        del pager
+        eventually(lambda: paired(events))

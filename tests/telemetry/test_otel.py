@@ -1,0 +1,260 @@
+"""Spans and metrics by OpenTelemetry's own SDK, of real requests over loopback."""
+
+import asyncio
+import gc
+import pickle
+import time
+
+import boardlot as bl
+import pytest
+from boardlot.otel import instrument, uninstrument
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from ..support.scripted_server import ScriptedServer, answer
+
+OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+BUSY = answer(b"busy", 503)
+PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
+ROUTE = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
+# The boundaries and the unit that the conventions name.
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+
+
+class Telemetry:
+    """The SDK with everything kept in memory."""
+
+    def __init__(self):
+        self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
+        self.traces = TracerProvider()
+        self.traces.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.meters = MeterProvider([self.reader])
+        self.tracer = self.traces.get_tracer("test")
+
+    def instrument(self, client):
+        instrument(client, tracer_provider=self.traces, meter_provider=self.meters)
+        return client
+
+    def requests(self):
+        return [span for span in self.exporter.get_finished_spans() if span.kind is SpanKind.CLIENT]
+
+    def durations(self):
+        data = self.reader.get_metrics_data()
+        return [
+            (metric, point)
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            for point in metric.data.data_points
+        ]
+
+
+@pytest.fixture
+def telemetry():
+    return Telemetry()
+
+
+def call(telemetry, answers, error=None, **options):
+    """`dividends` with these answers; the server."""
+    with (
+        ScriptedServer(list(answers)) as server,
+        bl.Client(server.base_url, **options) as client,
+    ):
+        telemetry.instrument(client)
+        if error is None:
+            client.dividends("HK.00700")
+        else:
+            with pytest.raises(error):
+                client.dividends("HK.00700")
+    return server
+
+
+def test_a_request_is_a_span_with_the_attributes_of_the_conventions(telemetry):
+    server = call(telemetry, [OK])
+    (span,) = telemetry.requests()
+    assert span.name == f"GET {ROUTE}"
+    assert dict(span.attributes) == {
+        "http.request.method": "GET",
+        "server.address": "127.0.0.1",
+        "server.port": server.port,
+        "url.scheme": "http",
+        "url.full": f"{server.base_url}{PATH}",
+        "url.template": ROUTE,
+        "http.response.status_code": 200,
+    }
+    assert span.status.status_code is StatusCode.UNSET
+    assert span.instrumentation_scope.name == "boardlot"
+    assert span.instrumentation_scope.version == bl.__version__
+
+
+def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
+    call(telemetry, [BUSY, answer(drop=True), OK])
+    spans = telemetry.requests()
+    told = [
+        (
+            span.attributes.get("http.request.resend_count"),
+            span.attributes.get("http.response.status_code"),
+            span.attributes.get("error.type"),
+            span.status.status_code,
+        )
+        for span in spans
+    ]
+    assert told == [
+        (None, 503, "503", StatusCode.ERROR),
+        (1, None, "TransportError", StatusCode.ERROR),
+        (2, 200, None, StatusCode.UNSET),
+    ]
+    # The reason is described only if the status does not tell it.
+    assert spans[0].status.description is None and "response" in spans[1].status.description
+
+
+def test_the_trace_is_propagated_by_traceparent(telemetry):
+    server = call(telemetry, [BUSY, OK])
+    for span, request in zip(telemetry.requests(), server.received, strict=True):
+        trace_id, span_id = span.context.trace_id, span.context.span_id
+        assert request.header("traceparent").startswith(f"00-{trace_id:032x}-{span_id:016x}-")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=7, fills=100) as sandbox:
+        yield sandbox
+
+
+def parents(telemetry):
+    return {span.parent and span.parent.span_id for span in telemetry.requests()}
+
+
+def test_spans_of_blocking_calls_are_nested_under_the_callers(telemetry, sandbox):
+    account = sandbox.accounts["trade"][0]
+    with sandbox.client() as client:
+        telemetry.instrument(client)
+        with telemetry.tracer.start_as_current_span("mine") as mine:
+            client.dividends("HK.00700")
+            client.fetch_many("dividends", ["HK.00700", "US.AAPL"])
+            assert len(client.fills_history(account, "HK", page_size=20).all()) == 100
+        assert parents(telemetry) == {mine.get_span_context().span_id}
+        # The last one also asks for the service's time, which ends its range.
+        assert len(telemetry.requests()) == 1 + 2 + (1 + 5)
+        telemetry.exporter.clear()
+        client.dividends("HK.00700")
+        assert parents(telemetry) == {None}
+
+
+def test_spans_of_concurrent_tasks_are_nested_each_under_its_own(telemetry, sandbox):
+    mine = []
+
+    async def use(client):
+        with telemetry.tracer.start_as_current_span("mine") as span:
+            mine.append(span.get_span_context().span_id)
+            await client.dividends("HK.00700")
+
+    async def main():
+        async with sandbox.async_client() as client:
+            telemetry.instrument(client)
+            await asyncio.gather(*(use(client) for _ in range(20)))
+
+    asyncio.run(main())
+    found = [span.parent.span_id for span in telemetry.requests()]
+    assert len(set(found)) == 20 and sorted(found) == sorted(mine)
+
+
+def test_durations_are_a_histogram_in_seconds_with_few_series(telemetry, sandbox):
+    with sandbox.client() as client:
+        telemetry.instrument(client)
+        client.fetch_many("dividends", ["HK.00700", "US.AAPL", "HK.00005"])
+    ((metric, point),) = telemetry.durations()
+    assert (metric.name, metric.unit) == ("http.client.request.duration", "s")
+    assert point.explicit_bounds == BOUNDS
+    assert point.count == 3 and 0 < point.sum < 60
+    host, port = sandbox.base_url.removeprefix("http://").split(":")
+    assert dict(point.attributes) == {
+        "http.request.method": "GET",
+        "server.address": host,
+        "server.port": int(port),
+        "url.scheme": "http",
+        "url.template": ROUTE,
+        "http.response.status_code": 200,
+    }
+
+
+def test_a_failure_is_a_series_of_its_own(telemetry):
+    call(telemetry, [BUSY, OK])
+    series = {
+        (point.attributes["http.response.status_code"], point.attributes.get("error.type"))
+        for _, point in telemetry.durations()
+    }
+    assert series == {(503, "503"), (200, None)}
+
+
+def test_no_span_shows_a_query_a_key_or_a_token(telemetry, sandbox):
+    account = sandbox.accounts["trade"][0]
+    with sandbox.client("oauth") as client:
+        telemetry.instrument(client)
+        client.fills_history(account, "HK", page_size=50).all(max_pages=1)
+        client.request("GET", "/api/v1.0/common/server-time", query={"word": "canary-5d1f"})
+    shown = "".join(span.to_json() for span in telemetry.requests())
+    assert "canary-5d1f" not in shown and "page_size" not in shown and "Bearer" not in shown
+    # Without a template the name stays one of few.
+    assert "GET" in {span.name for span in telemetry.requests()}
+
+
+def test_a_cancelled_call_ends_its_span(telemetry):
+    async def main(base_url):
+        async with bl.AsyncClient(base_url) as client:
+            telemetry.instrument(client)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.dividends("HK.00700"), 0.5)
+
+    with ScriptedServer(lambda _: answer(b"", delay=30)) as server:
+        asyncio.run(main(server.base_url))
+        end = time.monotonic() + 20
+        while not telemetry.requests() and time.monotonic() < end:
+            time.sleep(0.005)
+    (span,) = telemetry.requests()
+    assert span.attributes["error.type"] == "cancelled"
+
+
+def test_the_clients_own_hooks_are_called_as_well(telemetry):
+    events = []
+    hooks = {"on_request": lambda event: events.append(event) or {"X-Mine": "1"}}
+    server = call(telemetry, [OK], **hooks)
+    (request,) = server.received
+    assert len(events) == 1 and len(telemetry.requests()) == 1
+    assert request.header("x-mine") == "1" and request.header("traceparent")
+
+
+def test_instrumenting_twice_makes_one_span_and_it_can_be_removed(telemetry, sandbox):
+    with sandbox.client() as client:
+        telemetry.instrument(client)
+        telemetry.instrument(client)
+        client.dividends("HK.00700")
+        assert len(telemetry.requests()) == 1
+        uninstrument(client)
+        client.dividends("HK.00700")
+        assert len(telemetry.requests()) == 1
+
+
+def test_an_instrumented_client_is_collected_and_pickled_without_its_telemetry(telemetry, tmp_path):
+    client = bl.Client("http://127.0.0.1:9")
+    telemetry.instrument(client)
+    assert b"opentelemetry" not in pickle.dumps(client)
+    client.close()
+    del client
+    gc.collect()
+    assert not [one for one in gc.get_objects() if type(one) is bl.Client and is_ours(one)]
+
+
+def is_ours(client):
+    return client.base_url == "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("other", [None, "https://api.example.com", bl.Client])
+@pytest.mark.parametrize("function", [instrument, uninstrument])
+def test_what_is_not_a_client_is_refused(function, other):
+    with pytest.raises(bl.ConfigError, match="expected a Client or an AsyncClient"):
+        function(other)
