@@ -5,14 +5,8 @@ import boardlot.dask
 import pandas as pd
 import pytest
 
-KLINE = bl.Endpoint(
-    "kline",
-    "GET",
-    "/api/v1.0/quote/{symbol}/history-kline",
-    rows="data.kline_list",
-    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
-    record={"time": "seconds", "close": "decimal", "volume": "integer"},
-)
+from ..support.own_endpoints import KLINE
+
 SYMBOLS = ["HK.00700", "HK.00005", "HK.00001"]
 
 
@@ -32,7 +26,7 @@ def client(tmp_path):
 def test_many_keys_of_a_declared_endpoint_are_a_frame(client):
     frame = boardlot.dask.from_keys(client, KLINE, SYMBOLS, npartitions=2)
     computed = frame.compute(scheduler="synchronous")
-    assert list(computed.columns) == ["symbol", "time", "close", "volume"]
+    assert list(computed.columns) == ["symbol", "time", "open", "close", "volume"]
     assert computed["symbol"].unique().tolist() == SYMBOLS
     assert len(computed) == 450
     assert isinstance(computed["time"].dtype, pd.DatetimeTZDtype)
