@@ -530,7 +530,7 @@ class Endpoint:
         *,
         rows: str | None = None,
         paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: Mapping[str, _FieldKind] | type | None = None,
+        record: Mapping[str, _FieldKind] | type[Any] | None = None,
         arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
         doc: str = "",
     ) -> Self: ...
@@ -550,7 +550,7 @@ class Endpoint:
     def paging(self) -> str | DateRange | None:
         """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
-    def record(self) -> dict[str, str] | type | None:
+    def record(self) -> dict[str, str] | type[Any] | None:
         """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
     @property
     def arguments(self) -> dict[str, str]:
