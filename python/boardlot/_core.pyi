@@ -86,6 +86,7 @@ __all__ = [
     "_to_frame",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "register_client",
     "signature_payload",
@@ -532,7 +533,7 @@ class Endpoint:
         *,
         rows: str | None = None,
         paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: Mapping[str, _FieldKind] | type | None = None,
+        record: Mapping[str, _FieldKind] | type[Any] | None = None,
         arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
         doc: str = "",
     ) -> Self: ...
@@ -552,7 +553,7 @@ class Endpoint:
     def paging(self) -> str | DateRange | None:
         """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
-    def record(self) -> dict[str, str] | type | None:
+    def record(self) -> dict[str, str] | type[Any] | None:
         """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
     @property
     def arguments(self) -> dict[str, str]:
@@ -1268,12 +1269,12 @@ class Sandbox:
         self,
         endpoint: str | Endpoint | None = None,
         *,
-        times: int | None = 1,
+        times: int | None = ...,
         status: int | None = None,
         code: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        """Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
         name of a method, an `Endpoint` or a path; by default any request fails. The response has the
         HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
         endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
