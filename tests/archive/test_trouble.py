@@ -194,7 +194,7 @@ def test_a_query_changes_nothing_and_a_wrong_one_says_so(archive, book, client):
         "delete from fill_versions",
         "drop table series",
         "select * from nowhere",
-        "selec 1",
+        "not a query",
         "select 1; drop table series",
         "commit",
     ):
