@@ -13,7 +13,7 @@ import click
 
 from boardlot.archive import Archive
 from boardlot.archive.lists import LISTS
-from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
 from boardlot.cli.output import emit
 from boardlot.cli.paths import UserPath
@@ -259,7 +259,7 @@ COMMANDS: dict[str, click.Command] = {
 }  # fmt: skip
 
 
-class _Group(click.Group):
+class _Group(CommandGroup):
     """The commands of an archive, in their own order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -270,4 +270,5 @@ command: click.Command = _Group(
     "archive",
     commands=COMMANDS,
     help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",
+    examples=["boardlot archive --help"],
 )
