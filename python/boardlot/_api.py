@@ -514,8 +514,8 @@ class Client(_core.ClientBase):
         Raises `ConfigError` for an invalid argument, before anything is sent; see
         `boardlot.errors` for the others.
 
-        >>> len(client.call(bl.Endpoint("flow", "GET", "/api/v1.0/quote/{symbol}/capital-flow/history"), symbol="HK.00700", limit=3))
-        3
+        >>> client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders"))[0]["side"] in list(bl.SimSide)
+        True
         """
         return self._call(endpoint, list(arguments.items()))
 
@@ -1087,8 +1087,8 @@ class AsyncClient(_core.ClientBase):
         Raises `ConfigError` for an invalid argument, before anything is sent; see
         `boardlot.errors` for the others.
 
-        >>> len((await client.call(bl.Endpoint("flow", "GET", "/api/v1.0/quote/{symbol}/capital-flow/history"), symbol="HK.00700", limit=3)))
-        3
+        >>> (await client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders")))[0]["side"] in list(bl.SimSide)
+        True
         """
         return await self._call(endpoint, list(arguments.items()))
 
