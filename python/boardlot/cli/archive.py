@@ -260,7 +260,14 @@ COMMANDS: dict[str, click.Command] = {
 }  # fmt: skip
 
 
-command: click.Command = CommandGroup(
+class _Group(CommandGroup):
+    """The commands of an archive, in their own order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+
+command: click.Command = _Group(
     "archive",
     commands=COMMANDS,
     help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",

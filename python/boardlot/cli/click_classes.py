@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -40,7 +40,7 @@ class HelpFormatter(click.HelpFormatter):
         super().write_heading(_styled(heading, bold=True))
 
     def write_dl(
-        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         super().write_dl([(_styled(x, fg="cyan"), text) for x, text in rows], col_max, col_spacing)
 
