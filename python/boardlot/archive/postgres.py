@@ -16,11 +16,11 @@ from boardlot.errors import ConfigError, StoreError
 try:
     import psycopg
     from psycopg import conninfo
-except ModuleNotFoundError as missing:
+except ModuleNotFoundError as _missing:
     raise ImportError(
         "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-        name=missing.name,
-    ) from missing
+        name=_missing.name,
+    ) from _missing
 
 __all__ = ["Postgres"]
 
@@ -48,7 +48,7 @@ class Postgres(Database):
             ) from None
         self._target = target
         shown = [str(given[part]) for part in ("host", "port", "dbname") if given.get(part)]
-        self.name = f"postgresql://{'/'.join(shown)}"
+        self.name: str = f"postgresql://{'/'.join(shown)}"
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
         self._process = 0

@@ -157,10 +157,10 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     metavar = "TIME" if kind is parse_time else "N" if kind is click.INT else "NAME"
     if parameter.name == "limit":
         # The rows of a page: --limit is the number of rows that are written.
-        names = ["--page-size", PAGE_LIMIT]
+        flags = ["--page-size", PAGE_LIMIT]
     else:
-        names = [f"--{parameter.name.replace('_', '-')}"]
-    return click.Option(names, type=kind, help=help_text, metavar=metavar)
+        flags = [f"--{parameter.name.replace('_', '-')}"]
+    return click.Option(flags, type=kind, help=help_text, metavar=metavar)
 
 
 def _market(text: str) -> str:
