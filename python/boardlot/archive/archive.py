@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
@@ -366,7 +366,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> Iterator[Fill]: ...
+    ) -> Generator[Fill, None, None]: ...
 
     @overload
     def follow(
@@ -378,7 +378,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> AsyncIterator[Fill]: ...
+    ) -> AsyncGenerator[Fill, None]: ...
 
     def follow(
         self,
@@ -389,7 +389,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> Iterator[Fill] | AsyncIterator[Fill]:
+    ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
         First come the fills that the archive has and this follower has not received, then those
