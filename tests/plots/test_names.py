@@ -143,4 +143,4 @@ def test_a_price_that_is_not_finite_is_left_out(price: Any, tmp_path: Path) -> N
     rows = [{**fills("HK.00700")[0], "price": price}, *fills("HK.00700")[:2]]
     axes = plots.fills(rows, figure.Figure().add_subplot())
     axes.figure.savefig(tmp_path / "chart.png")
-    assert axes.get_title() == "2 fills of 1 code"
+    assert axes.get_title() == "Prices of 2 fills of 1 code"
