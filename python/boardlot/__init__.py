@@ -194,7 +194,9 @@ if not TYPE_CHECKING:
             value = getattr(import_module(f"{__name__}.{module}"), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .clients.mistakes import missing_name
+
+        raise missing_name(__name__, __all__, name)
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from datetime import datetime
+from datetime import date, datetime
 from os import PathLike
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar, final, overload
@@ -40,8 +40,8 @@ __all__ = [
     "BearerToken",
     "ClientBase",
     "DateRange",
-    "Endpoint",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
     "GeneratedKey",
@@ -668,6 +668,7 @@ class Records(Sequence[_Row_co]):
     def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
     def _json(self, names: list[str] | None = None) -> list[str]: ...
     def _names(self) -> list[str]: ...
+    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
     def _texts(self, names: list[str]) -> list[list[str | None]]: ...
     def _repr_html_(self) -> str: ...
 
@@ -1135,7 +1136,9 @@ class Sandbox:
     """A simulation of the whole service in this process, for experiments and tests.
 
     It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-    generates the same data. Use it in a `with` block, or call `close()`.
+    generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
+    clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
+    `close()`.
     """
 
     def __new__(
@@ -1149,6 +1152,7 @@ class Sandbox:
         clock_offset: float = 0.0,
         faults: Faults | None = None,
         *,
+        today: date | None = None,
         host: str = "127.0.0.1",
     ) -> Self: ...
     @property
@@ -1165,6 +1169,44 @@ class Sandbox:
         """The faults that it injects. Can be set while it runs; `None` for no faults."""
     @faults.setter
     def faults(self, value: Faults | None) -> None: ...
+    def serve(
+        self, endpoint: Endpoint, rows: Iterable[Mapping[str, Any]], **arguments: Any
+    ) -> None:
+        """Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+        those of the service. With further arguments, only requests that have them get the rows:
+        `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
+        rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
+        the same requests are replaced. Raises `ConfigError` for what cannot be served.
+        """
+    def put(
+        self,
+        name: str,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        account: str | int | None = None,
+        **arguments: Any,
+    ) -> None:
+        """Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+        or symbols, or with `account` and further arguments only of these:
+        `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
+        apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
+        for an unknown name.
+        """
+    def fail_next(
+        self,
+        endpoint: str | Endpoint | None = None,
+        *,
+        times: int | None = 1,
+        status: int | None = None,
+        code: int | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+        HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
+        endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+        unknown name and for a failure that would be a success.
+        """
     def upload_key(self, public_pem: str) -> str:
         """Registers a public key (PEM), as the developer dashboard does, and returns its key id."""
     def api_key(self, algorithm: _Algorithm = "Ed25519") -> ApiKey:
@@ -1192,7 +1234,7 @@ class Sandbox:
     def revoke_grants(self) -> None:
         """Revokes all access and refresh tokens, so that users have to log in again."""
     def reset(self) -> None:
-        """Restores the initial state: forgets requests, nonces, clients and logins, but not keys."""
+        """Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys."""
     def close(self) -> None:
         """Stops listening and closes all connections."""
     def __enter__(self) -> Self: ...

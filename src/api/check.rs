@@ -3,10 +3,11 @@
 
 use super::{
     parameter::{Argument, EncodedValue, Parameter, ParameterKind},
+    spelling::{suggest_market, suggest_symbol},
     time,
     values::{Value, ValueSet},
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 
 /// Every prefix in the document has two letters; undocumented ones may be longer.
 const MARKET_MAX_CHARACTERS: usize = 4;
@@ -83,7 +84,7 @@ impl Parameter {
                 let expected = format!(
                     "{{market}}.{{code}}, such as 'HK.00700': letters, digits and . _ - only{limit}"
                 );
-                Err(self.refuse(argument, &expected))
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
             }
         }
     }
@@ -95,7 +96,10 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "a market prefix in capital letters, such as 'HK'")),
+            _ => {
+                let expected = "a market prefix in capital letters, such as 'HK'".to_owned();
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_market))))
+            }
         }
     }
 
@@ -110,7 +114,10 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "{market}.BK<digits>, such as 'HK.BK1001'")),
+            _ => {
+                let expected = "{market}.BK<digits>, such as 'HK.BK1001'".to_owned();
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
+            }
         }
     }
 
@@ -118,6 +125,10 @@ impl Parameter {
         match argument {
             Argument::Text(text) if words.contains(&text.as_str()) => {
                 Ok(EncodedValue::Text(text.clone()))
+            }
+            Argument::Text(text) => {
+                let nearest = did_you_mean(text, words.iter().copied());
+                Err(self.refuse(argument, &format!("one of {}{nearest}", words.join(", "))))
             }
             _ => Err(self.refuse(argument, &format!("one of {}", words.join(", ")))),
         }
@@ -179,6 +190,7 @@ impl Parameter {
             Argument::Integer(number) if (min..=max).contains(number) => {
                 Ok(EncodedValue::Integer(*number))
             }
+            _ if min < i128::from(i64::MIN) + 1 => Err(self.refuse(argument, "an integer")),
             _ => Err(self.refuse(argument, &format!("an integer from {min} to {max}"))),
         }
     }
@@ -265,6 +277,12 @@ impl Parameter {
             _ => Err(Error::argument(&self.name, "not valid", "visible ASCII characters")),
         }
     }
+}
+
+/// What a text was probably meant to be, for the end of an error.
+fn meant(argument: &Argument, suggest: impl Fn(&str) -> Option<String>) -> String {
+    let Argument::Text(text) = argument else { return String::new() };
+    suggest(text).map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
 }
 
 fn is_market_prefix(text: &str) -> bool {

@@ -60,6 +60,15 @@ impl Endpoint {
         self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
     }
 
+    /// The name of the cursor of a paged list without a parameter for it.
+    pub fn undeclared_cursor(&self) -> Option<&'static str> {
+        match (&self.paging, self.undeclared) {
+            (Some(Paging::NextKey), Some(_)) => Some("next_key"),
+            (Some(Paging::PageFlag { .. }), Some(_)) => Some("page_flag"),
+            _ => None,
+        }
+    }
+
     /// Whether its list covers a range of time.
     pub fn has_span(&self) -> bool {
         matches!(self.paging, Some(Paging::PageFlag { span: TimeSpan::StartEnd { .. }, .. }))

@@ -14,6 +14,7 @@ mod parameter;
 mod quote;
 mod record;
 mod response;
+mod spelling;
 mod time;
 mod trade;
 mod user_defined;
@@ -28,6 +29,7 @@ pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterL
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
+pub use spelling::{suggest_market, suggest_symbol};
 pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 

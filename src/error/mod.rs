@@ -30,6 +30,8 @@ pub struct Error {
     pub key: Option<String>,
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
+    /// What to do about it, if more is known than the kind says.
+    pub advice: Option<String>,
 }
 
 /// How far a request without a response came.
@@ -207,6 +209,13 @@ impl Error {
         self
     }
 
+    /// The same error, with what to do about it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: String) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
     /// The same error, with secrets redacted that the service may have repeated.
     #[must_use]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {
@@ -283,6 +292,9 @@ impl Error {
 
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> String {
+        if let Some(advice) = &self.advice {
+            return advice.clone();
+        }
         match self.kind.as_ref() {
             ErrorKind::Config(_) => "Correct the argument; nothing was sent.".into(),
             ErrorKind::Transport { .. } => {
@@ -341,7 +353,7 @@ impl std::error::Error for Error {}
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None }
+        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None, advice: None }
     }
 }
 

@@ -104,7 +104,8 @@ impl RequestPlan {
         let bound = |wanted| values.iter().find(|(name, ..)| *name == wanted).map(|(.., v)| v);
         let (start, end) = (bound("start"), bound("end"));
         if endpoint.undeclared.is_none() {
-            check_order(start, end)?;
+            let shown = |name: &str| given(name).map_or(String::new(), Argument::shown);
+            check_order(start, end, shown)?;
         }
         let time_range = TimeRange::new(endpoint, start, end);
         let mut path = endpoint.path.clone().into_owned();

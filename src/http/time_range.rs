@@ -64,7 +64,13 @@ impl TimeRange {
 }
 
 /// Refuses a range that ends before it starts, as the service document does.
-pub(super) fn check_order(start: Option<&EncodedValue>, end: Option<&EncodedValue>) -> Result<()> {
+///
+/// `shown` is an argument as the caller passed it.
+pub(super) fn check_order(
+    start: Option<&EncodedValue>,
+    end: Option<&EncodedValue>,
+    shown: impl Fn(&str) -> String,
+) -> Result<()> {
     let backward = match (start, end) {
         (Some(EncodedValue::Integer(start)), Some(EncodedValue::Integer(end))) => {
             *start > 0 && *end > 0 && start >= end
@@ -73,11 +79,9 @@ pub(super) fn check_order(start: Option<&EncodedValue>, end: Option<&EncodedValu
         (Some(EncodedValue::Text(start)), Some(EncodedValue::Text(end))) => start > end,
         _ => false,
     };
-    match (start, end) {
-        (Some(start), Some(end)) if backward => {
-            let (start, end) = (start.clone().into_text(), end.clone().into_text());
-            Err(Error::argument("end", &end, &format!("a time after start ({start})")))
-        }
-        _ => Ok(()),
+    if backward {
+        let expected = format!("a time after start, which is {}", shown("start"));
+        return Err(Error::argument("end", &shown("end"), &expected));
     }
+    Ok(())
 }

@@ -15,6 +15,8 @@ pub struct Profile {
     /// The credentials.
     #[serde(default)]
     pub auth: ProfileAuth,
+    /// The file of the user's own endpoints; relative to the configuration folder.
+    pub endpoints: Option<PathBuf>,
 }
 
 /// The kind of credentials, and where the secret is stored.
@@ -59,6 +61,7 @@ impl Profile {
         let mut profile: Profile =
             value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
         profile.check_passphrase().map_err(at)?;
+        profile.endpoints = profile.endpoints.map(|file| folder.join(file));
         match &mut profile.auth {
             ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {
                 *private_key = folder.join(&private_key);

@@ -12,7 +12,7 @@ use pyo3::{
 use super::{
     arguments::{argument, text},
     call::{Call, CallMode},
-    client_options::{build_client, check_picklable},
+    client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
     endpoint_arguments::{Arguments, borrowed, endpoint_argument, endpoint_arguments},
@@ -103,6 +103,7 @@ impl ClientBase {
             Some(options) => options.copy()?,
             None => PyDict::new(py),
         };
+        check_names(class, &given)?;
         given.set_item("base_url", &base_url)?;
         let (core, observer, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {

@@ -47,6 +47,8 @@ mod response;
 mod response_bodies;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+#[cfg(feature = "sandbox")]
+mod sandbox_rows;
 mod schema_field;
 mod shapes;
 mod shutdown_gate;

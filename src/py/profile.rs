@@ -95,8 +95,8 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     PyOSError::new_err((number, message, path.as_os_str().to_owned()))
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret is stored: `key_id`
-/// and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
+/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (the file of the user's own, or None),
+/// `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
@@ -113,6 +113,7 @@ pub fn load_profile<'py>(
 pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("base_url", profile.base_url)?;
+    dict.set_item("endpoints", profile.endpoints)?;
     let (kind, file, command) = match profile.auth {
         ProfileAuth::None => ("none", None, None),
         ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
@@ -161,5 +162,6 @@ fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         },
         _ => ProfileAuth::None,
     };
-    Ok(Profile { base_url: required("base_url")?, auth })
+    let endpoints = member(entry, "endpoints")?;
+    Ok(Profile { base_url: required("base_url")?, auth, endpoints })
 }

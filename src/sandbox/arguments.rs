@@ -37,6 +37,23 @@ impl Arguments {
         }
     }
 
+    /// An argument as text, declared or not.
+    pub fn sent(&self, name: &str) -> Option<String> {
+        self.get(name).cloned().map(EncodedValue::into_text)
+    }
+
+    /// What tells the lists of the endpoint apart: its name and the arguments but for the size of a
+    /// page.
+    pub fn identity(&self) -> Vec<String> {
+        let mut parts = vec![self.endpoint.name.clone().into_owned()];
+        for (name, value) in &self.values {
+            if !["limit", "page_size"].contains(&name.as_str()) {
+                parts.extend([name.clone(), value.clone().into_text()]);
+            }
+        }
+        parts
+    }
+
     fn get(&self, name: &str) -> Option<&EncodedValue> {
         self.values.iter().find(|(known, _)| known == name).map(|(_, sent)| sent)
     }
@@ -84,10 +101,28 @@ impl Arguments {
                 arguments.values.push((parameter.name.clone().into_owned(), sent));
             }
         }
-        let Some(Parameter { name, place, .. }) = endpoint.cursor() else { return Ok(arguments) };
+        let cursor = match (endpoint.cursor(), endpoint.undeclared) {
+            (Some(Parameter { name, place, .. }), _) => Some((name.as_ref(), *place)),
+            (None, Some(place)) => endpoint.undeclared_cursor().map(|name| (name, place)),
+            (None, None) => None,
+        };
+        if let Some(place) = endpoint.undeclared {
+            let names: Vec<String> = match place {
+                ParameterLocation::Body => body.keys().cloned().collect(),
+                _ => query.iter().map(|(name, _)| name.clone().into_owned()).collect(),
+            };
+            for name in names {
+                let is_cursor = cursor.is_some_and(|(cursor, _)| cursor == name);
+                if !is_cursor && endpoint.parameter(&name).is_none() {
+                    let sent = raw(&name, place)?.map(EncodedValue::from);
+                    arguments.values.extend(sent.map(|sent| (name, sent)));
+                }
+            }
+        }
+        let Some((name, place)) = cursor else { return Ok(arguments) };
         let required =
             matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
-        match raw(name, *place)? {
+        match raw(name, place)? {
             None if required => return Err(Rejection::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
@@ -117,6 +152,18 @@ fn check(
                 )));
             }
         },
+        (ParameterKind::Number, Argument::Text(text))
+            if parameter.place != ParameterLocation::Body
+                && text.parse().is_ok_and(f64::is_finite) =>
+        {
+            Argument::Number(text)
+        }
+        (ParameterKind::Flag, Argument::Text(text))
+            if parameter.place != ParameterLocation::Body
+                && ["true", "false"].contains(&text.as_str()) =>
+        {
+            Argument::Flag(text == "true")
+        }
         // An optional text that is empty is the same as none.
         (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>
@@ -143,7 +190,9 @@ fn read_body(
     endpoint: &Endpoint,
     body: &[u8],
 ) -> Result<serde_json::Map<String, Value>, Rejection> {
-    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
+    let is_read = endpoint.undeclared == Some(ParameterLocation::Body)
+        || endpoint.parameters.iter().any(|p| p.place == ParameterLocation::Body);
+    if body.is_empty() || !is_read {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)
@@ -156,7 +205,10 @@ fn json_argument(value: &Value) -> Result<Argument, Rejection> {
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             Ok(Argument::Integer(integer(&number.to_string()).unwrap_or_default()))
         }
-        other => Err(Rejection::invalid(format!("{other} is neither a string nor an integer"))),
+        Value::Number(number) => Ok(Argument::Number(number.to_string())),
+        Value::Bool(flag) => Ok(Argument::Flag(*flag)),
+        Value::Array(_) | Value::Object(_) => Ok(Argument::Json(value.to_string())),
+        Value::Null => Err(Rejection::invalid("null is neither a string nor an integer")),
     }
 }
 

@@ -1,12 +1,15 @@
 //! Routes: each row of the table with the handler of its name. Paths, methods and parameters come
 //! from the rows.
 
+use std::sync::Arc;
+
 use super::{
     arguments::{Arguments, percent_decoded},
     dataset::Dataset,
     envelope::{HandlerResult, INVALID, Rejection},
     handlers::{HANDLERS, Handler},
     history, login,
+    own_rows::OwnRows,
 };
 use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 
@@ -14,7 +17,10 @@ use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 #[derive(Debug)]
 pub struct Route {
     pub endpoint: EndpointRef,
-    handler: Handler,
+    /// Generates the answer; none for an endpoint that a user declared.
+    handler: Option<Handler>,
+    /// The rows that the user brought along for it, the newest first.
+    own: Vec<Arc<OwnRows>>,
 }
 
 /// What a request line matches.
@@ -27,18 +33,32 @@ pub enum RouteMatch {
     Nothing,
 }
 
-/// The route of a method and a raw path.
-pub fn find(method: &str, path: &str) -> RouteMatch {
+/// The route of a method and a raw path. `own` are the rows that the user brought along, the newest
+/// last: their endpoints come before those of the table.
+pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
     let mut others = Vec::new();
+    for rows in own.iter().rev() {
+        let EndpointRef::UserDefined(endpoint) = &rows.endpoint else { continue };
+        let Some(values) = path_values(&endpoint.path, path) else { continue };
+        if endpoint.method.as_str() == method {
+            let is_same = |rows: &&Arc<OwnRows>| {
+                rows.endpoint.path == endpoint.path && is_method(rows, method)
+            };
+            let own = own.iter().rev().filter(is_same).cloned().collect();
+            let endpoint = rows.endpoint.clone();
+            return RouteMatch::Route(Route { endpoint, handler: None, own }, values);
+        }
+        others.push(endpoint.method.as_str());
+    }
     for endpoint in endpoints() {
         let Some(values) = path_values(&endpoint.path, path) else { continue };
         let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
         match handler {
             Some((_, handler)) if endpoint.method.as_str() == method => {
-                return RouteMatch::Route(
-                    Route { endpoint: endpoint.into(), handler: *handler },
-                    values,
-                );
+                let is_same = |rows: &&Arc<OwnRows>| rows.endpoint.name == endpoint.name;
+                let own = own.iter().rev().filter(is_same).cloned().collect();
+                let route = Route { endpoint: endpoint.into(), handler: Some(*handler), own };
+                return RouteMatch::Route(route, values);
             }
             _ => others.push(endpoint.method.as_str()),
         }
@@ -50,6 +70,20 @@ pub fn find(method: &str, path: &str) -> RouteMatch {
         others.push(route.method.as_str());
     }
     if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
+}
+
+fn is_method(rows: &OwnRows, method: &str) -> bool {
+    rows.endpoint.method.as_str() == method
+}
+
+/// The endpoint with this name: of the table, or one that the service document names without a path.
+pub fn known_endpoint(name: &str) -> Option<&'static Endpoint> {
+    endpoints().find(|endpoint| endpoint.name == name)
+}
+
+/// The names of the endpoints with records or a time.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    endpoints().map(|endpoint| endpoint.name.as_ref())
 }
 
 /// The table's endpoints, and those that the service document names without a path.
@@ -73,7 +107,17 @@ impl Route {
         now_ms: i64,
     ) -> HandlerResult {
         Arguments::read(&self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| (self.handler)(dataset, &arguments))
+            .and_then(|arguments| {
+                let own = self.own.iter().find(|rows| rows.is_for(&arguments));
+                match (own, self.handler) {
+                    (Some(rows), _) => rows.answer(dataset.market.seed, &arguments),
+                    (None, Some(handler)) => handler(dataset, &arguments),
+                    (None, None) => {
+                        let what = "no rows are served for these arguments";
+                        Err(Rejection::new(-7, "invalid_symbol", what))
+                    }
+                }
+            })
             .map_err(|rejection| match rejection.code {
                 INVALID => Rejection { code: self.invalid_code(), ..rejection },
                 _ => rejection,
@@ -134,20 +178,20 @@ mod tests {
             ("GET", "/api/v1.0/quote/HK.00700/history-kline", "history_kline"),
         ];
         for (method, path, name) in table {
-            match find(method, path) {
+            match find(method, path, &[]) {
                 RouteMatch::Route(route, _) => assert_eq!(route.endpoint.name, name),
                 other => unreachable!("{path}: {other:?}"),
             }
         }
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
-            assert!(matches!(find("GET", path), RouteMatch::Nothing), "{path}");
+            assert!(matches!(find("GET", path, &[]), RouteMatch::Nothing), "{path}");
         }
         for (method, path, allowed) in [
             ("POST", "/api/v1.0/server-time", &["GET"][..]),
             ("GET", "/oauth2/register", &["POST"]),
             ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
         ] {
-            let RouteMatch::OtherMethod(others) = find(method, path) else {
+            let RouteMatch::OtherMethod(others) = find(method, path, &[]) else {
                 unreachable!("{path}")
             };
             assert_eq!(others, allowed);
@@ -158,7 +202,7 @@ mod tests {
             ("POST", "/oauth2/authorize/confirm", "authorize"),
             ("POST", "/oauth2/token", "token"),
         ] {
-            let RouteMatch::OAuth(route) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OAuth(route) = find(method, path, &[]) else { unreachable!("{path}") };
             assert_eq!(route.endpoint.name, name);
         }
     }

@@ -84,15 +84,15 @@ def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, servic
     book.put_fills(400, step=60 * 10**6)
     archive.update(client, fills=[HK])
     before, taken = len(service.received), []
-    done, thread = in_background(archive, client, taken, every=0.1)
+    done, thread = in_background(archive, client, taken, every=0.2)
     wait_until(lambda: len(service.received) >= before + 8)
     requests = service.received[before:]
     # The service's clock once, then one page per tick.
     assert [one.path.rpartition("/")[2] for one in requests[:8]] == ["server-time"] + [
         "fills_history"
     ] * 7
-    gaps = [b.at - a.at for a, b in itertools.pairwise(requests[1:8])]
-    assert min(gaps) > 0.05
+    # Six ticks of 0.2 s; a busy machine may be late with the first of these requests.
+    assert requests[7].at - requests[1].at > 0.6
     done.set()
     book.deals[HK].append(fill(1000, book.now() - 1))
     thread.join(30)

@@ -51,7 +51,7 @@ def hostile(seed):
     return "".join(chosen.choice([*QUOTES, "a", "1", " "]) for _ in range(chosen.randrange(1, 12)))
 
 
-def test_ten_thousand_hostile_values_change_no_query(archive, book, client):
+def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, client):
     """Ids, values of every declared kind, and names of fields."""
     now = book.now()
     names = ["code", "stock_name", "qty", "price", "counter_broker_id", "status", "trd_side"]
@@ -85,7 +85,9 @@ def test_ten_thousand_hostile_values_change_no_query(archive, book, client):
     assert len(archive.sql("select * from plates_history")) == 400
 
 
-def test_hostile_accounts_and_keys_are_refused_or_stored_as_they_are(archive, book, client):
+def test_security_46_hostile_accounts_and_keys_are_refused_or_stored_as_they_are(
+    archive, book, client
+):
     for account in ["'; drop table series; --", "1/../2", "a\x00b", "%73"]:
         try:
             archive.update(client, fills=[(account, "HK")])

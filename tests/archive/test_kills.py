@@ -106,22 +106,24 @@ def check_follow(target, service, folder, kills, seed=1):
     assert set(lines) <= {f"{number}@{updated}" for number, updated in wanted}
 
 
-def test_an_update_that_is_killed_ends_up_as_if_it_had_not_been(running, file, tmp_path):
+def test_security_45_an_update_that_is_killed_ends_up_as_if_it_had_not_been(
+    running, file, tmp_path
+):
     check_update(str(file), running, tmp_path, kills=6)
 
 
-def test_a_follower_that_is_killed_has_each_fill_once(running, file, tmp_path):
+def test_security_45_a_follower_that_is_killed_has_each_fill_once(running, file, tmp_path):
     check_follow(str(file), running, tmp_path, kills=6)
 
 
-def test_in_postgresql_too(running, postgres, tmp_path):
+def test_security_45_in_postgresql_too(running, postgres, tmp_path):
     check_update(postgres.address(), running, tmp_path, kills=2)
     check_follow(postgres.address(), running, tmp_path, kills=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_a_thousand_kills(running, file, tmp_path, seed):
+def test_security_45_a_thousand_kills(running, file, tmp_path, seed):
     check_update(str(file), running, tmp_path, kills=125, seed=seed)
     other: Path = tmp_path / "followed.db"
     check_follow(str(other), running, tmp_path, kills=125, seed=seed)

@@ -23,7 +23,7 @@ def content(path):
         return list(connection.iterdump())
 
 
-def test_a_second_writer_waits(target, book, client):
+def test_security_45_a_second_writer_waits(target, book, client):
     book.put_fills(120)
     started, go = threading.Event(), threading.Event()
 
@@ -57,7 +57,9 @@ def test_a_second_writer_waits(target, book, client):
         assert archive.fills("281756", "HK") == book.expected()
 
 
-def test_a_full_disk_is_a_clear_error_and_the_next_update_continues(file, book, client, service):
+def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
+    file, book, client, service
+):
     book.put_fills(600, step=3 * HOUR)
     # RLIMIT_FSIZE is what a full disk is like, for files only.
     code = """
@@ -85,7 +87,7 @@ def test_a_full_disk_is_a_clear_error_and_the_next_update_continues(file, book, 
     assert int(first.query.partition("page_flag=")[2].partition("&")[0]) >= 50
 
 
-def test_a_file_that_cannot_be_written_can_be_read(file, book, client, monkeypatch):
+def test_security_45_a_file_that_cannot_be_written_can_be_read(file, book, client, monkeypatch):
     book.put_fills(3)
     with bl.Archive(file) as archive:
         archive.update(client, fills=HK)
@@ -103,7 +105,7 @@ def test_a_file_that_cannot_be_written_can_be_read(file, book, client, monkeypat
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "page"])
-def test_a_damaged_file_is_an_error_and_is_left_as_it_is(damage, file, book, client):
+def test_security_45_a_damaged_file_is_an_error_and_is_left_as_it_is(damage, file, book, client):
     book.put_fills(300)
     with bl.Archive(file) as archive:
         archive.update(client, fills=HK)
@@ -268,7 +270,7 @@ def test_a_forked_child_opens_the_archive_for_itself(target, book, client):
 
 
 class TestServer:
-    def test_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
+    def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
         self, book, client, service
     ):
         pytest.importorskip("psycopg")

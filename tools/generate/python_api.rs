@@ -53,14 +53,23 @@ fn class(face: Face) -> String {
 }
 
 fn context(face: Face) -> String {
-    let (asynchronous, a) = if face == Face::Async { ("async ", "a") } else { ("", "") };
+    let (asynchronous, a, other) =
+        if face == Face::Async { ("async ", "a", "") } else { ("", "", "a") };
     format!(
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
-         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n"
+         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n\n    \
+         if not TYPE_CHECKING:\n\n        \
+         def __getattr__(self, name):\n            \
+         from .clients.mistakes import missing_attribute\n\n            \
+         raise missing_attribute(self, name)\n\n        \
+         def __{other}enter__(self):\n            \
+         from .clients.mistakes import wrong_with\n\n            \
+         raise wrong_with(self)\n\n        \
+         __{other}exit__ = __{other}enter__\n"
     )
 }
 

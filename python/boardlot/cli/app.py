@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from boardlot.cli import endpoints
-from boardlot.cli.click_classes import accept_global_options, write_examples
+from boardlot.cli.click_classes import CommandGroup, accept_global_options, write_examples
 from boardlot.cli.error_report import Terminated, report_error, report_warning
 from boardlot.cli.options import global_options
 from boardlot.cli.settings import Settings
@@ -36,6 +36,9 @@ COMMANDS = {
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
     "archive": ("archive", "Keep what the service forgets, and read it again."),
+    "open": ("open", "Open the docs or another page of the project in the browser."),
+    "mcp": ("mcp", "Serve read-only tools to language models."),
+    "call": ("call", "Call an endpoint of your own, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
@@ -48,7 +51,7 @@ EXAMPLES = [
 ]
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """A group that loads a command's module when it is called, and not for its help line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -74,13 +77,16 @@ class _Commands(click.Group):
             # The reader of stdout closed it, as `head` does: not an error.
             raise click.exceptions.Exit(0) from None
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        write_examples(formatter, EXAMPLES)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
         data = [(name, endpoints.summary(name)) for name in endpoints.ENDPOINTS]
         for title, lines in (("Commands", own), ("Data", data)):
             with formatter.section(title):
                 formatter.write_dl(lines)
-        write_examples(formatter, EXAMPLES)
 
 
 @click.command(

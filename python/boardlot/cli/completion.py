@@ -27,7 +27,14 @@ def script(shell: str) -> None:
 
 command: Command = Command(
     "completion",
-    params=[Argument("shell", "Your shell.", metavar="bash|zsh|fish", type=click.Choice(SHELLS))],
+    params=[
+        Argument(
+            "shell",
+            "Your shell.",
+            metavar="bash|zsh|fish",
+            type=click.Choice(SHELLS, case_sensitive=False),
+        )
+    ],
     help=script.__doc__,
     callback=script,
     examples=[

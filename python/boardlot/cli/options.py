@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from boardlot.cli.completers import complete_profiles
+from boardlot.cli.completers import complete_columns, complete_condition, complete_profiles
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
@@ -75,7 +75,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
             "--format",
-            type=click.Choice(FORMATS),
+            type=click.Choice(FORMATS, case_sensitive=False),
             metavar="FORMAT",
             help=f"{', '.join(FORMATS)}; default: from --out's extension, otherwise table.",
         ),
@@ -86,7 +86,26 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Write data to this file; - is stdout.",
         ),
         option("--force", is_flag=True, help="Let --out replace an existing file."),
-        option("--columns", metavar="A,B,...", help="Write only these fields, in this order."),
+        option(
+            "--columns",
+            metavar="A,B,...",
+            shell_complete=complete_columns,
+            help="Write only these fields, in this order.",
+        ),
+        option(
+            "--where",
+            metavar="CONDITION",
+            multiple=True,
+            shell_complete=complete_condition,
+            help="Write only rows such as 'qty>=100'; repeat it for more: = != < <= > >= ~.",
+        ),
+        option(
+            "--sort",
+            metavar="A,-B,...",
+            shell_complete=complete_columns,
+            help="Sort by these fields, descending with a minus; needs all rows.",
+        ),
+        option("--limit", metavar="N", type=click.IntRange(1), help="Write at most N rows."),
     ]
 
 

@@ -16,6 +16,7 @@ from boardlot import crash_safe
 from boardlot.cli.fields import Fields
 from boardlot.cli.formats import WRITERS, Writer, counted
 from boardlot.cli.paths import check_writable, same_file
+from boardlot.cli.row_choice import check_choice, chosen_pages
 from boardlot.cli.settings import Settings
 
 __all__ = [
@@ -48,7 +49,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         writer = writer_of(settings, file, key_columns)
         progress = Progress(settings, records)
         with progress:
-            for page in records.pages() if hasattr(records, "pages") else [records]:
+            for page in chosen_pages(settings, records):
                 writer.write(page)
                 file.flush()
                 progress.add(len(page))
@@ -79,6 +80,7 @@ def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writ
 def check_out(settings: Settings) -> None:
     """Reject an impossible format, columns or destination before a request is sent."""
     Fields(settings.columns)
+    check_choice(settings)
     if settings.data_format == "parquet" and settings.out is None:
         raise click.UsageError("parquet is not text: add --out FILE")
     check_destination(settings)

@@ -148,6 +148,10 @@ def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
         raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
+    if settings.chooses_rows:
+        raise click.UsageError(
+            "--resume records a position in all rows: leave out --where, --sort and --limit"
+        )
     if settings.data_format not in RESUMABLE_FORMATS:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "

@@ -68,6 +68,9 @@ class Settings:
     out: Path | None = None
     force: bool = False
     columns: str | None = None
+    where: tuple[str, ...] = ()
+    sort: str | None = None
+    limit: int | None = None
 
     # The command line after the program's name.
     typed: Sequence[str] = ()
@@ -90,6 +93,11 @@ class Settings:
                 f"{', '.join(EXTENSIONS)}, or add --format"
             )
         return EXTENSIONS.get(extension, "table")
+
+    @property
+    def chooses_rows(self) -> bool:
+        """Whether only some rows are written, or in another order."""
+        return bool(self.where or self.sort or self.limit)
 
     @property
     def has_credentials(self) -> bool:

@@ -1,0 +1,131 @@
+"""`boardlot mcp`: read-only tools for language models, by the Model Context Protocol over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import click
+
+import boardlot as bl
+from boardlot.cli.click_classes import DataCommand
+from boardlot.cli.settings import Settings
+
+__all__ = ["command"]
+
+# A model that repeats itself must not use up the limits of the service.
+REQUESTS_PER_SECOND = 5.0
+
+
+def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
+    """Serve read-only tools to a language model, by the Model Context Protocol over stdio.
+
+    There is one tool for each endpoint, and none that places, changes or cancels an order. Tools
+    that read an account are offered only for the accounts passed with --account. Start it from the
+    configuration of your assistant; it ends when its input is closed.
+    """
+    if demo and (settings.has_credentials or settings.base_url):
+        raise click.UsageError("--demo serves the sandbox: pass no service or credentials with it")
+    try:
+        from boardlot.cli.mcp_tools import create_server
+    except ImportError as missing:
+        raise click.ClickException(
+            "this command needs the MCP SDK: pip install 'boardlot[mcp]'"
+        ) from missing
+    with ExitStack() as stack:
+        if demo:
+            sandbox = stack.enter_context(bl.Sandbox(seed=7))
+            client = sandbox.async_client()
+            accounts = accounts or tuple(x for some in sandbox.accounts.values() for x in some)
+        else:
+            settings.check()
+            client = bl.AsyncClient(
+                settings.base_url,
+                profile=settings.profile,
+                auth=settings.auth(),
+                rate_limit=REQUESTS_PER_SECOND,
+                **settings.connection,
+            )
+        server = create_server(client, accounts)
+        asyncio.run(_serve(server, client, *_own_streams()))
+
+
+command = DataCommand(
+    "mcp",
+    params=[
+        click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),
+        click.Option(
+            ["--account", "accounts"],
+            metavar="ID",
+            multiple=True,
+            help="Allow tools to read this account; can be repeated. With --demo, by default all.",
+        ),
+    ],
+    help=call.__doc__,
+    examples=[
+        "boardlot mcp --demo",
+        "boardlot --profile live mcp",
+        "boardlot --profile live mcp --account 281756",
+    ],
+    callback=click.pass_obj(call),
+)
+
+
+async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -> None:
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    lines: Any = _Lines(stdin)
+    out = TextIOWrapper(os.fdopen(stdout, "wb"), encoding="utf-8")
+    try:
+        # It only iterates over the lines of its input.
+        async with client, stdio_server(lines, anyio.wrap_file(out)) as streams:
+            await server.run(*streams, server.create_initialization_options())
+    except Exception:
+        # What was being sent when the input ended has no reader.
+        if not lines.ended:
+            raise
+
+
+class _Lines:
+    """The lines of the input, read by a thread that no signal has to wait for."""
+
+    def __init__(self, stdin: int) -> None:
+        self._stdin = stdin
+        self.ended = False
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes]()
+
+        def read() -> None:
+            with suppress(RuntimeError):  # The loop is closed.
+                while chunk := os.read(self._stdin, 1 << 16):
+                    loop.call_soon_threadsafe(queue.put_nowait, chunk)
+                loop.call_soon_threadsafe(queue.put_nowait, b"")
+
+        threading.Thread(target=read, name="boardlot-stdin", daemon=True).start()
+        rest = b""
+        while chunk := await queue.get():
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield line.decode("utf-8", "replace")
+        self.ended = True
+
+
+def _own_streams() -> tuple[int, int]:
+    """The input and output of the protocol, for it alone.
+
+    Prompts find no input, and what is printed goes to stderr: both would break the protocol.
+    """
+    stdin, stdout = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return stdin, stdout

@@ -1,0 +1,254 @@
+"""`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio."""
+
+import json
+import signal
+import subprocess
+from contextlib import contextmanager
+from datetime import datetime, timezone
+
+import boardlot as bl
+import pytest
+from anyio.from_thread import start_blocking_portal
+from boardlot.cli import main
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from ..support.command_line import ACCOUNT, COMMAND, Service
+
+# What the service document says only reads. A new endpoint must be added here by hand.
+READS = {
+    "server_time",
+    "trading_days",
+    "reference_futures",
+    "ipo_list",
+    "dividends",
+    "plate_stocks",
+    "crypto_orders",
+    "sim_orders",
+    "sim_positions",
+    "fills_history",
+}
+OF_ACCOUNTS = {"crypto_orders", "sim_orders", "sim_positions", "fills_history"}
+
+
+class Session:
+    """The protocol's client, for tests that are not async."""
+
+    def __init__(self, portal, session, greeting):
+        self._portal, self._session, self.greeting = portal, session, greeting
+
+    def tools(self):
+        listed = self._portal.call(self._session.list_tools).tools
+        return {tool.name: tool for tool in listed}
+
+    def call(self, name, **arguments):
+        done = self._portal.call(self._session.call_tool, name, arguments)
+        assert not done.isError, done.content
+        assert json.loads(done.content[0].text) == done.structuredContent
+        return done.structuredContent
+
+    def refusal(self, name, **arguments):
+        done = self._portal.call(self._session.call_tool, name, arguments)
+        assert done.isError and done.structuredContent is None
+        return done.content[0].text
+
+
+@contextmanager
+def started(*arguments, env=None):
+    command, *before = COMMAND
+    parameters = StdioServerParameters(
+        command=command, args=[*before, *arguments], env=env and dict(env)
+    )
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(stdio_client(parameters)) as streams,
+        portal.wrap_async_context_manager(ClientSession(*streams)) as session,
+    ):
+        yield Session(portal, session, portal.call(session.initialize))
+
+
+@pytest.fixture(scope="module")
+def demo():
+    with started("mcp", "--demo") as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    service = Service(tmp_path_factory.mktemp("mcp"))
+    yield service
+    service.sandbox.close()
+
+
+@pytest.fixture(scope="module")
+def live(service):
+    """With the profile of a user, who allowed one account."""
+    arguments = ["--profile", "live", "mcp", "--account", ACCOUNT]
+    with started(*arguments, env=service.environment) as session:
+        yield session
+
+
+def test_each_endpoint_is_a_tool_that_only_reads(demo):
+    tools = demo.tools()
+    assert set(tools) == READS
+    for tool in tools.values():
+        assert tool.annotations.readOnlyHint and not tool.annotations.destructiveHint
+        assert tool.description and tool.inputSchema["additionalProperties"] is False
+    assert "read-only" in demo.greeting.instructions
+    assert demo.greeting.serverInfo.version == bl.__version__
+
+
+def test_arguments_are_those_of_the_endpoint(demo):
+    schema = demo.tools()["ipo_list"].inputSchema
+    assert schema["required"] == ["market"]
+    assert schema["properties"]["market"]["enum"] == ["hk", "us", "cn", "sg", "my"]
+    assert set(schema["properties"]) == {"market", "request_type", "max_rows"}
+    fills = demo.tools()["fills_history"].inputSchema
+    assert fills["required"] == ["acc_id", "trd_market"]
+    assert set(fills["properties"]) - set(fills["required"]) == {
+        "code",
+        "start",
+        "end",
+        "max_rows",
+        "resume",
+    }
+
+
+def test_rows_are_exact_and_their_codes_have_names(demo):
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        expected = client.dividends("HK.00700")
+    answer = demo.call("dividends", symbol="HK.00700", max_rows=3)
+    assert answer["total"] == len(expected) > 3 and len(answer["rows"]) == 3
+    first = answer["rows"][0]
+    assert first["currency"] == "HKD" and first["process"] == expected[0]["process"]
+    assert answer["fields"]["currency"].startswith("Dividend currency")
+    orders = demo.call("sim_orders", acc_id="5001")["rows"]
+    # Section 3.2 of the service document.
+    names = {2: "submitted", 3: "partially filled", 4: "filled", 5: "cancelled", 6: "rejected"}
+    assert orders and all(names[row["status"]] == row["status_name"] for row in orders)
+    assert all(isinstance(row["price"], str) for row in orders)
+    time = datetime.fromisoformat(orders[0]["create_time"])
+    assert time.utcoffset().total_seconds() == 0 and time < datetime.now(timezone.utc)
+
+
+def test_a_list_is_read_on_from_where_it_was_cut(demo):
+    found, arguments = [], {}
+    while True:
+        answer = demo.call("plate_stocks", plate_code="HK.BK1001", max_rows=200, **arguments)
+        found += [row["code"] for row in answer["rows"]]
+        if answer["next"] is None:
+            break
+        arguments = {"resume": answer["next"]}
+    assert len(found) == len(set(found)) == 500
+
+
+def test_every_tool_answers(demo):
+    given = {
+        "trading_days": {"market": "HK", "start": "2026-01-01", "end": "2026-01-31"},
+        "reference_futures": {"symbol": "HK.HSImain"},
+        "ipo_list": {"market": "cn", "request_type": "all"},
+        "crypto_orders": {"acc_id": "1001001"},
+        "sim_positions": {"acc_id": "5001"},
+        "fills_history": {"acc_id": ACCOUNT, "trd_market": "HK", "max_rows": 20},
+    }
+    for name, arguments in given.items():
+        assert demo.call(name, **arguments)["rows"], name
+    assert datetime.fromisoformat(demo.call("server_time")["server_time"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("dividends", {"symbol": "00700"}, "expected {market}.{code}"),
+        ("dividends", {}, "'symbol' is a required property"),
+        ("dividends", {"symbol": "HK.99999"}, "not a known symbol"),
+        ("dividends", {"symbol": "HK.00700", "max_rows": 1001}, "1000"),
+        ("dividends", {"symbol": "HK.00700", "concurrency": 9}, "concurrency"),
+        ("ipo_list", {"market": "mars"}, "'mars' is not one of"),
+        ("ipo_list", {"market": "hk", "request_type": "nonsense"}, "expected one of"),
+        (
+            "fills_history",
+            {"acc_id": ACCOUNT, "trd_market": "HK", "start": "20260101"},
+            "2026-01-01",
+        ),
+        ("plate_stocks", {"plate_code": "HK.BK1001", "resume": "{}"}, "checkpoint"),
+        ("place_order", {"symbol": "HK.00700"}, "there is no tool 'place_order'"),
+        ("request", {"method": "POST", "path": "/"}, "there is no tool 'request'"),
+    ],
+)
+def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
+    assert said in demo.refusal(tool, **arguments)
+
+
+def test_only_allowed_accounts_are_read(live, service):
+    assert live.tools()["fills_history"].inputSchema["properties"]["acc_id"]["enum"] == [ACCOUNT]
+    assert live.call("fills_history", acc_id=ACCOUNT, trd_market="HK", max_rows=5)["rows"]
+    before = len(service.sandbox.requests)
+    for other in ("281757", f"{ACCOUNT} ", f"0{ACCOUNT}", "", "../281757"):
+        assert live.refusal("fills_history", acc_id=other, trd_market="HK")
+    assert len(service.sandbox.requests) == before
+
+
+def test_without_accounts_their_tools_are_not_offered(service):
+    with started("--profile", "live", "mcp", env=service.environment) as session:
+        assert set(session.tools()) == READS - OF_ACCOUNTS
+        assert "there is no tool" in session.refusal("sim_orders", acc_id="5001")
+
+
+def test_nothing_but_the_ten_reads_ever_reaches_the_service(live, service):
+    # The last test of `live`.
+    live.call("plate_stocks", plate_code="HK.BK1001", max_rows=10)
+    posts = {request.path for request in service.sandbox.requests if request.method != "GET"}
+    assert len(posts) == 1 and "plate" in posts.pop()
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@contextmanager
+def raw():
+    """The command with bare pipes."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "mcp", "--demo"], **pipes) as process:
+        process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        answers = []
+        while not any(answer.get("id") == 1 for answer in answers):
+            answers.append(json.loads(process.stdout.readline()))
+        yield process, answers
+
+
+def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
+    with raw() as (process, answers):
+        assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+        rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, rest) == (0, b"")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_it(name):
+    with raw() as (process, _):
+        process.send_signal(getattr(signal, name))
+        process.wait(timeout=60)
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["mcp"], "no service selected"),
+        (["--base-url", "https://api.example.com", "mcp", "--demo"], "--demo"),
+    ],
+)
+def test_what_to_serve_must_be_clear(arguments, said, capsys):
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
