@@ -9,18 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import psycopg
+from psycopg import conninfo
+
 from boardlot.archive import schema
 from boardlot.archive.database import Database, Lock, Row, Transaction, store_error
 from boardlot.errors import ConfigError, StoreError
-
-try:
-    import psycopg
-    from psycopg import conninfo
-except ModuleNotFoundError as missing:
-    raise ImportError(
-        "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-        name=missing.name,
-    ) from missing
 
 __all__ = ["Postgres"]
 
@@ -48,7 +42,7 @@ class Postgres(Database):
             ) from None
         self._target = target
         shown = [str(given[part]) for part in ("host", "port", "dbname") if given.get(part)]
-        self.name = f"postgresql://{'/'.join(shown)}"
+        self.name: str = f"postgresql://{'/'.join(shown)}"
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
         self._process = 0

@@ -39,8 +39,8 @@ class Sqlite(Database):
     identity = "integer primary key"
 
     def __init__(self, target: str, wait: float) -> None:
-        self.path = Path(os.path.realpath(target)) if target != MEMORY else None
-        self.name = str(self.path or MEMORY)
+        self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
+        self.name: str = str(self.path or MEMORY)
         self._wait = wait
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
