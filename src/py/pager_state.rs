@@ -149,7 +149,7 @@ impl PagerState {
     ) -> PyResult<Option<Py<PyAny>>> {
         let object = match kind {
             ItemKind::Row(view) => {
-                pages.next_row().map(|(page, index)| view.object(py, page, index))
+                pages.next_row().map(|(page, index)| view.object(py, &page, index))
             }
             ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
