@@ -202,7 +202,7 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     assert set(bl.__all__) - errors - {"__version__"} <= named
 
 
-@pytest.mark.parametrize("module", ["calendar", "dask", "plots"])
+@pytest.mark.parametrize("module", ["calendar", "dask", "otel", "plots"])
 def test_every_name_beside_the_clients_has_its_place_in_the_api_pages(module):
     text = (DOCS / "api" / f"{module}.md").read_text(encoding="utf-8")
     named = re.findall(rf"^::: boardlot\.{module}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)

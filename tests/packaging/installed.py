@@ -7,6 +7,7 @@ run it in the environments that they make. It raises where something is amiss.
 import asyncio
 import contextlib
 import io
+import json
 import subprocess
 import sys
 import sysconfig
@@ -115,6 +116,14 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
         ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),
     )
     yield ical(client), "to_ical() needs icalendar: pip install 'boardlot[calendar]'"
+    yield (
+        instrumented(client),
+        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'",
+    )
+    yield (
+        interactive_chart(client),
+        "plots.interactive needs altair: pip install 'boardlot[interactive]'",
+    )
 
 
 def refusal(function: Callable[[], Any], hint: str) -> None:
@@ -133,10 +142,12 @@ def command_line_is_missing() -> None:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    script = Path(sysconfig.get_path("scripts"), "boardlot").with_suffix(
-        ".exe" if sys.platform == "win32" else ""
-    )
-    return subprocess.run([script, *arguments], capture_output=True, text=True)
+    return subprocess.run([script(), *arguments], capture_output=True, text=True)
+
+
+def script() -> Path:
+    suffix = ".exe" if sys.platform == "win32" else ""
+    return Path(sysconfig.get_path("scripts"), "boardlot").with_suffix(suffix)
 
 
 def arrow(client: Any) -> None:
@@ -221,6 +232,59 @@ def postgres(_client: Any) -> None:
         expect(False, "an archive without a server was opened")
 
 
+def otel(client: Any) -> None:
+    # The API alone measures nothing, and stops nothing.
+    instrumented(client)()
+    expect(len(client.dividends("HK.00700")), "an instrumented client gave nothing")
+
+
+def instrumented(client: Any) -> Callable[[], Any]:
+    def instrument() -> None:
+        from boardlot.otel import instrument
+
+        instrument(client)
+
+    return instrument
+
+
+def mcp(client: Any) -> None:
+    greeting = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "installed.py", "version": "1"},
+        },
+    }
+    with subprocess.Popen(
+        [script(), "mcp", "--demo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(greeting) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        process.stdin.close()
+    expect(answer["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {answer}")
+
+
+def interactive(client: Any) -> None:
+    import itables  # noqa: F401
+
+    chart = interactive_chart(client)().to_dict()
+    expect(chart["title"], "the interactive chart has no title")
+
+
+def interactive_chart(client: Any) -> Callable[[], Any]:
+    def chart() -> Any:
+        from boardlot.plots import interactive
+
+        return interactive.dividends(client.dividends("HK.00700"))
+
+    return chart
+
+
 EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "arrow": (arrow,),
     "pandas": (pandas, arrow),
@@ -231,7 +295,13 @@ EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "calendar": (calendar,),
     "dask": (dask_frame, pandas, arrow),
     "postgres": (postgres,),
-    "all": (arrow, pandas, polars, progress, cli, notebook, calendar, dask_frame, postgres),
+    "otel": (otel,),
+    "mcp": (mcp, cli),
+    "interactive": (interactive, pandas, arrow),
+    "all": (
+        *(arrow, pandas, polars, progress, cli, notebook, calendar, dask_frame),
+        *(postgres, otel, mcp, interactive),
+    ),
 }
 
 if __name__ == "__main__":

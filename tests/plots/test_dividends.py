@@ -25,7 +25,7 @@ def bars(axes: Any) -> dict[int, float]:
 def test_the_dividends_of_a_year_are_summed() -> None:
     axes = drawn([paid("2026/09/29"), paid("2026/01/05", 0.25), paid("2024/01/05", 2)])
     assert bars(axes) == {2024: 2.0, 2026: 1.75}
-    assert axes.get_title() == "3 dividends"
+    assert axes.get_title() == "3 cash dividends"
 
 
 def test_axes_tell_unit_and_time_zone() -> None:
@@ -80,7 +80,7 @@ def test_each_currency_has_a_panel_of_its_own(free: bool) -> None:
     assert drawn_there == [[[40, 40]], [[0.2, 0.2]], [[3, 3]]]
     labels = [[text.get_text() for text in axes.texts] for axes in page.axes]
     assert labels == [["HK.1 (HKD)"], ["US.1 (USD)"], ["SG.1 (currency unknown)"]]
-    assert ax.get_title() == "6 dividends of 3 securities"
+    assert ax.get_title() == "6 cash dividends of 3 securities"
     tops = [axes.get_window_extent().y1 for axes in page.axes]
     bottoms = [axes.get_window_extent().y0 for axes in page.axes]
     assert all(bottom > top for bottom, top in zip(bottoms, tops[1:], strict=False))
@@ -101,7 +101,7 @@ def test_frames_and_records_draw_the_same(library: str) -> None:
 
 
 def test_dividends_without_a_date_or_an_amount_are_left_out() -> None:
-    assert drawn([paid(""), paid("--"), paid("2026/01/05", None)]).get_title() == "0 dividends"
+    assert drawn([paid(""), paid("--"), paid("2026/01/05", None)]).get_title() == "0 cash dividends"
 
 
 def test_what_is_no_date_is_named() -> None:

@@ -27,7 +27,7 @@ def test_axes_tell_unit_and_time_zone() -> None:
     assert axes.get_xlabel() == "Time of the fill (UTC)"
     assert axes.get_ylabel() == "Price (HKD)"
     assert drawn(list(fills(4))).get_ylabel() == "Price (trading currency of each code)"
-    assert axes.get_title() == "40 fills of 1 code"
+    assert axes.get_title() == "Prices of 40 fills of 1 code"
 
 
 def test_a_marker_for_each_fill_by_its_side() -> None:
@@ -76,8 +76,8 @@ def test_frames_and_records_draw_the_same(library: str) -> None:
 
 def test_fills_without_a_time_or_a_price_are_left_out() -> None:
     rows = [*fills(2), {**fills(1)[0], "create_time": 0}, {**fills(1)[0], "price": ""}]
-    assert drawn(FakeRecords(rows, FILL)).get_title() == "2 fills of 1 code"
-    assert drawn([]).get_title() == "0 fills of 0 codes"
+    assert drawn(FakeRecords(rows, FILL)).get_title() == "Prices of 2 fills of 1 code"
+    assert drawn([]).get_title() == "Prices of 0 fills of 0 codes"
 
 
 def test_only_deals_that_are_done_are_drawn_and_the_title_tells_of_others() -> None:
@@ -85,11 +85,11 @@ def test_only_deals_that_are_done_are_drawn_and_the_title_tells_of_others() -> N
     rows[1]["status"] = rows[2]["status"] = "CANCELLED"
     rows[3]["status"] = None
     axes = drawn(rows)
-    assert axes.get_title() == "3 fills of 1 code; not drawn: 2 CANCELLED"
+    assert axes.get_title() == "Prices of 3 fills of 1 code; not drawn: 2 CANCELLED"
     assert sum(markers(axes).values()) == 3
-    assert drawn(rows[:1]).get_title() == "1 fill of 1 code"
+    assert drawn(rows[:1]).get_title() == "Prices of 1 fill of 1 code"
     nothing = drawn(rows[1:3])
-    assert nothing.get_title() == "0 fills of 0 codes; not drawn: 2 CANCELLED"
+    assert nothing.get_title() == "Prices of 0 fills of 0 codes; not drawn: 2 CANCELLED"
     assert [text.get_text() for text in nothing.texts] == ["nothing to show"]
 
 
@@ -116,3 +116,27 @@ def test_a_missing_column_is_named() -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(errors.ConfigError, match="needs the columns 'trd_side' and 'create_time'"):
         drawn(pandas.DataFrame({"code": ["HK.1"], "price": [1.0]}))
+
+
+def of_two_markets() -> list[dict[str, Any]]:
+    prices = {"HK.00700": ("600", "610"), "US.AAPL": ("2", "30")}
+    return [
+        {"trd_side": side, "code": code, "price": price, "create_time": 10**15 + place}
+        for code, two in prices.items()
+        for place, (side, price) in enumerate(zip(("BUY", "SELL"), two, strict=True))
+    ]
+
+
+def test_each_market_has_a_panel_with_a_scale_of_the_same_kind() -> None:
+    first = drawn(of_two_markets())
+    hk, us = panels = first.figure.axes
+    assert first is hk and [panel.get_ylabel() for panel in panels] == ["HK price", "US price"]
+    assert first.get_title() == "Prices of 4 fills of 2 codes"
+    assert hk.get_ylim()[0] > 100 > us.get_ylim()[1]
+    # The prices of one market are far apart, so all axes are logarithmic.
+    assert {panel.get_yscale() for panel in panels} == {"log"}
+    assert [[text.get_text() for text in panel.texts] for panel in panels] == [
+        ["HK.00700"],
+        ["US.AAPL"],
+    ]
+    assert markers(us) == {"BUY (2)": 1, "SELL (2)": 1}

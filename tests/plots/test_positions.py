@@ -31,7 +31,7 @@ def test_bars_stand_in_the_order_of_their_values_and_tell_them() -> None:
     assert labels(axes) == ["NVIDIA  NVDA", "Apple  AAPL"]
     assert numbers(axes) == ["-2.50 %", "+10.03 %"]
     assert axes.get_xlabel() == "P&L ratio (%)"
-    assert axes.get_title() == "2 positions, short ones hatched"
+    assert axes.get_title() == "P&L ratio of 2 positions, short ones hatched"
 
 
 def test_short_positions_are_hatched_and_losses_have_a_colour_of_their_own() -> None:
@@ -51,7 +51,7 @@ def test_another_value_is_shown_with_its_unit() -> None:
 def test_of_many_positions_those_of_the_largest_values_are_shown() -> None:
     many = [{"symbol": str(place), "profit_ratio": str(place - 50)} for place in range(90)]
     axes = drawn(many)
-    assert axes.get_title() == "40 of 90 positions"
+    assert axes.get_title() == "P&L ratio of 40 of 90 positions"
     assert labels(axes)[0] == "0" and labels(axes)[-1] == "89"
 
 
@@ -70,5 +70,24 @@ def test_frames_and_records_draw_the_same(library: str) -> None:
 
 def test_no_positions_say_so() -> None:
     axes = drawn([])
-    assert axes.get_title() == "0 positions"
+    assert axes.get_title() == "P&L ratio of 0 positions"
     assert numbers(axes) == ["nothing to show"]
+
+
+@pytest.mark.parametrize("value", ["mv", "profit"])
+def test_amounts_of_different_markets_are_not_compared(value: str) -> None:
+    rows = [
+        {"symbol": symbol, "market": market, value: amount}
+        for symbol, market, amount in [("00700", 1, "1000000"), ("AAPL", 2, "5"), ("MSFT", 2, "7")]
+    ]
+    ax = plots.positions(rows, figure.Figure().add_subplot(), value=value)  # type: ignore[arg-type]
+    hk, us = ax.figure.axes
+    assert ax is hk and us.get_xlim()[1] < 20
+    assert [label.get_text() for label in us.get_yticklabels()] == ["AAPL", "MSFT"]
+    assert us.get_xlabel().endswith("(trading currency of market 2)")
+
+
+def test_ratios_of_all_markets_share_an_axis() -> None:
+    rows = [{"symbol": f"S{m}", "market": m, "profit_ratio": str(m)} for m in (1, 2, 3)]
+    ax = plots.positions(rows, figure.Figure().add_subplot())
+    assert ax.figure.axes == [ax]

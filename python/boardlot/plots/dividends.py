@@ -11,7 +11,7 @@ from boardlot.plots.rows import day, number, rows, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["dividends"]
+__all__ = ["dividends", "dividends_title", "payments"]
 
 PLAN = "Plan"
 # The colours repeat with the next marker.
@@ -50,7 +50,7 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.dividends(client.dividends("HK.00700")).get_ylabel()
         'Cash dividend per share (HKD)'
     """
-    paid = _payments(records_or_frame)
+    paid = payments(records_or_frame)
     symbols = list(dict.fromkeys(payment.symbol for payment in paid))
     # Those without a currency come last.
     currencies = sorted({payment.currency for payment in paid}, key=lambda name: (not name, name))
@@ -64,7 +64,10 @@ def dividends(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         unit = _unit(part, style.label(currency), alone=len(panels) == 1)
         panel.set_ylabel(unit, **style.PLAIN)
         style.finish(panel, "", empty=not paid, grid="y")
-    ax.set_title(_title(paid, symbols), pad=6, **style.PLAIN)
+    if len(symbols) > 1:
+        amounts = [[x.amount for x in paid if x.currency == currency] for currency in currencies]
+        style.spread_values(panels, amounts)
+    ax.set_title(dividends_title(paid, symbols), pad=6, **style.PLAIN)
     _years(panels[-1], empty=not paid)
     if len(symbols) > 1:
         for panel, currency in zip(panels, currencies, strict=True):
@@ -81,8 +84,8 @@ def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
     return f"Cash dividend per share ({unit})"
 
 
-def _title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
-    count = f"{len(paid):,} dividend{'' if len(paid) == 1 else 's'}"
+def dividends_title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
+    count = f"{len(paid):,} cash dividend{'' if len(paid) == 1 else 's'}"
     if not any(symbols):
         return count
     of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"
@@ -105,7 +108,7 @@ class _Payment(NamedTuple):
     planned: bool
 
 
-def _payments(source: Any) -> list[_Payment]:
+def payments(source: Any) -> list[_Payment]:
     paid = []
     for amount, ex_date, symbol, currency, process in rows(
         source,
@@ -151,7 +154,6 @@ def _lines(ax: Axes, paid: Sequence[_Payment], symbols: Sequence[str]) -> None:
             "marker": MARKERS[index // len(style.PALETTE) % len(MARKERS)],
         }
         ax.plot(list(years), list(years.values()), markersize=4, linewidth=1.4, **look)
-    style.spread_values(ax, (payment.amount for payment in paid))
 
 
 def _ends(paid: Sequence[_Payment], symbols: Sequence[str]) -> list[tuple[str, float, str]]:

@@ -13,7 +13,7 @@ from boardlot.plots.rows import number, rows, text, time_of, units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["fills"]
+__all__ = ["SIDES", "fill_points", "fills", "fills_title"]
 
 # In print, the markers distinguish the sides.
 SIDES = {"BUY": (style.BLUE, "^"), "SELL": (style.ORANGE, "v")}
@@ -27,19 +27,21 @@ LABELLED_CODES = 12
 def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
     """Prices of fills over time: a line for each code, a marker for each fill by its side.
 
-    Only fills with status `OK` are drawn and counted; the title counts the others, such as
-    cancelled ones.
+    Prices of different markets are not compared: each market has its own panel. Only fills with
+    status `OK` are drawn and counted; the title counts the others, such as cancelled ones.
 
     Args:
         records_or_frame: Fills as `Records` (or any sequence of the service's dicts), or as a
             pandas, polars or pyarrow frame of them, with the columns `code`, `trd_side`, `price`
             and `create_time`; without the column `status`, all are drawn. Fills without a time or
             a price are left out.
-        ax: The Axes to draw into; `None` makes a new figure.
+        ax: The Axes to draw into; `None` makes a new figure, as high as the panels need. The
+            panels of several markets share its area.
 
     Returns:
-        The Axes. The time axis is in UTC. The price axis is in each code's trading currency, which
-        the service does not send, and is logarithmic if prices are far apart.
+        The Axes; of several panels the topmost, with the others in its figure. The time axis is in
+        UTC. The price axes are in each code's trading currency, which the service does not send,
+        and are logarithmic if prices of a market are far apart.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -51,36 +53,43 @@ def fills(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.fills(pager.all()).get_xlabel()
         'Time of the fill (UTC)'
     """
-    ax = style.axes(ax, "fills")
-    found = _points(records_or_frame)
-    points = [point for point in found if point.status in (DONE, "")]
-    codes = _by_code(points)
-    for _, part in codes:
-        _draw(ax.plot, part, color="#999999", linewidth=0.7, alpha=0.8, zorder=1, label="_line")
+    found = fill_points(records_or_frame)
+    points = [point for point in found if point.done]
+    markets = sorted({point.market for point in points}) or [""]
+    height = 5.5 if len(markets) == 1 else 1.2 + 2.4 * len(markets)
+    ax = style.axes(ax, "fills", (10, height))
+    panels = style.panels(ax, len(markets))
     size = 26 if len(points) < 300 else 12
-    for side in sorted({point.side for point in points}):
-        chosen = [point for point in points if point.side == side]
-        colour, marker = SIDES.get(side, OTHER_SIDES)
-        label = f"{style.label(side)} ({len(chosen):,})"
-        look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
-        _draw(ax.scatter, chosen, label=label, zorder=2, **look)
+    parts = [[point for point in points if point.market == market] for market in markets]
+    for panel, part in zip(panels, parts, strict=True):
+        for _, own in _by_code(part):
+            _draw(panel.plot, own, color="#999999", linewidth=0.7, alpha=0.8, zorder=1, label="_")
+        for side, count in sorted(Counter(point.side for point in points).items()):
+            colour, marker = SIDES.get(side, OTHER_SIDES)
+            label = f"{style.label(side)} ({count:,})"
+            look = {"s": size, "c": colour, "marker": marker, "alpha": 0.75, "linewidths": 0}
+            _draw(panel.scatter, [x for x in part if x.side == side], label=label, zorder=2, **look)
+    style.spread_values(panels, [[point.price for point in part] for part in parts])
 
-    style.spread_values(ax, (point.price for point in points))
     style.utc_axis(ax)
-    ax.set_xlabel("Time of the fill (UTC)")
+    panels[-1].set_xlabel("Time of the fill (UTC)")
     unit = units(records_or_frame).get("price") or "trading currency of each code"
-    ax.set_ylabel(f"Price ({style.label(unit)})", **style.PLAIN)
-    count = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
-    title = f"{count} of {len(codes)} code{'' if len(codes) == 1 else 's'}{_not_drawn(found)}"
-    style.finish(ax, title, empty=not points)
+    for panel, market in zip(panels, markets, strict=True):
+        name = f"{style.label(market)} price" if len(panels) > 1 else f"Price ({style.label(unit)})"
+        panel.set_ylabel(name, **style.PLAIN)
+        style.finish(panel, "", empty=not points)
+    ax.set_title(fills_title(found), pad=6, **style.PLAIN)
     if points:
         style.legend(ax, loc="upper left", ncols=4, bbox_to_anchor=(0, 1.0))
+    for panel, part in zip(panels, parts, strict=True):
         # Space for the legend above, and for labels next to the lowest and highest price.
-        ax.margins(x=0.02, y=0.12)
+        panel.margins(x=0.02, y=0.12)
         ends = [
-            (style.label(code), part[-1].price, "black") for code, part in codes[:LABELLED_CODES]
+            (style.label(code), own[-1].price, "black")
+            for code, own in _by_code(part)[:LABELLED_CODES]
         ]
-        style.label_ends(ax, ends)
+        if ends:
+            style.label_ends(panel, ends)
     return ax
 
 
@@ -91,8 +100,18 @@ class _Point(NamedTuple):
     price: float
     status: str
 
+    @property
+    def done(self) -> bool:
+        return self.status in (DONE, "")
 
-def _points(source: Any) -> list[_Point]:
+    @property
+    def market(self) -> str:
+        """The prefix of the code; the codes of a market are priced alike."""
+        market, point, _ = self.code.partition(".")
+        return market if point else ""
+
+
+def fill_points(source: Any) -> list[_Point]:
     unit = units(source).get("create_time") or "us"
     points = []
     for code, side, time, price, status in rows(
@@ -104,9 +123,16 @@ def _points(source: Any) -> list[_Point]:
     return points
 
 
+def fills_title(found: Sequence[_Point]) -> str:
+    points = [point for point in found if point.done]
+    codes = len({point.code for point in points})
+    total = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
+    return f"Prices of {total} of {codes} code{'' if codes == 1 else 's'}{_not_drawn(found)}"
+
+
 def _not_drawn(points: Sequence[_Point]) -> str:
     """The number of fills with another status, for the title."""
-    others = Counter(point.status for point in points if point.status not in (DONE, ""))
+    others = Counter(point.status for point in points if not point.done)
     counts = ", ".join(f"{count:,} {style.label(status, 24)}" for status, count in others.items())
     return f"; not drawn: {style.label(counts, 80)}" if counts else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from boardlot.errors import ConfigError
@@ -11,12 +12,18 @@ from boardlot.plots.rows import number, rows, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["positions"]
+__all__ = ["NAMES", "VALUES", "position_bars", "positions"]
 
 VALUES = {
     "profit_ratio": ("P&L ratio (%)", "{:+,.2f} %"),
     "profit": ("P&L (trading currency of each position)", "{:+,.2f}"),
     "mv": ("Market value (trading currency of each position)", "{:,.2f}"),
+}
+NAMES = {"profit_ratio": "P&L ratio", "profit": "P&L", "mv": "Market value"}
+# Of one panel among several.
+AMOUNTS = {
+    "profit": "P&L (trading currency of market {})",
+    "mv": "Market value (trading currency of market {})",
 }
 SHORT = 1
 # More bars than these are unreadable.
@@ -31,17 +38,20 @@ def positions(
 ) -> Axes:
     """A bar for each position, the largest value at the top; short positions are hatched.
 
+    Amounts of different markets are not compared: each market has its own panel.
+
     Args:
         records_or_frame: Positions as `Records` (or any sequence of the service's dicts), or as a
             pandas, polars or pyarrow frame of them, with the column `symbol` and that of `value`,
-            and optionally `stock_name` and `pstn_type`. Positions without a value are left out.
+            and optionally `stock_name`, `pstn_type` and `market`. Positions without a value are
+            left out.
         ax: The Axes to draw into; `None` makes a new figure, as high as the bars need.
         value: The column to show. `profit` and `mv` are in each position's own currency, which
-            the service does not send: compare them only within one market
-            (`sim_positions(..., market=...)`).
+            the service does not send.
 
     Returns:
-        The Axes, with the unit on its x axis. Of more than 40 positions, the 40 with the largest
+        The Axes, with the unit on its x axis; of several panels the topmost, with the others in its
+        figure. Of more than 40 positions, the 40 with the largest
         absolute values are shown, and the title says so.
 
     Raises:
@@ -56,11 +66,29 @@ def positions(
     """
     if value not in VALUES:
         raise ConfigError(f"value is {value!r}; expected one of {', '.join(VALUES)}")
-    bars = _bars(records_or_frame, value)
+    bars = position_bars(records_or_frame, value)
     shown = sorted(
         sorted(bars, key=lambda bar: -abs(bar.value))[:MAX_BARS], key=lambda bar: bar.value
     )
-    ax = style.axes(ax, "positions", (9, 1.4 + 0.27 * max(len(shown), 3)))
+    # Ratios can be compared; amounts only within a market.
+    groups = sorted({bar.market for bar in shown}) if value != "profit_ratio" else []
+    parts = [[bar for bar in shown if bar.market == group] for group in groups]
+    parts = parts if len(parts) > 1 else [shown]
+    height = 1.4 * len(parts) + 0.27 * sum(max(len(part), 3) for part in parts)
+    ax = style.axes(ax, "positions", (9, height))
+    panels = style.panels(ax, len(parts), [1.5 + max(len(part), 3) for part in parts])
+    for panel, part in zip(panels, parts, strict=True):
+        _draw(panel, part, value)
+        if len(panels) > 1:
+            panel.set_xlabel(AMOUNTS[value].format(style.label(part[0].market)), **style.PLAIN)
+    some = f"{len(shown)} of " if len(shown) < len(bars) else ""
+    hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
+    count = f"{len(bars):,} position{'' if len(bars) == 1 else 's'}"
+    ax.set_title(f"{NAMES[value]} of {some}{count}{hatched}", **style.PLAIN)
+    return ax
+
+
+def _draw(ax: Axes, shown: Sequence[_Bar], value: str) -> None:
     drawn = ax.barh(
         range(len(shown)),
         [bar.value for bar in shown],
@@ -79,27 +107,24 @@ def positions(
     # Space for the numbers next to the longest bars.
     ax.margins(x=0.18, y=0.02)
     ax.set_xlabel(unit)
-    some = f"{len(shown)} of " if len(shown) < len(bars) else ""
-    hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
-    count = f"{len(bars):,} position{'' if len(bars) == 1 else 's'}"
-    style.finish(ax, f"{some}{count}{hatched}", empty=not shown, grid="x")
+    style.finish(ax, "", empty=not shown, grid="x")
     ax.spines["left"].set_visible(False)
-    return ax
 
 
 class _Bar(NamedTuple):
     label: str
     value: float
     short: bool
+    market: str
 
 
-def _bars(source: Any, column: str) -> list[_Bar]:
-    bars = []
-    for symbol, value, name, kind in rows(
-        source, ("symbol", column), optional=("stock_name", "pstn_type")
+def position_bars(source: Any, column: str) -> list[_Bar]:
+    found = []
+    for symbol, value, name, kind, market in rows(
+        source, ("symbol", column), optional=("stock_name", "pstn_type", "market")
     ):
         size = number(value)
         if size is not None:
             label = f"{style.drawable(text(name), 24)}  {style.label(text(symbol))}".strip()
-            bars.append(_Bar(label, size, kind == SHORT))
-    return bars
+            found.append(_Bar(label, size, kind == SHORT, text(market)))
+    return found

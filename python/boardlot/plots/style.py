@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpecBase
 
 __all__ = [
-    "BLUE", "GREY", "ORANGE", "PALETTE", "PLAIN", "axes", "drawable", "finish", "label",
-    "label_ends", "legend", "panels", "spread_values", "utc_axis",
+    "BLUE", "GREY", "ORANGE", "PALETTE", "PLAIN", "axes", "drawable", "far_apart", "finish",
+    "label", "label_ends", "legend", "panels", "spread_values", "utc_axis",
 ]  # fmt: skip
 
 # The palette of Okabe and Ito without its yellow, which is too pale for lines.
@@ -63,10 +63,11 @@ def finish(
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def panels(ax: Axes, count: int) -> list[Axes]:
+def panels(ax: Axes, count: int, heights: Sequence[float] | None = None) -> list[Axes]:
     """`count` Axes below each other in the area of this one, which becomes the first.
 
-    They share their x axis, which only the last one labels.
+    They share their x axis, which only the last one labels. With relative `heights`, each has an
+    x axis of its own.
     """
     if count == 1:
         return [ax]
@@ -74,13 +75,21 @@ def panels(ax: Axes, count: int) -> list[Axes]:
     spec = ax.get_subplotspec()
     box = ax.get_position()
     edges = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
+    rows: dict[str, Any] = {} if heights is None else {"height_ratios": heights}
+    if heights is not None and ax.figure.canvas.figure.get_layout_engine() is None:
+        # Space for the labels of the x axes.
+        rows["hspace"] = 0.5
     cells: GridSpecBase = (
-        figure.add_gridspec(count, 1, **edges) if spec is None else spec.subgridspec(count, 1)
+        figure.add_gridspec(count, 1, **edges, **rows)
+        if spec is None
+        else spec.subgridspec(count, 1, **rows)
     )
     ax.set_subplotspec(cells[0])
-    others = [figure.add_subplot(cells[row], sharex=ax) for row in range(1, count)]
-    for upper in [ax, *others[:-1]]:
-        upper.tick_params(labelbottom=False)
+    shared = {} if heights is not None else {"sharex": ax}
+    others = [figure.add_subplot(cells[row], **shared) for row in range(1, count)]
+    if shared:
+        for upper in [ax, *others[:-1]]:
+            upper.tick_params(labelbottom=False)
     return [ax, *others]
 
 
@@ -94,17 +103,26 @@ def utc_axis(ax: Axes) -> None:
     ax.xaxis.set_major_formatter(formatter)
 
 
-def spread_values(ax: Axes, values: Iterable[float]) -> None:
-    """Make the y axis logarithmic, with plain numbers, if the values are far apart."""
+def far_apart(values: Iterable[float]) -> bool:
+    """Whether values of one panel are unreadable on a linear axis."""
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > LINEAR_RATIO
+
+
+def spread_values(panels: Sequence[Axes], values: Sequence[Sequence[float]]) -> None:
+    """Make the y axes logarithmic, with plain numbers, if the values of a panel are far apart.
+
+    All panels of a chart have the same kind of scale, so that slopes can be compared.
+    """
     from matplotlib import ticker
 
-    positive = [value for value in values if value > 0]
-    if not positive or max(positive) / min(positive) <= LINEAR_RATIO:
+    if not any(map(far_apart, values)):
         return
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_minor_formatter(ticker.NullFormatter())
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    for ax in panels:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+        ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[str, float, str]]) -> None:

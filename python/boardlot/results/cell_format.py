@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
+from boardlot.results.value_names import value_names
+
 __all__ = [
     "ELLIPSIS",
     "TITLE_CAP",
@@ -45,10 +47,16 @@ class Column(NamedTuple):
     kind: str
     unit: str
     doc: str
+    # The enum of its values, if the service documents them.
+    values: str | None = None
 
     @property
     def numeric(self) -> bool:
-        return self.kind in NUMERIC_KINDS
+        return self.kind in NUMERIC_KINDS and not self.names
+
+    @property
+    def names(self) -> dict[int, str]:
+        return value_names(self.values) if self.values else {}
 
     @property
     def units(self) -> str:
@@ -74,7 +82,13 @@ def columns_of(
         The columns, and the number of unknown fields without a column.
     """
     columns = [
-        Column(field.name, field.kind, field.unit or "", field.doc or "")
+        Column(
+            field.name,
+            field.kind,
+            field.unit or "",
+            field.doc or "",
+            getattr(field, "values", None),
+        )
         for field in getattr(records, "schema", None) or ()
     ]
     known = {column.name for column in columns}
@@ -106,6 +120,8 @@ def cells_of(
     if column.kind == "timestamp":
         return [_time(_time_of(value, column.unit), most) for value in values]
     cells = [_shown(value) for value in values]
+    if names := column.names:
+        return [_named(cell, value, names) for cell, value in zip(cells, values, strict=True)]
     if not column.numeric:
         return cells
     decimals = map(_decimals, cells)
@@ -115,6 +131,12 @@ def cells_of(
     ]
     # Cells that would be truncated must not lose digits to the padding.
     return padded if max(map(len, padded), default=0) <= WIDEST else cells
+
+
+def _named(cell: str, value: object, names: Mapping[int, str]) -> str:
+    """The number with its name: `3 partially filled`."""
+    name = names.get(value) if type(value) is int else None
+    return f"{cell} {name}" if name else cell
 
 
 def digits_of(column: Column, rows: Sequence[Mapping[str, Any]]) -> int:

@@ -1,0 +1,67 @@
+"""Tables that can be sorted and searched, and the names of values in all tables."""
+
+import sys
+
+import boardlot as bl
+import pandas
+import pytest
+from boardlot.notebook import show, table_html
+from boardlot.results import tables
+
+
+@pytest.fixture(scope="module")
+def orders():
+    with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
+        yield client.sim_orders("5001")
+
+
+def test_numbers_that_stand_for_something_are_shown_with_its_name(orders):
+    # Section 3.2 of the service document.
+    names = {2: "submitted", 3: "partially filled", 4: "filled", 5: "cancelled", 6: "rejected"}
+    shown = tables.text(orders, len(orders), 100, ["status"]).splitlines()[2:-1]
+    assert [line.strip() for line in shown] == [
+        f"{o['status']} {names[o['status']]}" for o in orders
+    ]
+    assert "3 partially filled" in orders._repr_html_()
+    # The data keeps the number.
+    assert {type(order["status"]) for order in orders} == {int}
+
+
+def test_an_unknown_number_is_shown_as_it_is(orders):
+    class Other:
+        schema = orders.schema
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, key):
+            return [{"status": 99}, {"status": True}][key]
+
+    assert tables.text(Other(), columns=["status"]).splitlines()[2:4] == ["99", "True"]
+
+
+def test_the_table_has_the_typed_columns_and_the_names(orders):
+    html = table_html(orders, caption="Orders of today")
+    assert "partially filled" in html and "Orders of today" in html
+    assert all(field.name in html for field in orders.schema)
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>"])
+def test_texts_of_the_service_are_escaped(text):
+    html = table_html(pandas.DataFrame({"stock_name": [text], text: [1]}))
+    assert text not in html
+
+
+def test_show_passes_a_frame_and_the_options_to_itables(orders, monkeypatch):
+    shown = []
+    monkeypatch.setattr("itables.show", lambda frame, **options: shown.append((frame, options)))
+    show(orders, paging=False)
+    ((frame, options),) = shown
+    assert "3 partially filled" in set(frame["status"]) and len(frame) == len(orders)
+    assert options == {"caption": None, "allow_html": False, "paging": False}
+
+
+def test_without_itables_it_says_what_to_install(orders, monkeypatch):
+    monkeypatch.setitem(sys.modules, "itables", None)
+    with pytest.raises(ImportError, match=r"pip install 'boardlot\[interactive\]'"):
+        show(orders)

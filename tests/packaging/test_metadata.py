@@ -1,0 +1,40 @@
+"""What describes the package: one version everywhere, every extra explained, placeholders named."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLACEHOLDER = "https://example.com/boardlot"
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["CITATION.cff", "tools/conda/recipe.yaml"])
+def test_the_version_is_that_of_the_crate(name: str) -> None:
+    crate = re.search(r'^version = "(.+)"$', read("Cargo.toml"), re.M)
+    written = re.search(r'^ *version: "?([\d.]+)"?$', read(name), re.M)
+    assert crate and written and crate[1] == written[1]
+
+
+def test_every_extra_is_explained_on_the_start_page() -> None:
+    section = read("pyproject.toml").partition("[project.optional-dependencies]")[2]
+    extras = re.findall(r"^([a-z]+) = \[", section.partition("\n[")[0], re.M)
+    table = re.findall(r"^\| (`.+`) \|", read("docs/index.md"), re.M)
+    explained = {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
+    assert len(extras) > 10 and set(extras) <= explained
+
+
+def test_the_release_checklist_names_every_file_with_a_placeholder() -> None:
+    files = ["pyproject.toml", "CITATION.cff", "tools/conda/recipe.yaml"]
+    checklist = read("CONTRIBUTING.md").partition("## A release")[2]
+    assert all(PLACEHOLDER in read(name) and f"`{name}`" in checklist for name in files)
+
+
+def test_the_development_container_is_json_with_comments() -> None:
+    text = re.sub(r"^\s*//.*$", "", read(".devcontainer/devcontainer.json"), flags=re.M)
+    assert json.loads(text)["postCreateCommand"] == "make help"
