@@ -29,9 +29,9 @@ use super::{
     routes::{Route, RouteMatch, find},
     scopes::PERMISSION_DENIED,
     sync::{lock, read, write},
-    verify::{Credentials, SignedRequest},
+    verify::{Credentials, SignedRequest, X_TIMESTAMP},
 };
-use crate::{auth::X_TIMESTAMP, error::THROTTLED_CODE};
+use crate::error::THROTTLED_CODE;
 
 const BODY_MAX_BYTES: usize = 1 << 20;
 /// A longer path with its query is rejected, so that recorded requests stay small.

@@ -33,7 +33,7 @@ const NONCES_MAX: usize = 1 << 20;
 // Repeated here on purpose, so that a slip in the client's names is detected.
 const AUTHORIZATION: &str = "authorization";
 const X_API_KEY: &str = "x-api-key";
-const X_TIMESTAMP: &str = "x-timestamp";
+pub const X_TIMESTAMP: &str = "x-timestamp";
 const X_NONCE: &str = "x-nonce";
 const NONCE_MAX_CHARACTERS: usize = 64;
 const SWEEP_MS: i64 = 1_000;
