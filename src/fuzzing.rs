@@ -225,7 +225,10 @@ pub fn callback(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let attempt =
         Attempt { verifier: Zeroizing::new("v".repeat(43)), state: Zeroizing::new("s".repeat(43)) };
-    let found = [Ok(Callback::from_query(&text)), Callback::from_url(&text, 8765)];
+    let found = [
+        Ok(Callback::from_query(&text)),
+        Callback::from_url(&text, "http://127.0.0.1:8765/callback"),
+    ];
     for callback in found.into_iter().flatten() {
         if !matches!(callback.check(&attempt), Verdict::Unrelated(_)) {
             assert!(text.contains('s') || text.contains('%'), "nothing without the state");

@@ -16,7 +16,9 @@ from __future__ import annotations
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
+    AsyncOAuthApp,
     AsyncPager,
+    AuthorizationRequest,
     BearerToken,
     DateRange,
     EncryptedFileStore,
@@ -28,9 +30,11 @@ from ._core import (
     LoginFlow,
     MemoryStore,
     OAuth,
+    OAuthApp,
     Pager,
     Recorder,
     Records,
+    Registration,
     Replay,
     RequestEvent,
     Response,
@@ -41,6 +45,7 @@ from ._core import (
     generate_key,
     load_endpoints,
     login,
+    register_client,
     signature_payload,
 )
 from .errors import (
@@ -100,8 +105,10 @@ __all__ = [
     "ApiKey",
     "Archive",
     "AsyncClient",
+    "AsyncOAuthApp",
     "AsyncPager",
     "AuthenticationError",
+    "AuthorizationRequest",
     "BearerToken",
     "BoardlotError",
     "Client",
@@ -134,6 +141,7 @@ __all__ = [
     "MemoryStore",
     "MyIpo",
     "OAuth",
+    "OAuthApp",
     "OAuthError",
     "Pager",
     "PaginationError",
@@ -144,6 +152,7 @@ __all__ = [
     "RateLimited",
     "Recorder",
     "Records",
+    "Registration",
     "RelatedFuture",
     "Replay",
     "RequestEvent",
@@ -168,6 +177,7 @@ __all__ = [
     "generate_key",
     "load_endpoints",
     "login",
+    "register_client",
     "signature_payload",
 ]
 

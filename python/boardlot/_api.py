@@ -155,6 +155,20 @@ class Client(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __aenter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __aexit__ = __aenter__
+
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
@@ -500,8 +514,8 @@ class Client(_core.ClientBase):
         Raises `ConfigError` for an invalid argument, before anything is sent; see
         `boardlot.errors` for the others.
 
-        >>> len(client.call(bl.Endpoint("flow", "GET", "/api/v1.0/quote/{symbol}/capital-flow/history"), symbol="HK.00700", limit=3))
-        3
+        >>> client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders"))[0]["side"] in list(bl.SimSide)
+        True
         """
         return self._call(endpoint, list(arguments.items()))
 
@@ -713,6 +727,20 @@ class AsyncClient(_core.ClientBase):
     async def close(self) -> None:
         """Ends the client: later calls are refused."""
         self._close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __enter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __exit__ = __enter__
 
     async def server_time(self) -> datetime.datetime:
         """The service's clock.
@@ -1059,8 +1087,8 @@ class AsyncClient(_core.ClientBase):
         Raises `ConfigError` for an invalid argument, before anything is sent; see
         `boardlot.errors` for the others.
 
-        >>> len((await client.call(bl.Endpoint("flow", "GET", "/api/v1.0/quote/{symbol}/capital-flow/history"), symbol="HK.00700", limit=3)))
-        3
+        >>> (await client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders")))[0]["side"] in list(bl.SimSide)
+        True
         """
         return await self._call(endpoint, list(arguments.items()))
 

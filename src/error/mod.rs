@@ -45,6 +45,15 @@ pub enum Delivery {
     Unknown,
 }
 
+/// Whose login is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// That of the person who runs the program.
+    Own,
+    /// That of a user of a web application.
+    OfUser,
+}
+
 /// The kinds of error: one exception each in Python, by one exhaustive conversion.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ErrorKind {
@@ -93,6 +102,8 @@ pub enum ErrorKind {
         message: String,
         /// The service to log in to, if known.
         origin: Option<String>,
+        /// Whose login it is.
+        login: Login,
     },
     /// The token store failed.
     #[error("{0}")]
@@ -307,6 +318,9 @@ impl Error {
                 "Call again later; the login is still stored.".into()
             }
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
+            ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
+                "Start a new login: send the user to the URL of `authorization_url()`.".into()
+            }
             ErrorKind::LoginRequired { origin, .. } => {
                 let url = origin.as_deref().unwrap_or("URL");
                 format!(

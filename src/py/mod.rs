@@ -13,6 +13,7 @@ mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
+mod client_registration;
 mod completion;
 mod credentials;
 mod dates;
@@ -28,6 +29,7 @@ mod login;
 mod login_prompt;
 mod notifier;
 mod oauth;
+mod oauth_app;
 mod objects;
 mod observer;
 mod operation;
@@ -37,6 +39,7 @@ mod pager_state;
 mod paging;
 mod profile;
 mod progress;
+mod python_store;
 mod records;
 mod request_arguments;
 mod request_events;
@@ -72,11 +75,13 @@ mod _core {
         arrow::ArrowStream,
         cassette::{Recorder, Replay},
         client::ClientBase,
+        client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
         endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
+        oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,

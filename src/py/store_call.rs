@@ -50,6 +50,11 @@ pub fn call_python<T>(
     })
 }
 
+/// Calls what such an object has returned.
+pub fn call_object<T>(name: &str, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+    attach(|py| call(py).map_err(|error| store_error(py, name, error)))
+}
+
 /// Lets Ctrl-C end a wait for a lock on the caller's own thread. Does nothing on other threads, which
 /// do not handle signals.
 pub fn check_signals() -> Result<()> {

@@ -190,7 +190,9 @@ fn read_body(
     endpoint: &Endpoint,
     body: &[u8],
 ) -> Result<serde_json::Map<String, Value>, Rejection> {
-    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
+    let is_read = endpoint.undeclared == Some(ParameterLocation::Body)
+        || endpoint.parameters.iter().any(|p| p.place == ParameterLocation::Body);
+    if body.is_empty() || !is_read {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)

@@ -34,8 +34,12 @@ pub enum FailureTarget {
 impl PlannedFailure {
     /// Checks that the values are in range.
     pub(super) fn validate(&self) -> Result<()> {
-        let is_error = self.status == 0 || (400..=599).contains(&self.status);
-        if !is_error && !(self.code.is_some() && self.status == 200) {
+        let is_failure = match self.status {
+            0 | 400..=599 => true,
+            200 => self.code.is_some(),
+            _ => false,
+        };
+        if !is_failure {
             let expected = "an HTTP status from 400 to 599, 0 to close the connection, or 200 with a \
                             code other than 0";
             return Err(Error::argument("status", &self.status.to_string(), expected));

@@ -40,9 +40,9 @@ const COMMON: &[Common] = &[
               Raises `ConfigError` for an invalid argument, before anything is sent; see\n\
               `boardlot.errors` for the others.",
         example: CommonExample(
-            "client.call(bl.Endpoint(\"flow\", \"GET\", \"/api/v1.0/quote/{symbol}/capital-flow/history\"), symbol=\"HK.00700\", limit=3)",
-            "len({})",
-            "3",
+            "client.call(bl.Endpoint(\"orders\", \"GET\", \"/api/v1.0/sim-trade/5001/orders\"))",
+            "{}[0][\"side\"] in list(bl.SimSide)",
+            "True",
         ),
         passed: "endpoint, list(arguments.items())",
     },

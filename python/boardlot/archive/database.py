@@ -167,8 +167,13 @@ def open_database(target: str, wait: float) -> Database:
         ImportError: The driver of PostgreSQL is not installed.
     """
     if target.startswith(("postgresql://", "postgres://")):
-        from boardlot.archive.postgres import Postgres
-
+        try:
+            from boardlot.archive.postgres import Postgres
+        except ModuleNotFoundError as missing:
+            raise ImportError(
+                "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
+                name=missing.name,
+            ) from missing
         return Postgres(target)
     from boardlot.archive.sqlite import Sqlite
 

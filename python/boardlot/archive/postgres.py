@@ -9,18 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import psycopg
+from psycopg import conninfo
+
 from boardlot.archive import schema
 from boardlot.archive.database import Database, Lock, Row, Transaction, store_error
 from boardlot.errors import ConfigError, StoreError
-
-try:
-    import psycopg
-    from psycopg import conninfo
-except ModuleNotFoundError as _missing:
-    raise ImportError(
-        "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-        name=_missing.name,
-    ) from _missing
 
 __all__ = ["Postgres"]
 

@@ -33,30 +33,40 @@ def kinds_of(record: type) -> list[tuple[str, str]]:
 
 
 def _kind(record: type, name: str, hint: typing.Any) -> str | None:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is typing.Any or hint is list or origin is list:
-        return None
-    if origin is typing.Annotated:
-        texts = [extra for extra in arguments[1:] if isinstance(extra, str)]
-        return texts[0] if texts else _kind(record, name, arguments[0])
-    if origin is typing.Literal:
-        return _kind(record, name, type(arguments[0]))
-    if getattr(origin, "_name", "") in ("Required", "NotRequired", "ReadOnly"):
-        return _kind(record, name, arguments[0])
-    others = [argument for argument in arguments if argument is not type(None)]
-    if len(others) < len(arguments) and len(others) == 1:
-        return _kind(record, name, others[0])
-    kind = origin or hint
-    if isinstance(kind, type):
-        if issubclass(kind, enum.Enum) and len(kind):
-            return _kind(record, name, type(next(iter(kind)).value))
-        if issubclass(kind, datetime.datetime):
+    hint, word = _bare(hint)
+    origin = typing.get_origin(hint) or hint
+    if word is not None or origin in (typing.Any, list):
+        return word
+    if isinstance(origin, type):
+        if issubclass(origin, enum.Enum) and len(origin):
+            origin = type(next(iter(origin)).value)
+        if issubclass(origin, datetime.datetime):
             raise ConfigError(f"record: {record.__name__}.{name} is a datetime; expected {_TIME}")
-        for known, word in _KINDS:
-            if issubclass(kind, known):
-                return word
+        for known, kind in _KINDS:
+            if issubclass(origin, known):
+                return kind
     shown = getattr(hint, "__name__", hint)
     raise ConfigError(
         f"record: {record.__name__}.{name} is of type {shown}; expected str, int, float, bool, "
         f"Decimal, date, dict, or a kind such as Annotated[str, 'decimal']"
     )
+
+
+def _bare(hint: typing.Any) -> tuple[typing.Any, str | None]:
+    """The type without `Required`, `None` and the like, and the kind that it is annotated with."""
+    while True:
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        others = [argument for argument in arguments if argument is not type(None)]
+        if origin is typing.Annotated:
+            words = [extra for extra in arguments[1:] if isinstance(extra, str)]
+            if words:
+                return hint, words[0]
+            hint = arguments[0]
+        elif origin is typing.Literal:
+            return type(arguments[0]), None
+        elif getattr(origin, "_name", "") in ("Required", "NotRequired", "ReadOnly"):
+            hint = arguments[0]
+        elif len(others) < len(arguments) and len(others) == 1:
+            hint = others[0]
+        else:
+            return hint, None
