@@ -82,9 +82,10 @@ def main() -> int:
     for stale in set(FOLDER.glob("*.py")) - set(examples):
         stale.unlink()
     config = FOLDER / "pyrightconfig.json"
-    config.write_text(
-        json.dumps({**PYRIGHT, "include": [os.path.relpath(path, FOLDER) for path in examples]})
-    )
+    # An example of several files is run from its folder.
+    folders = sorted({str(path.parent) for path in examples if path.parent != FOLDER})
+    files = [os.path.relpath(path, FOLDER) for path in examples]
+    config.write_text(json.dumps({**PYRIGHT, "include": files, "extraPaths": folders}))
     return max(
         run("mypy", "--config-file", "", *MYPY, *examples),
         run("pyright", "--project", config),

@@ -31,8 +31,8 @@ GUIDES = {
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
     "request": "service",
-    "call": "service",
-    "pages": "service",
+    "call": "your-own-endpoints",
+    "pages": "your-own-endpoints",
     "paginate": "paging",
     "explain": "signing",
 }

@@ -41,7 +41,7 @@ def call(settings: Settings, name: str, arguments: tuple[str, ...], endpoints: P
             emit(settings, client.pages(endpoint, **values))
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "call",
     params=[
         Argument("name", "The endpoint: the name of its table in the file.", metavar="NAME"),
