@@ -12,8 +12,8 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 export CARGO_TERM_COLOR ?= never
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
-	mutants faults soak check format msrv api-check audit docs notebooks generate lock fuzz bench \
-	bench-quick bench-inner wheel wheel-test clean system-packages
+	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
+	fuzz bench bench-quick bench-inner wheel wheel-test clean system-packages
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
@@ -45,6 +45,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
+	$(BIN)/python tools/check_types.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github
@@ -85,6 +86,13 @@ notebooks: $(BIN)/.built ## Runs the notebooks and writes their outputs into the
 
 generate: ## Writes what is derived from the table of endpoints.
 	$(CARGO) run --locked --no-default-features --features sandbox --example generate
+
+pictures: $(BIN)/.built $(BIN)/.docs ## Makes the pictures of the README from the demo and a notebook.
+	$(BIN)/python tools/pictures.py
+
+stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
+	$(BIN)/python tools/stub_docstrings.py
+	$(BIN)/ruff format --quiet python/boardlot/_core.pyi
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py

@@ -2,7 +2,8 @@
 
 It checks no signature, so that what is measured is the client: the bodies lie ready in memory and
 each request costs one parse of its first line. The account's number is how many pages of fills it
-has, the plate's how many stocks. The sandbox, which checks everything, serves the rows that say so.
+has, the plate's how many stocks; from `APART` on it is so many more, and all fills differ. The
+sandbox, which checks everything, serves the rows that say so.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ PLATE = re.compile(rb"/plate/HK\.BK(\d+)/stock$")
 DEALS = re.compile(rb"/accounts/(\d+)/fills_history\?(?:.*&)?page_flag=(\d*)")
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+# The accounts whose fills all differ.
+APART = 1_000_000_000
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -37,6 +40,9 @@ class Pages:
         if found := DEALS.search(target):
             pages, page = int(found[1]), int(found[2] or 0)
             rows = self.deals[page % len(self.deals)]
+            if pages >= APART:
+                pages -= APART
+                rows = rows.replace(b'"deal_id":"', b'"deal_id":"%d0' % (page // len(self.deals)))
             body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
         elif found := PLATE.search(target):
             body = self.plate(min(int(found[1]), 10_000))

@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
 
     let options = Options {
         // `Keychain` and `EncryptedFile` keep the tokens for the next run.
-        store: Arc::new(Memory::default()),
+        store: Arc::new(Memory::default()).into(),
         client_id: None,
         client_name: "example".to_owned(),
         redirect_port: 0,

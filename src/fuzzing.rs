@@ -157,7 +157,7 @@ pub fn shapes(data: &[u8]) {
                 assert!(cut.eq(parsed.iter().cloned()), "the same values");
             }
             let fit = fields.iter().all(|field| {
-                find_member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+                find_member(&members, &field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             });
             let mut columns = Columns::new(fields.iter().copied(), None, ColumnOptions::default());
             assert_eq!(columns.push(None, &members).is_ok(), fit, "its type in both or neither");
@@ -172,7 +172,7 @@ fn fits(kind: Kind, json: &str) -> bool {
             let Kind::Object(fields) = kind else { return false };
             let Ok(members) = parse_members(json) else { return false };
             fields.iter().all(|field| {
-                find_member(&members, field.name).is_none_or(|raw| fits(field.kind, raw.get()))
+                find_member(&members, &field.name).is_none_or(|raw| fits(field.kind, raw.get()))
             })
         }
         outcome => !matches!(outcome, Err(PushError::Invalid)),
@@ -196,7 +196,7 @@ fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
 }
 
 fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
-    match endpoint.answer {
+    match &endpoint.answer {
         ResponseShape::Rows(_, schema) => {
             schema.records().first().map(|record| record.fields().collect()).unwrap_or_default()
         }
@@ -225,7 +225,10 @@ pub fn callback(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let attempt =
         Attempt { verifier: Zeroizing::new("v".repeat(43)), state: Zeroizing::new("s".repeat(43)) };
-    let found = [Ok(Callback::from_query(&text)), Callback::from_url(&text, 8765)];
+    let found = [
+        Ok(Callback::from_query(&text)),
+        Callback::from_url(&text, "http://127.0.0.1:8765/callback"),
+    ];
     for callback in found.into_iter().flatten() {
         if !matches!(callback.check(&attempt), Verdict::Unrelated(_)) {
             assert!(text.contains('s') || text.contains('%'), "nothing without the state");

@@ -15,29 +15,28 @@ pub struct Plan {
     /// What to send.
     pub request: RequestPlan,
     /// The fields that the records can have.
-    pub fields: Arc<[&'static Field]>,
+    pub fields: Arc<[Field]>,
     contract: Contract,
     rows_at: RowsAt,
 }
 
 impl Plan {
     /// The plan of an endpoint, its arguments checked.
-    pub fn new(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
+    pub fn new(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
         let request = RequestPlan::new(endpoint, arguments)?;
-        let ResponseShape::Rows(place, schema) = endpoint.answer else {
+        let ResponseShape::Rows(place, schema) = &endpoint.answer else {
             return Err(Error::config(format!("{} does not return records", endpoint.name)));
         };
         let rows_at = match place {
-            RowsPlace::At(path) => RowsAt::Path(path.iter().map(|&name| name.to_owned()).collect()),
-            RowsPlace::OnlyListOf(name) => RowsAt::OnlyListOf(name.to_owned()),
+            RowsPlace::At(path) => rows_at(path),
+            RowsPlace::OnlyListOf(name) => RowsAt::OnlyListOf((*name).to_owned()),
         };
-        let record = schema.choose(|name| {
+        let fields = schema.choose(|name| {
             arguments.iter().find(|(n, _)| *n == name).and_then(|(_, argument)| match argument {
                 Argument::Text(text) => Some(text.as_str()),
                 _ => None,
             })
         });
-        let fields = record.map(|record| record.fields().collect()).unwrap_or_default();
         Ok(Plan { request, fields, contract: endpoint.contract(), rows_at })
     }
 
@@ -47,7 +46,7 @@ impl Plan {
             request,
             fields: Arc::default(),
             contract: Envelope::Undocumented.into(),
-            rows_at: RowsAt::Path(rows.split('.').map(str::to_owned).collect()),
+            rows_at: rows_at(rows),
         }
     }
 
@@ -55,4 +54,9 @@ impl Plan {
     pub fn parse(&self, response: &HttpResponse) -> Result<Page> {
         parse_page(self.contract, &self.rows_at, response)
     }
+}
+
+/// A place whose names are separated by dots.
+fn rows_at(path: &str) -> RowsAt {
+    RowsAt::Path(path.split('.').map(str::to_owned).collect())
 }

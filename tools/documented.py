@@ -16,6 +16,24 @@ import griffe
 
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 FENCED = r"\1```pycon\n\g<0>\n\1```"
+# The page that shows a method of the clients at work; the page links back.
+GUIDES = {
+    "server_time": "service",
+    "trading_days": "service",
+    "reference_futures": "service",
+    "ipo_list": "ipo-calendar",
+    "dividends": "many-symbols",
+    "plate_stocks": "paging",
+    "crypto_orders": "paging",
+    "sim_orders": "service",
+    "sim_positions": "service",
+    "fills_history": "paging",
+    "fetch_many": "many-symbols",
+    "ipo_calendar": "ipo-calendar",
+    "request": "service",
+    "paginate": "paging",
+    "explain": "signing",
+}
 # How a method came to be is of no use to who calls it.
 IDLE_LABELS = {"builtin", "class-attribute", "instance-attribute", "method descriptor"}
 
@@ -32,6 +50,9 @@ class Documented(griffe.Extension):
                 _take_constructor(kind, stub[kind.name])
         for name in ("Pager", "AsyncPager"):
             _take_from_base(core[name], core["PagerBase"])
+        for name, guide in GUIDES.items():
+            docstring = pkg["_api.Client"].members[name].docstring
+            docstring.value += f"\n\nGuide: [{guide.replace('-', ' ')}](../{guide}.md)"
         for thing in _within(pkg):
             thing.labels -= IDLE_LABELS
             if thing.docstring:

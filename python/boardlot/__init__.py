@@ -16,10 +16,13 @@ from __future__ import annotations
 from ._api import AsyncClient, Client
 from ._core import (
     ApiKey,
+    AsyncOAuthApp,
     AsyncPager,
+    AuthorizationRequest,
     BearerToken,
     DateRange,
     EncryptedFileStore,
+    Endpoint,
     Explanation,
     Faults,
     GeneratedKey,
@@ -27,9 +30,11 @@ from ._core import (
     LoginFlow,
     MemoryStore,
     OAuth,
+    OAuthApp,
     Pager,
     Recorder,
     Records,
+    Registration,
     Replay,
     RequestEvent,
     Response,
@@ -38,7 +43,9 @@ from ._core import (
     __version__,
     begin_login,
     generate_key,
+    load_endpoints,
     login,
+    register_client,
     signature_payload,
 )
 from .errors import (
@@ -64,39 +71,64 @@ from .errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._records import (
+        CnIpo,
         CnIpoRequest,
+        CryptoOrder,
         CryptoOrderStatus,
+        CryptoOrderSymbolPair,
+        Dividend,
         DividendProcess,
+        Fill,
+        HkIpo,
         IpoApplyStatus,
         IpoOfferType,
         IpoRequest,
         IpoSecurityType,
+        MyIpo,
+        PlateStock,
         PositionType,
+        RelatedFuture,
+        SgIpo,
+        SimOrder,
         SimOrderStatus,
         SimOrderType,
+        SimPosition,
         SimSide,
+        TradingDay,
+        UsIpo,
         UsIpoStatus,
     )
+    from .archive import Archive
 
 __all__ = [
     "ApiError",
     "ApiKey",
+    "Archive",
     "AsyncClient",
+    "AsyncOAuthApp",
     "AsyncPager",
     "AuthenticationError",
+    "AuthorizationRequest",
     "BearerToken",
     "BoardlotError",
     "Client",
     "ClockSkewError",
+    "CnIpo",
     "CnIpoRequest",
     "ConfigError",
+    "CryptoOrder",
     "CryptoOrderStatus",
+    "CryptoOrderSymbolPair",
     "DateRange",
+    "Dividend",
     "DividendProcess",
     "EncryptedFileStore",
+    "Endpoint",
     "Explanation",
     "Faults",
+    "Fill",
     "GeneratedKey",
+    "HkIpo",
     "InvalidParameter",
     "InvalidSymbol",
     "IpoApplyStatus",
@@ -107,16 +139,21 @@ __all__ = [
     "LoginFlow",
     "LoginRequired",
     "MemoryStore",
+    "MyIpo",
     "OAuth",
+    "OAuthApp",
     "OAuthError",
     "Pager",
     "PaginationError",
     "PermissionDenied",
+    "PlateStock",
     "PositionType",
     "ProtocolError",
     "RateLimited",
     "Recorder",
     "Records",
+    "Registration",
+    "RelatedFuture",
     "Replay",
     "RequestEvent",
     "RequestTimeout",
@@ -124,29 +161,42 @@ __all__ = [
     "ResponseEvent",
     "Sandbox",
     "ServiceError",
+    "SgIpo",
+    "SimOrder",
     "SimOrderStatus",
     "SimOrderType",
+    "SimPosition",
     "SimSide",
     "StoreError",
+    "TradingDay",
     "TransportError",
+    "UsIpo",
     "UsIpoStatus",
     "__version__",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
+    "register_client",
     "signature_payload",
 ]
 
 
-def __getattr__(name: str) -> object:
-    # The enums load on first use: the `enum` module alone would double the import time.
-    if name in __all__:
-        from . import _records
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would believe that every name exists.
 
-        value = getattr(_records, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name):
+        # These load on first use: `typing` and `enum` take longer than all else here.
+        if name in __all__:
+            from importlib import import_module
+
+            module = "archive" if name == "Archive" else "_records"
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+        from .clients.mistakes import missing_name
+
+        raise missing_name(__name__, __all__, name)
 
 
 def __dir__() -> list[str]:

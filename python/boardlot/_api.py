@@ -11,6 +11,7 @@ from ._core import (
     AsyncPager,
     BearerToken,
     DateRange,
+    Endpoint,
     Explanation,
     OAuth,
     Pager,
@@ -57,6 +58,28 @@ else:
         _records=_Module("boardlot._records"),
         Self=_core.ClientBase,
     )
+
+
+if TYPE_CHECKING:
+
+    class ClientOptions(typing.TypedDict, total=False):
+        """The options of a client except its credentials, as keyword arguments."""
+
+        profile: str | None
+        timeout: float
+        connect_timeout: float
+        max_retries: int
+        rate_limit: float | None
+        max_connections: int
+        max_body_bytes: int
+        proxy: str | None
+        ca_file: str | os.PathLike[str] | None
+        headers: abc.Mapping[str, str] | None
+        ws_quote_url: str | None
+        ws_trade_url: str | None
+        on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
+        on_response: abc.Callable[[ResponseEvent], object] | None
+        tape: Recorder | Replay | None
 
 
 class Client(_core.ClientBase):
@@ -132,6 +155,20 @@ class Client(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __aenter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __aexit__ = __aenter__
+
     def server_time(self) -> datetime.datetime:
         """The service's clock.
 
@@ -201,6 +238,48 @@ class Client(_core.ClientBase):
         'FUTURE'
         """
         return self._call("reference_futures", [("symbol", symbol)])
+
+    if TYPE_CHECKING:
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["hk"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["us"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.UsIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["cn"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.CnIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["sg"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.SgIpo]: ...
+
+        @typing.overload
+        def ipo_list(
+            self,
+            market: typing.Literal["my"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.MyIpo]: ...
 
     def ipo_list(
         self,
@@ -418,9 +497,53 @@ class Client(_core.ClientBase):
             ("page_size", page_size),
         ], windows, resume)
 
+    def call(
+        self,
+        endpoint: Endpoint,
+        /,
+        **arguments: typing.Any,
+    ) -> Records[dict[str, typing.Any]]:
+        """All records of an endpoint that you declared.
+
+        The names in its path are required arguments. The others go into the query or, for POST,
+        into the JSON body, in the order given; those that are None are left out. An argument
+        with a declared kind is checked as those of the built-in methods are. An undeclared one
+        is a string, a number, a bool, a `date` (sent as `yyyy-MM-dd`) or, in a body, a dict or a
+        list. If the endpoint returns pages, all of them are fetched.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
+
+        >>> client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders"))[0]["side"] in list(bl.SimSide)
+        True
+        """
+        return self._call(endpoint, list(arguments.items()))
+
+    def pages(
+        self,
+        endpoint: Endpoint,
+        /,
+        *,
+        resume: str | None = None,
+        **arguments: typing.Any,
+    ) -> Pager[dict[str, typing.Any]]:
+        """A pager over the records of an endpoint that you declared, with `paging`.
+
+        The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
+        the body. With `paging="page_flag"`, the first request carries an empty cursor only if
+        `page_flag=""` is passed. `resume` is a `.checkpoint()` of the same call.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
+
+        >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
+        0
+        """
+        return self._pages(endpoint, list(arguments.items()), None, resume)
+
     def fetch_many(
         self,
-        method: str,
+        method: str | Endpoint,
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
@@ -430,7 +553,7 @@ class Client(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`. Returns one `Records` in the order of the keys. Its first column is the
+        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the
         key, named like the argument; if a record has a field of that name, an underscore is
         appended to the field's name. With `on_error="collect"`, `.errors` has each key that
         failed with its error; otherwise the first failure is raised and the other requests
@@ -512,21 +635,23 @@ class Client(_core.ClientBase):
 
     def explain(
         self,
-        method: str,
-        path: str,
+        method: str | Endpoint,
+        path: str | None = None,
         query: _arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
+        **arguments: typing.Any,
     ) -> Explanation:
         """A request as it would be sent now, with its signature, without sending it.
 
         The `Explanation` has `.payload_lines` (the five lines of the canonical request),
         `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
-        `.url`. Service document, section 5.2.
+        `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service
+        document, section 5.2.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
         """
-        return self._explain(method, path, query, body)
+        return self._explain(method, path, query, body, list(arguments.items()))
 
 
 class AsyncClient(_core.ClientBase):
@@ -603,6 +728,20 @@ class AsyncClient(_core.ClientBase):
         """Ends the client: later calls are refused."""
         self._close()
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            from .clients.mistakes import missing_attribute
+
+            raise missing_attribute(self, name)
+
+        def __enter__(self):
+            from .clients.mistakes import wrong_with
+
+            raise wrong_with(self)
+
+        __exit__ = __enter__
+
     async def server_time(self) -> datetime.datetime:
         """The service's clock.
 
@@ -672,6 +811,48 @@ class AsyncClient(_core.ClientBase):
         'FUTURE'
         """
         return await self._call("reference_futures", [("symbol", symbol)])
+
+    if TYPE_CHECKING:
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["hk"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["us"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.UsIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["cn"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.CnIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["sg"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.SgIpo]: ...
+
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: typing.Literal["my"],
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.MyIpo]: ...
 
     async def ipo_list(
         self,
@@ -889,9 +1070,53 @@ class AsyncClient(_core.ClientBase):
             ("page_size", page_size),
         ], windows, resume)
 
+    async def call(
+        self,
+        endpoint: Endpoint,
+        /,
+        **arguments: typing.Any,
+    ) -> Records[dict[str, typing.Any]]:
+        """All records of an endpoint that you declared.
+
+        The names in its path are required arguments. The others go into the query or, for POST,
+        into the JSON body, in the order given; those that are None are left out. An argument
+        with a declared kind is checked as those of the built-in methods are. An undeclared one
+        is a string, a number, a bool, a `date` (sent as `yyyy-MM-dd`) or, in a body, a dict or a
+        list. If the endpoint returns pages, all of them are fetched.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
+
+        >>> (await client.call(bl.Endpoint("orders", "GET", "/api/v1.0/sim-trade/5001/orders")))[0]["side"] in list(bl.SimSide)
+        True
+        """
+        return await self._call(endpoint, list(arguments.items()))
+
+    def pages(
+        self,
+        endpoint: Endpoint,
+        /,
+        *,
+        resume: str | None = None,
+        **arguments: typing.Any,
+    ) -> AsyncPager[dict[str, typing.Any]]:
+        """A pager over the records of an endpoint that you declared, with `paging`.
+
+        The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in
+        the body. With `paging="page_flag"`, the first request carries an empty cursor only if
+        `page_flag=""` is passed. `resume` is a `.checkpoint()` of the same call.
+
+        Raises `ConfigError` for an invalid argument, before anything is sent; see
+        `boardlot.errors` for the others.
+
+        >>> client.pages(bl.Endpoint("list", "GET", "/any/list", paging="next_key")).requests
+        0
+        """
+        return self._pages(endpoint, list(arguments.items()), None, resume)
+
     async def fetch_many(
         self,
-        method: str,
+        method: str | Endpoint,
         keys: abc.Iterable[str | int],
         *,
         concurrency: int = 8,
@@ -901,7 +1126,7 @@ class AsyncClient(_core.ClientBase):
         """One method for many keys, `concurrency` requests at a time.
 
         `method` is the name of a method with exactly one required argument, such as
-        `"dividends"`. Returns one `Records` in the order of the keys. Its first column is the
+        `"dividends"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the
         key, named like the argument; if a record has a field of that name, an underscore is
         appended to the field's name. With `on_error="collect"`, `.errors` has each key that
         failed with its error; otherwise the first failure is raised and the other requests
@@ -983,18 +1208,20 @@ class AsyncClient(_core.ClientBase):
 
     def explain(
         self,
-        method: str,
-        path: str,
+        method: str | Endpoint,
+        path: str | None = None,
         query: _arguments.Query | None = None,
         body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None,
+        **arguments: typing.Any,
     ) -> Explanation:
         """A request as it would be sent now, with its signature, without sending it.
 
         The `Explanation` has `.payload_lines` (the five lines of the canonical request),
         `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and
-        `.url`. Service document, section 5.2.
+        `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service
+        document, section 5.2.
 
         >>> client.explain("GET", "/api/v1.0/server-time").payload_lines[1:]
         ['GET', '/api/v1.0/server-time', '', '']
         """
-        return self._explain(method, path, query, body)
+        return self._explain(method, path, query, body, list(arguments.items()))

@@ -3,7 +3,7 @@
 Generated from the table of endpoints by `make generate`: change that, not this.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: libraries read these types at run time.
 
 from enum import Enum, IntEnum
 from typing import Any, TypedDict
@@ -183,7 +183,7 @@ TradingDay = dict[str, Any]
 """A trading day. Its fields are not shown in the service document. Service document, section 4.2."""
 
 
-class RelatedFuture(TypedDict, total=False):
+class RelatedFuture(TypedDict):
     """A futures contract related to another. Service document, section 2.9."""
 
     code: str
@@ -208,8 +208,8 @@ class RelatedFuture(TypedDict, total=False):
     """Listing time; 0 when there is no record of it (ms since 1970)"""
 
 
-class HkIpo(TypedDict, total=False):
-    """An IPO in Hong Kong. Service document, section 2.10."""
+class _HkIpoRequired(TypedDict):
+    """The fields that every `HkIpo` has. Service document, section 2.10."""
 
     code: str
     """Code with market prefix"""
@@ -299,19 +299,24 @@ class HkIpo(TypedDict, total=False):
     """How it is offered"""
     security_type: str
     """What is offered"""
-    etf_distributors: str
-    """ETF distributor (ETF IPOs only)"""
-    etf_ipo_price_display: str
-    """ETF issue price text (ETF IPOs only)"""
     apply_status: str
     """The user's subscription"""
     placing_apply_status: str
     """The user's placing subscription"""
+
+
+class HkIpo(_HkIpoRequired, total=False):
+    """An IPO in Hong Kong. Service document, section 2.10."""
+
+    etf_distributors: str
+    """ETF distributor (ETF IPOs only)"""
+    etf_ipo_price_display: str
+    """ETF issue price text (ETF IPOs only)"""
     etf_apply_status: str
     """The user's ETF subscription (ETF IPOs only)"""
 
 
-class UsIpo(TypedDict, total=False):
+class UsIpo(TypedDict):
     """An IPO in the US. Service document, section 2.10."""
 
     code: str
@@ -348,7 +353,7 @@ class UsIpo(TypedDict, total=False):
     """How it is offered"""
 
 
-class CnIpo(TypedDict, total=False):
+class CnIpo(TypedDict):
     """An IPO of A-shares. Service document, section 2.10."""
 
     code: str
@@ -383,7 +388,7 @@ class CnIpo(TypedDict, total=False):
     """Ballot drawn"""
 
 
-class SgIpo(TypedDict, total=False):
+class SgIpo(TypedDict):
     """An IPO in Singapore. Service document, section 2.10."""
 
     code: str
@@ -432,7 +437,7 @@ class SgIpo(TypedDict, total=False):
     """The user has subscribed"""
 
 
-class MyIpo(TypedDict, total=False):
+class MyIpo(TypedDict):
     """An IPO in Malaysia. Service document, section 2.10."""
 
     code: str
@@ -485,21 +490,13 @@ class MyIpo(TypedDict, total=False):
     """Leverage supported"""
 
 
-class Dividend(TypedDict, total=False):
-    """One dividend of a security. Service document, section 2.11."""
+class _DividendRequired(TypedDict):
+    """The fields that every `Dividend` has. Service document, section 2.11."""
 
-    fiscal_year: str
-    """Fiscal year; only for HK and A-shares"""
     statement: str
     """Dividend plan description"""
     dividend_per_share: float
     """Cash dividend per share (reporting currency)"""
-    currency: str
-    """Dividend currency; only for HK and US"""
-    payout_ratio: float
-    """Payout ratio; only for A-shares (%)"""
-    dividend_type: str
-    """Dividend type; only for SG, CA, AU and JP"""
     process: str
     """`Implementation` or `Plan`"""
     ex_date: str
@@ -512,11 +509,24 @@ class Dividend(TypedDict, total=False):
     """Announcement date (date)"""
 
 
+class Dividend(_DividendRequired, total=False):
+    """One dividend of a security. Service document, section 2.11."""
+
+    fiscal_year: str
+    """Fiscal year; only for HK and A-shares"""
+    currency: str
+    """Dividend currency; only for HK and US"""
+    payout_ratio: float
+    """Payout ratio; only for A-shares (%)"""
+    dividend_type: str
+    """Dividend type; only for SG, CA, AU and JP"""
+
+
 PlateStock = dict[str, Any]
 """A constituent of a plate. Its fields are not shown in the service document. Service document, section 4.2."""
 
 
-class CryptoOrderSymbolPair(TypedDict, total=False):
+class CryptoOrderSymbolPair(TypedDict):
     """Traded pair. Service document, section 2.5."""
 
     symbol: str
@@ -527,7 +537,7 @@ class CryptoOrderSymbolPair(TypedDict, total=False):
     """Quote currency"""
 
 
-class CryptoOrder(TypedDict, total=False):
+class CryptoOrder(TypedDict):
     """An open crypto order. Service document, section 2.5."""
 
     order_id: str
@@ -538,17 +548,17 @@ class CryptoOrder(TypedDict, total=False):
     """Traded pair"""
     side: str
     """Order side (values such as BUY)"""
-    order_qty: str | None
+    order_qty: str
     """Order quantity (decimal)"""
-    price: str | None
+    price: str
     """Order price (decimal)"""
-    order_amount: str | None
+    order_amount: str
     """Order amount (decimal)"""
-    cum_qty: str | None
+    cum_qty: str
     """Filled quantity (decimal)"""
-    avg_px: str | None
+    avg_px: str
     """Average fill price (decimal)"""
-    fill_amount: str | None
+    fill_amount: str
     """Filled amount (decimal)"""
     ord_type: str
     """Order type (values such as LIMIT)"""
@@ -564,15 +574,15 @@ class CryptoOrder(TypedDict, total=False):
     """Display identifier"""
     is_close: bool
     """Close flag"""
-    trigger_price: str | None
+    trigger_price: str
     """Trigger price; empty when none (decimal)"""
     trigger_time: int
     """Trigger time; 0 when none (not shown)"""
-    cash_order_qty: str | None
+    cash_order_qty: str
     """Cash quantity; empty when none (decimal)"""
 
 
-class SimOrder(TypedDict, total=False):
+class SimOrder(TypedDict):
     """A simulated-trading order. Service document, section 2.6."""
 
     order_id: str
@@ -587,13 +597,13 @@ class SimOrder(TypedDict, total=False):
     """Order type"""
     status: int
     """Status"""
-    qty: str | None
+    qty: str
     """Order quantity (decimal)"""
-    cum_qty: str | None
+    cum_qty: str
     """Filled quantity (decimal)"""
-    price: str | None
+    price: str
     """Order price (decimal)"""
-    avg_fill_price: str | None
+    avg_fill_price: str
     """Average fill price (decimal)"""
     aux_price: str | None
     """Stop-loss price; null when none (decimal)"""
@@ -605,7 +615,7 @@ class SimOrder(TypedDict, total=False):
     """Remark"""
 
 
-class SimPosition(TypedDict, total=False):
+class SimPosition(TypedDict):
     """A simulated-trading position. Service document, section 2.7."""
 
     pstn_id: str
@@ -618,25 +628,25 @@ class SimPosition(TypedDict, total=False):
     """Symbol"""
     stock_name: str
     """Name"""
-    qty: str | None
+    qty: str
     """Quantity (decimal)"""
-    qty_avbl: str | None
+    qty_avbl: str
     """Available quantity (decimal)"""
-    cost_price: str | None
+    cost_price: str
     """Cost price (decimal)"""
-    buy_avg_price: str | None
+    buy_avg_price: str
     """Average buy price (decimal)"""
-    cur_price: str | None
+    cur_price: str
     """Current price (decimal)"""
-    mv: str | None
+    mv: str
     """Market value (decimal)"""
-    profit: str | None
+    profit: str
     """P&L amount (decimal)"""
-    profit_ratio: str | None
+    profit_ratio: str
     """P&L ratio (decimal, %)"""
 
 
-class Fill(TypedDict, total=False):
+class Fill(TypedDict):
     """A historical fill. Service document, section 2.8."""
 
     trd_side: str
@@ -649,9 +659,9 @@ class Fill(TypedDict, total=False):
     """`{market}.{code}`"""
     stock_name: str
     """Name"""
-    qty: str | None
+    qty: str
     """Quantity (decimal)"""
-    price: str | None
+    price: str
     """Price (decimal)"""
     create_time: int
     """Created time (us since 1970)"""

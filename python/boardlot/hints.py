@@ -55,6 +55,13 @@ OTHER_STORE = "Make the folder writable, or choose another --store FILE."
 UNWRITABLE_CONFIG = (
     "Make the folder writable, or log in without --profile: the tokens are stored either way."
 )
+NO_TERMINAL = "The passphrase is then read from that file, or from the output of that command."
+PASSPHRASE_FILE = (
+    "Write the passphrase into a file that only you can read (mode 600), or use passphrase_command."
+)
+PASSPHRASE_COMMAND = (
+    "Run the command yourself: it must print the passphrase and nothing else, and exit with 0."
+)
 BROKEN_REGISTRATION = "Delete the entry and log in again."
 NO_LOGIN_IN_STORE = "Log in, or name the store of the login: --store FILE."
 WRONG_LOGIN = "Check the client id, the service and --store FILE."

@@ -3,10 +3,11 @@
 
 use super::{
     parameter::{Argument, EncodedValue, Parameter, ParameterKind},
+    spelling::{suggest_market, suggest_symbol},
     time,
     values::{Value, ValueSet},
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 
 /// Every prefix in the document has two letters; undocumented ones may be longer.
 const MARKET_MAX_CHARACTERS: usize = 4;
@@ -23,7 +24,7 @@ impl Parameter {
         argument: &Argument,
         other: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<EncodedValue> {
-        let refused = |expected| self.refuse(argument, expected);
+        let refused = |expected: String| self.refuse(argument, &expected);
         match self.kind {
             ParameterKind::Symbol { max } => self.symbol(argument, max),
             ParameterKind::Market => self.market(argument),
@@ -39,8 +40,22 @@ impl Parameter {
             ParameterKind::AccountNumber => self.account_number(argument),
             ParameterKind::AccountId => self.account_id(argument),
             ParameterKind::Integer { min, max } => self.integer(argument, min, max),
-            ParameterKind::Date => time::date(argument).map_err(refused),
-            ParameterKind::Micros => time::micros(argument).map_err(refused),
+            ParameterKind::Date => {
+                time::date(argument).map_err(|expected| self.refuse(argument, expected))
+            }
+            ParameterKind::Time(unit) => time::time(argument, unit).map_err(refused),
+            ParameterKind::Number => self.number(argument),
+            ParameterKind::Decimal => self.decimal(argument),
+            ParameterKind::Flag => match argument {
+                Argument::Flag(_) => Ok(argument.clone().into()),
+                _ => Err(self.refuse(argument, "True or False")),
+            },
+            ParameterKind::FreeText => self.free_text(argument),
+            ParameterKind::Json => match argument {
+                Argument::Json(_) => Ok(argument.clone().into()),
+                _ => Err(self.refuse(argument, "a dict or a list")),
+            },
+            ParameterKind::Segment => self.segment(argument),
             ParameterKind::Text => self.text(argument),
             ParameterKind::TextList => self.texts(argument),
             ParameterKind::Secret => self.secret(argument),
@@ -49,7 +64,7 @@ impl Parameter {
     }
 
     fn refuse(&self, argument: &Argument, expected: &str) -> Error {
-        Error::argument(self.name, &argument.shown(), expected)
+        Error::argument(&self.name, &argument.shown(), expected)
     }
 
     fn symbol(&self, argument: &Argument, max: Option<usize>) -> Result<EncodedValue> {
@@ -69,7 +84,7 @@ impl Parameter {
                 let expected = format!(
                     "{{market}}.{{code}}, such as 'HK.00700': letters, digits and . _ - only{limit}"
                 );
-                Err(self.refuse(argument, &expected))
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
             }
         }
     }
@@ -81,7 +96,10 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "a market prefix in capital letters, such as 'HK'")),
+            _ => {
+                let expected = "a market prefix in capital letters, such as 'HK'".to_owned();
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_market))))
+            }
         }
     }
 
@@ -96,7 +114,10 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(self.refuse(argument, "{market}.BK<digits>, such as 'HK.BK1001'")),
+            _ => {
+                let expected = "{market}.BK<digits>, such as 'HK.BK1001'".to_owned();
+                Err(self.refuse(argument, &(expected + &meant(argument, suggest_symbol))))
+            }
         }
     }
 
@@ -104,6 +125,10 @@ impl Parameter {
         match argument {
             Argument::Text(text) if words.contains(&text.as_str()) => {
                 Ok(EncodedValue::Text(text.clone()))
+            }
+            Argument::Text(text) => {
+                let nearest = did_you_mean(text, words.iter().copied());
+                Err(self.refuse(argument, &format!("one of {}{nearest}", words.join(", "))))
             }
             _ => Err(self.refuse(argument, &format!("one of {}", words.join(", ")))),
         }
@@ -160,11 +185,12 @@ impl Parameter {
         }
     }
 
-    fn integer(&self, argument: &Argument, min: i64, max: i64) -> Result<EncodedValue> {
+    fn integer(&self, argument: &Argument, min: i128, max: i128) -> Result<EncodedValue> {
         match argument {
-            Argument::Integer(number) if (i128::from(min)..=i128::from(max)).contains(number) => {
+            Argument::Integer(number) if (min..=max).contains(number) => {
                 Ok(EncodedValue::Integer(*number))
             }
+            _ if min < i128::from(i64::MIN) + 1 => Err(self.refuse(argument, "an integer")),
             _ => Err(self.refuse(argument, &format!("an integer from {min} to {max}"))),
         }
     }
@@ -190,6 +216,56 @@ impl Parameter {
         Ok(EncodedValue::Texts(texts.clone()))
     }
 
+    fn free_text(&self, argument: &Argument) -> Result<EncodedValue> {
+        match argument {
+            Argument::Text(text) if !text.chars().any(char::is_control) => {
+                Ok(EncodedValue::Text(text.clone()))
+            }
+            _ => Err(self.refuse(argument, "a string without control characters")),
+        }
+    }
+
+    fn number(&self, argument: &Argument) -> Result<EncodedValue> {
+        match argument {
+            Argument::Integer(number) => Ok(EncodedValue::Integer(*number)),
+            Argument::Number(_) => Ok(argument.clone().into()),
+            _ => Err(self.refuse(argument, "a finite number")),
+        }
+    }
+
+    fn decimal(&self, argument: &Argument) -> Result<EncodedValue> {
+        let text = match argument {
+            Argument::Integer(number) => number.to_string(),
+            Argument::Text(text) if is_decimal(text) => text.clone(),
+            _ => return Err(self.refuse(argument, "a Decimal, an integer or text such as '0.10'")),
+        };
+        Ok(EncodedValue::Text(text))
+    }
+
+    /// A segment that no URL parser takes for another path. Encoding `..` would not help: parsers
+    /// resolve `%2e%2e` as well.
+    fn segment(&self, argument: &Argument) -> Result<EncodedValue> {
+        let text = match argument {
+            Argument::Integer(number) if *number >= 0 => number.to_string(),
+            Argument::Date(_) => EncodedValue::from(argument.clone()).into_text(),
+            Argument::Text(text)
+                if !text.is_empty()
+                    && text.chars().count() <= TEXT_MAX_CHARACTERS
+                    && text != "."
+                    && text != ".."
+                    && !text.chars().any(|c| c.is_control() || "/\\%".contains(c)) =>
+            {
+                percent_encoded(text)
+            }
+            _ => {
+                let expected = "1 to 256 characters without / \\ % and control characters, and \
+                                neither '.' nor '..'";
+                return Err(self.refuse(argument, expected));
+            }
+        };
+        Ok(EncodedValue::Text(text))
+    }
+
     fn secret(&self, argument: &Argument) -> Result<EncodedValue> {
         match argument {
             Argument::Text(text)
@@ -198,13 +274,42 @@ impl Parameter {
             {
                 Ok(EncodedValue::Text(text.clone()))
             }
-            _ => Err(Error::argument(self.name, "not valid", "visible ASCII characters")),
+            _ => Err(Error::argument(&self.name, "not valid", "visible ASCII characters")),
         }
     }
 }
 
+/// What a text was probably meant to be, for the end of an error.
+fn meant(argument: &Argument, suggest: impl Fn(&str) -> Option<String>) -> String {
+    let Argument::Text(text) = argument else { return String::new() };
+    suggest(text).map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
+}
+
 fn is_market_prefix(text: &str) -> bool {
     (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+/// Digits with an optional sign, point and exponent.
+fn is_decimal(text: &str) -> bool {
+    let number = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let exponent = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.len() <= TEXT_MAX_CHARACTERS && [whole, fraction, exponent].into_iter().all(is_digits)
+}
+
+/// All but the unreserved characters of RFC 3986, encoded.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
 }
 
 fn is_code_byte(byte: u8) -> bool {

@@ -1,7 +1,10 @@
 //! The row of an endpoint: request, response, paging, and how it is used.
 
+use std::{borrow::Cow, ops::Deref, sync::Arc};
+
 use super::{
-    parameter::{Parameter, ParameterKind},
+    date_range::DateRange,
+    parameter::{Parameter, ParameterKind, ParameterLocation},
     response::{Contract, Envelope, Failure, ResponseShape},
 };
 
@@ -9,11 +12,11 @@ use super::{
 #[derive(Debug)]
 pub struct Endpoint {
     /// Its name here and in Python.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The HTTP method.
     pub method: Method,
     /// The path below the base URL; `{name}` stands for a path parameter.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// The section of the service document that describes it.
     pub section: &'static str,
     /// One sentence for docstring, docs and command.
@@ -21,7 +24,10 @@ pub struct Endpoint {
     /// A further paragraph of the same; may be empty.
     pub notes: &'static str,
     /// The parameters in the order of the Python method; those of the path first.
-    pub parameters: &'static [Parameter],
+    pub parameters: Cow<'static, [Parameter]>,
+    /// The part of the request that carries arguments without a parameter, in the order given;
+    /// `None` to refuse them.
+    pub undeclared: Option<ParameterLocation>,
     /// How a response marks a success.
     pub envelope: Envelope,
     /// What a success holds.
@@ -40,7 +46,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The parameter with this name.
-    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
@@ -50,8 +56,17 @@ impl Endpoint {
     }
 
     /// The parameter that carries the cursor of a paged list.
-    pub fn cursor(&self) -> Option<&'static Parameter> {
+    pub fn cursor(&self) -> Option<&Parameter> {
         self.parameters.iter().find(|p| matches!(p.kind, ParameterKind::Cursor))
+    }
+
+    /// The name of the cursor of a paged list without a parameter for it.
+    pub fn undeclared_cursor(&self) -> Option<&'static str> {
+        match (&self.paging, self.undeclared) {
+            (Some(Paging::NextKey), Some(_)) => Some("next_key"),
+            (Some(Paging::PageFlag { .. }), Some(_)) => Some("page_flag"),
+            _ => None,
+        }
     }
 
     /// Whether its list covers a range of time.
@@ -60,8 +75,40 @@ impl Endpoint {
     }
 
     /// The parameters that a caller passes.
-    pub fn arguments(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+    pub fn arguments(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|p| !matches!(p.kind, ParameterKind::Cursor))
+    }
+}
+
+/// An endpoint of the table, or one that the user defined. Both are used in the same way.
+#[derive(Debug, Clone)]
+pub enum EndpointRef {
+    /// A row of the table.
+    BuiltIn(&'static Endpoint),
+    /// A row that the user defined.
+    UserDefined(Arc<Endpoint>),
+}
+
+impl Deref for EndpointRef {
+    type Target = Endpoint;
+
+    fn deref(&self) -> &Endpoint {
+        match self {
+            EndpointRef::BuiltIn(endpoint) => endpoint,
+            EndpointRef::UserDefined(endpoint) => endpoint,
+        }
+    }
+}
+
+impl From<&'static Endpoint> for EndpointRef {
+    fn from(endpoint: &'static Endpoint) -> Self {
+        EndpointRef::BuiltIn(endpoint)
+    }
+}
+
+impl From<Arc<Endpoint>> for EndpointRef {
+    fn from(endpoint: Arc<Endpoint>) -> Self {
+        EndpointRef::UserDefined(endpoint)
     }
 }
 
@@ -85,7 +132,7 @@ impl Method {
 }
 
 /// How a list continues (section 2.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paging {
     /// `next_key` is sent; `pagination.next_key` and `pagination.has_more` come back.
     NextKey,
@@ -96,6 +143,8 @@ pub enum Paging {
         /// The range of time of the list.
         span: TimeSpan,
     },
+    /// The end of a range of dates is moved backward.
+    DateRange(DateRange),
 }
 
 /// What the first request carries as its cursor.

@@ -1,5 +1,7 @@
 //! The IPO lists of the five markets: sections 2.10 and 4.2.
 
+use std::borrow::Cow;
+
 use super::{
     endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
     parameter::{Parameter, ParameterKind},
@@ -11,15 +13,15 @@ use super::{
     },
 };
 
-pub const IPO_LIST: Endpoint = Endpoint {
-    name: "ipo_list",
+pub static IPO_LIST: Endpoint = Endpoint {
+    name: Cow::Borrowed("ipo_list"),
     method: Method::Get,
-    path: "/api/v1.0/quote/ipo-list/{market}",
+    path: Cow::Borrowed("/api/v1.0/quote/ipo-list/{market}"),
     section: "4.2",
     summary: "Subscribable and upcoming IPOs of a market, without historical ones.",
     notes: "The data depends on the user's primary broker: without one for the market the list \
             may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::path(
             "market",
             ParameterKind::OneOf(&["hk", "us", "cn", "sg", "my"]),
@@ -40,10 +42,10 @@ pub const IPO_LIST: Endpoint = Endpoint {
             "`IpoRequest` (hk, us, sg, my; the service's default is 11) or `CnIpoRequest` (cn; \
              the default is 4).",
         ),
-    ],
+    ]),
     envelope: Envelope::RetCode,
     answer: ResponseShape::Rows(
-        RowsPlace::At(&["data", "list"]),
+        RowsPlace::at("data.list"),
         Schema::By(
             "market",
             &[("hk", &HK_IPO), ("us", &US_IPO), ("cn", &CN_IPO), ("sg", &SG_IPO), ("my", &MY_IPO)],
@@ -59,6 +61,7 @@ pub const IPO_LIST: Endpoint = Endpoint {
         ),
         Failure::new(-5, "internal_error", "Backend call failed or timed out", "Retry later"),
     ],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("us")],
@@ -147,13 +150,14 @@ const HK_IPO: Record = Record {
                 .unit("s"),
             Field::text("offer_type", "How it is offered").one_of(&IPO_OFFER_TYPE),
             Field::text("security_type", "What is offered").one_of(&IPO_SECURITY_TYPE),
-            Field::text("etf_distributors", "ETF distributor (ETF IPOs only)"),
-            Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)"),
+            Field::text("etf_distributors", "ETF distributor (ETF IPOs only)").optional(),
+            Field::text("etf_ipo_price_display", "ETF issue price text (ETF IPOs only)").optional(),
             Field::text("apply_status", "The user's subscription").one_of(&IPO_APPLY_STATUS),
             Field::text("placing_apply_status", "The user's placing subscription")
                 .one_of(&IPO_APPLY_STATUS),
             Field::text("etf_apply_status", "The user's ETF subscription (ETF IPOs only)")
-                .one_of(&IPO_APPLY_STATUS),
+                .one_of(&IPO_APPLY_STATUS)
+                .optional(),
         ],
     ],
 };

@@ -6,6 +6,7 @@
 //! Nothing here does I/O or knows Python. Section numbers are those of the service document.
 
 mod check;
+mod date_range;
 mod endpoint;
 mod ipo;
 mod oauth;
@@ -13,18 +14,23 @@ mod parameter;
 mod quote;
 mod record;
 mod response;
+mod spelling;
 mod time;
 mod trade;
+mod user_defined;
 mod values;
 
+pub use date_range::{DateRange, NextEnd};
 pub use endpoint::{
-    Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan,
+    Command, Endpoint, EndpointRef, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan,
 };
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation};
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
+pub use spelling::{suggest_market, suggest_symbol};
+pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them, in Rust and
@@ -63,7 +69,7 @@ mod tests {
                 .parameters
                 .iter()
                 .filter(|parameter| parameter.place == ParameterLocation::Path)
-                .map(|parameter| parameter.name)
+                .map(|parameter| parameter.name.as_ref())
                 .collect();
             assert_eq!(named, declared, "{}", endpoint.name);
             assert!(
@@ -80,12 +86,12 @@ mod tests {
     #[test]
     fn a_paged_listing_declares_its_cursor_and_no_other_does() {
         for endpoint in ENDPOINTS {
-            let expected = match endpoint.paging {
-                None => None,
+            let expected = match &endpoint.paging {
+                None | Some(Paging::DateRange(_)) => None,
                 Some(Paging::NextKey) => Some("next_key"),
                 Some(Paging::PageFlag { .. }) => Some("page_flag"),
             };
-            assert_eq!(endpoint.cursor().map(|p| p.name), expected, "{}", endpoint.name);
+            assert_eq!(endpoint.cursor().map(|p| p.name.as_ref()), expected, "{}", endpoint.name);
         }
     }
 
@@ -93,7 +99,7 @@ mod tests {
     fn names_and_commands_are_unique() {
         let mut commands = std::collections::HashSet::new();
         for wanted in ENDPOINTS {
-            assert_eq!(endpoint(wanted.name).expect("found").path, wanted.path);
+            assert_eq!(endpoint(&wanted.name).expect("found").path, wanted.path);
             let command = wanted.command.expect("a command");
             assert!(commands.insert(command.name), "{}", command.name);
         }
@@ -119,12 +125,12 @@ mod tests {
     #[test]
     fn key_columns_are_fields_of_a_record() {
         for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.answer else { continue };
             let fields: Vec<&str> = schema
                 .records()
                 .iter()
                 .flat_map(|record| record.fields())
-                .map(|field| field.name)
+                .map(|field| field.name.as_ref())
                 .collect();
             for column in endpoint.command.expect("a command").key_columns {
                 // An undocumented record declares no fields.
@@ -136,9 +142,10 @@ mod tests {
     #[test]
     fn no_record_declares_a_field_twice() {
         for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.answer else { continue };
             for record in schema.records() {
-                let mut names: Vec<&str> = record.fields().map(|field| field.name).collect();
+                let mut names: Vec<&str> =
+                    record.fields().map(|field| field.name.as_ref()).collect();
                 let count = names.len();
                 names.sort_unstable();
                 names.dedup();

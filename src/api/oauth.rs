@@ -1,5 +1,7 @@
 //! OAuth 2.1 with PKCE: sections 2.1, 2.2, 4.1 and 5.1.
 
+use std::borrow::Cow;
+
 use super::{
     endpoint::{Endpoint, Method},
     parameter::{Parameter, ParameterKind},
@@ -21,14 +23,14 @@ pub const SCOPES: &[(&str, &str)] = &[
 ];
 
 /// Registers a client.
-pub const REGISTER: Endpoint = Endpoint {
-    name: "register",
+pub static REGISTER: Endpoint = Endpoint {
+    name: Cow::Borrowed("register"),
     method: Method::Post,
-    path: "/oauth2/register",
+    path: Cow::Borrowed("/oauth2/register"),
     section: "4.1",
     summary: "Registers an OAuth client.",
     notes: "",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::body("redirect_uris", ParameterKind::TextList, "Callback URLs.").required(),
         Parameter::body(
             "token_endpoint_auth_method",
@@ -44,25 +46,26 @@ pub const REGISTER: Endpoint = Endpoint {
         .required(),
         Parameter::body("response_types", ParameterKind::TextList, "`code`.").required(),
         Parameter::body("client_name", ParameterKind::Text, "Display name.").required(),
-    ],
+    ]),
     envelope: Envelope::Field("client_id"),
     answer: ResponseShape::Object(&CLIENT_RECORD),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: false,
     example: None,
     command: None,
 };
 
 /// The page on which the user signs in and consents.
-pub const AUTHORIZE: Endpoint = Endpoint {
-    name: "authorize",
+pub static AUTHORIZE: Endpoint = Endpoint {
+    name: Cow::Borrowed("authorize"),
     method: Method::Get,
-    path: "/oauth2/authorize/confirm",
+    path: Cow::Borrowed("/oauth2/authorize/confirm"),
     section: "4.1",
     summary: "The page for login, choice of scopes and consent.",
     notes: "",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::query("client_id", ParameterKind::Text, "From registration.").required(),
         Parameter::query(
             "code_challenge",
@@ -80,26 +83,27 @@ pub const AUTHORIZE: Endpoint = Endpoint {
         .required(),
         Parameter::query("response_type", ParameterKind::OneOf(&["code"]), "`code`.").required(),
         Parameter::query("state", ParameterKind::Text, "Random, returned unchanged.").required(),
-    ],
+    ]),
     envelope: Envelope::Undocumented,
     answer: ResponseShape::Page,
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: None,
     command: None,
 };
 
 /// Exchanges a code, or refreshes a token.
-pub const TOKEN: Endpoint = Endpoint {
-    name: "token",
+pub static TOKEN: Endpoint = Endpoint {
+    name: Cow::Borrowed("token"),
     method: Method::Post,
-    path: "/oauth2/token",
+    path: Cow::Borrowed("/oauth2/token"),
     section: "4.1",
     summary: "Exchanges a code, or refreshes a token.",
     notes: "`code`, `redirect_uri` and `code_verifier` belong to the grant `authorization_code`; \
             `refresh_token` and `client_secret` to `refresh_token`.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::form(
             "grant_type",
             ParameterKind::OneOf(&["authorization_code", "refresh_token"]),
@@ -112,11 +116,12 @@ pub const TOKEN: Endpoint = Endpoint {
         Parameter::form("code_verifier", ParameterKind::Secret, "The original verifier."),
         Parameter::form("refresh_token", ParameterKind::Secret, "From the code exchange."),
         Parameter::form("client_secret", ParameterKind::Secret, "Of a confidential client."),
-    ],
+    ]),
     envelope: Envelope::Field("access_token"),
     answer: ResponseShape::Object(&ACCESS_TOKEN),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: false,
     example: None,
     command: None,

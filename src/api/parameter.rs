@@ -1,14 +1,16 @@
 //! Parameters of an endpoint, and the arguments given for them.
 
+use std::borrow::Cow;
+
 use jiff::{Timestamp, civil::Date};
 
-use super::values::ValueSet;
+use super::{record::TimeUnit, values::ValueSet};
 
 /// One parameter of an endpoint; its name is the same in Python and on the wire.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Parameter {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The part of the request that carries it.
     pub place: ParameterLocation,
     /// What its arguments may be.
@@ -60,14 +62,26 @@ pub enum ParameterKind {
     /// A whole number in this range.
     Integer {
         /// The smallest.
-        min: i64,
+        min: i128,
         /// The largest.
-        max: i64,
+        max: i128,
     },
     /// A calendar date, sent as `yyyy-MM-dd`.
     Date,
-    /// A point in time, sent in microseconds (uint64); the number 0 leaves the range open.
-    Micros,
+    /// A point in time, sent as a count of this unit (uint64); the number 0 leaves a range open.
+    Time(TimeUnit),
+    /// A number, sent as a JSON number.
+    Number,
+    /// A decimal number, sent as a string.
+    Decimal,
+    /// True or false.
+    Flag,
+    /// Any text without control characters.
+    FreeText,
+    /// A JSON object or list.
+    Json,
+    /// One segment of a path, percent-encoded.
+    Segment,
     /// Non-empty text without control characters.
     Text,
     /// A list of such texts.
@@ -91,6 +105,12 @@ pub enum Argument {
     Date(Date),
     /// A point in time, and the date that its own time zone shows for it.
     Instant(Timestamp, Date),
+    /// A number with a fraction or an exponent, as its JSON text.
+    Number(String),
+    /// True or false.
+    Flag(bool),
+    /// A JSON object or list, as its text.
+    Json(String),
 }
 
 /// An argument as it is sent.
@@ -102,6 +122,8 @@ pub enum EncodedValue {
     Texts(Vec<String>),
     /// A whole number.
     Integer(i128),
+    /// Any other JSON value, as its text.
+    Json(String),
 }
 
 impl EncodedValue {
@@ -111,6 +133,7 @@ impl EncodedValue {
             EncodedValue::Text(text) => text,
             EncodedValue::Texts(texts) => texts.join(","),
             EncodedValue::Integer(number) => number.to_string(),
+            EncodedValue::Json(text) => text,
         }
     }
 }
@@ -124,35 +147,46 @@ impl From<Argument> for EncodedValue {
             Argument::Integer(number) => EncodedValue::Integer(number),
             Argument::Date(date) => EncodedValue::Text(date.to_string()),
             Argument::Instant(instant, _) => EncodedValue::Text(instant.to_string()),
+            Argument::Number(text) | Argument::Json(text) => EncodedValue::Json(text),
+            Argument::Flag(flag) => EncodedValue::Json(flag.to_string()),
         }
     }
 }
 
 impl Parameter {
+    const fn new(
+        name: &'static str,
+        place: ParameterLocation,
+        kind: ParameterKind,
+        doc: &'static str,
+    ) -> Self {
+        Parameter { name: Cow::Borrowed(name), place, kind, required: false, doc }
+    }
     /// A required parameter of the path.
     pub const fn path(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: ParameterLocation::Path, kind, required: true, doc }
+        Self::new(name, ParameterLocation::Path, kind, doc).required()
     }
     /// An optional parameter of the query.
     pub const fn query(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: ParameterLocation::Query, kind, required: false, doc }
+        Self::new(name, ParameterLocation::Query, kind, doc)
     }
     /// An optional member of the JSON body.
     pub const fn body(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: ParameterLocation::Body, kind, required: false, doc }
+        Self::new(name, ParameterLocation::Body, kind, doc)
     }
     /// An optional field of the form.
     pub const fn form(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Parameter { name, place: ParameterLocation::Form, kind, required: false, doc }
+        Self::new(name, ParameterLocation::Form, kind, doc)
     }
     /// The cursor of a paged listing, in its place among the parameters.
     pub const fn cursor(name: &'static str, place: ParameterLocation) -> Self {
         let doc = "Cursor of the page; set by the pager.";
-        Parameter { name, place, kind: ParameterKind::Cursor, required: false, doc }
+        Self::new(name, place, ParameterKind::Cursor, doc)
     }
     /// The same parameter, required.
-    pub const fn required(self) -> Self {
-        Parameter { required: true, ..self }
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
     }
 }
 
@@ -169,6 +203,10 @@ impl Argument {
             Argument::Integer(number) => number.to_string(),
             Argument::Date(date) => date.to_string(),
             Argument::Instant(instant, _) => instant.to_string(),
+            Argument::Number(text) => text.clone(),
+            Argument::Flag(flag) => flag.to_string(),
+            Argument::Json(text) if text.starts_with('{') => "a dict".to_owned(),
+            Argument::Json(_) => "a list".to_owned(),
         }
     }
 }

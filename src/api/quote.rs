@@ -1,5 +1,7 @@
 //! Quote and utility endpoints but for the IPO lists: sections 2.3, 2.9, 2.11 and 4.2.
 
+use std::borrow::Cow;
+
 use super::{
     endpoint::{Command, Endpoint, Example, ExampleArgument, Method, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
@@ -9,19 +11,20 @@ use super::{
 };
 
 /// The service's clock.
-pub const SERVER_TIME: Endpoint = Endpoint {
-    name: "server_time",
+pub static SERVER_TIME: Endpoint = Endpoint {
+    name: Cow::Borrowed("server_time"),
     method: Method::Get,
-    path: "/api/v1.0/server-time",
+    path: Cow::Borrowed("/api/v1.0/server-time"),
     section: "4.2",
     summary: "The service's clock.",
     notes: "Signed requests are rejected if the two clocks differ by more than 5 seconds; the \
             client then reads this clock and signs again.",
-    parameters: &[],
+    parameters: Cow::Borrowed(&[]),
     envelope: Envelope::Field("server_time_ms"),
     answer: ResponseShape::ServerTime("server_time_ms"),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[],
@@ -36,25 +39,26 @@ pub const SERVER_TIME: Endpoint = Endpoint {
     }),
 };
 
-pub const TRADING_DAYS: Endpoint = Endpoint {
-    name: "trading_days",
+pub static TRADING_DAYS: Endpoint = Endpoint {
+    name: Cow::Borrowed("trading_days"),
     method: Method::Get,
-    path: "/api/v1.0/quote/trading-days",
+    path: Cow::Borrowed("/api/v1.0/quote/trading-days"),
     section: "4.2",
     summary: "The trading days of a market between two dates.",
     notes: "The service document does not show the fields of the response: they are returned \
             unchanged.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "First date, in the market's time zone.")
             .required(),
         Parameter::query("end", ParameterKind::Date, "Last date, in the market's time zone.")
             .required(),
-    ],
+    ]),
     envelope: Envelope::Undocumented,
     answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[
@@ -83,24 +87,21 @@ const TRADING_DAY: Record = Record {
     groups: &[],
 };
 
-pub const REFERENCE_FUTURES: Endpoint = Endpoint {
-    name: "reference_futures",
+pub static REFERENCE_FUTURES: Endpoint = Endpoint {
+    name: Cow::Borrowed("reference_futures"),
     method: Method::Get,
-    path: "/api/v1.0/quote/{symbol}/reference-future",
+    path: Cow::Borrowed("/api/v1.0/quote/{symbol}/reference-future"),
     section: "4.2",
     summary: "The futures contracts related to a continuous futures contract.",
     notes: "Supported markets are HK, US, SG and JP. A symbol that is not a continuous \
             futures contract returns an empty list.",
-    parameters: &[Parameter::path(
+    parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: Some(32) },
         "Typically a continuous futures contract, such as `HK.HSImain`.",
-    )],
+    )]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(
-        RowsPlace::At(&["data", "reference_list"]),
-        Schema::One(&RELATED_FUTURE),
-    ),
+    answer: ResponseShape::Rows(RowsPlace::at("data.reference_list"), Schema::One(&RELATED_FUTURE)),
     paging: None,
     failures: &[
         Failure::new(
@@ -116,6 +117,7 @@ pub const REFERENCE_FUTURES: Endpoint = Endpoint {
             "Verify that the code exists",
         ),
     ],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.HSImain")],
@@ -157,22 +159,22 @@ const RELATED_FUTURE: Record = Record {
     ]],
 };
 
-pub const DIVIDENDS: Endpoint = Endpoint {
-    name: "dividends",
+pub static DIVIDENDS: Endpoint = Endpoint {
+    name: Cow::Borrowed("dividends"),
     method: Method::Get,
-    path: "/api/v1.0/quote/{symbol}/corporate-actions/dividends",
+    path: Cow::Borrowed("/api/v1.0/quote/{symbol}/corporate-actions/dividends"),
     section: "4.2",
     summary: "The dividend history of a security, newest first, at most 100 records.",
     notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency). \
             Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
             Securities without dividends return an empty list.",
-    parameters: &[Parameter::path(
+    parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: None },
         "Such as `HK.00700`.",
-    )],
+    )]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(RowsPlace::At(&["data", "dividend_list"]), Schema::One(&DIVIDEND)),
+    answer: ResponseShape::Rows(RowsPlace::at("data.dividend_list"), Schema::One(&DIVIDEND)),
     paging: None,
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
@@ -186,6 +188,7 @@ pub const DIVIDENDS: Endpoint = Endpoint {
         Failure::new(-4, "internal_error", "Gateway internal error", "Retry later"),
         Failure::new(-6, "internal_error", "Gateway internal error", "Retry later"),
     ],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.00700")],
@@ -208,12 +211,12 @@ const DIVIDEND: Record = Record {
     section: "2.11",
     doc: "One dividend of a security.",
     groups: &[&[
-        Field::text("fiscal_year", "Fiscal year; only for HK and A-shares"),
+        Field::text("fiscal_year", "Fiscal year; only for HK and A-shares").optional(),
         Field::text("statement", "Dividend plan description"),
         Field::number("dividend_per_share", "Cash dividend per share").unit("reporting currency"),
-        Field::text("currency", "Dividend currency; only for HK and US"),
-        Field::number("payout_ratio", "Payout ratio; only for A-shares").unit("%"),
-        Field::text("dividend_type", "Dividend type; only for SG, CA, AU and JP"),
+        Field::text("currency", "Dividend currency; only for HK and US").optional(),
+        Field::number("payout_ratio", "Payout ratio; only for A-shares").unit("%").optional(),
+        Field::text("dividend_type", "Dividend type; only for SG, CA, AU and JP").optional(),
         Field::text("process", "`Implementation` or `Plan`").one_of(&DIVIDEND_PROCESS),
         Field::date("ex_date", "Ex-dividend date"),
         Field::date("record_date", "Record date"),
@@ -222,17 +225,17 @@ const DIVIDEND: Record = Record {
     ]],
 };
 
-pub const PLATE_STOCKS: Endpoint = Endpoint {
-    name: "plate_stocks",
+pub static PLATE_STOCKS: Endpoint = Endpoint {
+    name: Cow::Borrowed("plate_stocks"),
     method: Method::Post,
-    path: "/api/v1.0/quote/plate/{plate_code}/stock",
+    path: Cow::Borrowed("/api/v1.0/quote/plate/{plate_code}/stock"),
     section: "4.2",
     summary: "The constituent stocks of a plate.",
     notes: "The service document shows neither the fields of a constituent nor the bounds of \
             `limit`: both are passed through unchanged. It shows a request header \
             `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it \
             with `Client(headers=...)`.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::path(
             "plate_code",
             ParameterKind::PlateCode,
@@ -241,14 +244,15 @@ pub const PLATE_STOCKS: Endpoint = Endpoint {
         Parameter::cursor("next_key", ParameterLocation::Body),
         Parameter::body(
             "limit",
-            ParameterKind::Integer { min: 1, max: i32::MAX as i64 },
+            ParameterKind::Integer { min: 1, max: i32::MAX as i128 },
             "Page size; the service's own default and bounds are not shown.",
         ),
-    ],
+    ]),
     envelope: Envelope::Code,
     answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
     paging: Some(Paging::NextKey),
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Text("HK.BK1001")],

@@ -1,5 +1,7 @@
 //! Records: the fields of a row, each with its kind, unit and meaning (section 2).
 
+use std::{borrow::Cow, sync::Arc};
+
 use super::values::ValueSet;
 
 /// The fields of one kind of row.
@@ -23,46 +25,64 @@ impl Record {
 }
 
 /// Which record the rows of a response have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Schema {
     /// All rows have this record.
     One(&'static Record),
     /// It depends on the value of this parameter.
     By(&'static str, &'static [(&'static str, &'static Record)]),
+    /// All rows have these fields, which the user declared.
+    Fields(Arc<[Field]>),
 }
 
 impl Schema {
-    /// Every record that occurs.
+    /// Every record of the service document that occurs.
     pub fn records(&self) -> Vec<&'static Record> {
         match self {
             Schema::One(record) => vec![record],
             Schema::By(_, records) => records.iter().map(|(_, record)| *record).collect(),
+            Schema::Fields(_) => Vec::new(),
         }
     }
 
-    /// The record for these arguments; `value` returns an argument by its name.
-    pub fn choose<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<&'static Record> {
+    /// The fields for these arguments; `value` returns an argument by its name.
+    pub fn choose<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Arc<[Field]> {
         match self {
-            Schema::One(record) => Some(record),
-            Schema::By(parameter, records) => {
-                let chosen = value(parameter)?;
-                records.iter().find(|(key, _)| *key == chosen).map(|(_, record)| *record)
+            Schema::One(record) => record.fields().cloned().collect(),
+            Schema::By(parameter, records) => value(parameter)
+                .and_then(|chosen| records.iter().find(|(key, _)| *key == chosen))
+                .map(|(_, record)| record.fields().cloned().collect())
+                .unwrap_or_default(),
+            Schema::Fields(fields) => fields.clone(),
+        }
+    }
+
+    /// The fields of all records, whatever the arguments are; records may share names.
+    pub fn all_fields(&self) -> Arc<[Field]> {
+        match self {
+            Schema::Fields(fields) => fields.clone(),
+            Schema::One(_) | Schema::By(..) => {
+                self.records().into_iter().flat_map(Record::fields).cloned().collect()
             }
         }
     }
 }
 
 /// One field of a record.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Field {
     /// Its name on the wire and in Python.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What its values mean.
     pub kind: Kind,
     /// The unit of its values, such as `HKD`, `shares` or `%`; empty if it has none.
     pub unit: &'static str,
     /// The documented values if the set is closed.
     pub values: Option<&'static ValueSet>,
+    /// Whether the document says of every record that it has this field.
+    pub required: bool,
+    /// Whether the document says that the value may be null.
+    pub nullable: bool,
     /// What it means, without a full stop.
     pub doc: &'static str,
 }
@@ -109,6 +129,15 @@ impl TimeUnit {
         }
     }
 
+    /// The unit as a plural noun.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Seconds => "seconds",
+            TimeUnit::Millis => "milliseconds",
+            TimeUnit::Micros => "microseconds",
+        }
+    }
+
     /// `s`, `ms` or `us`.
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -130,7 +159,15 @@ pub enum Wire {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Self {
-        Field { name, kind, unit: "", values: None, doc }
+        Field {
+            name: Cow::Borrowed(name),
+            kind,
+            unit: "",
+            values: None,
+            required: true,
+            nullable: false,
+            doc,
+        }
     }
     /// Any text.
     pub const fn text(name: &'static str, doc: &'static str) -> Self {
@@ -177,12 +214,24 @@ impl Field {
         Self::new(name, Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), doc)
     }
     /// The same field with a unit.
-    pub const fn unit(self, unit: &'static str) -> Self {
-        Field { unit, ..self }
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
     }
     /// The same field with a closed set of values.
-    pub const fn one_of(self, values: &'static ValueSet) -> Self {
-        Field { values: Some(values), ..self }
+    pub const fn one_of(mut self, values: &'static ValueSet) -> Self {
+        self.values = Some(values);
+        self
+    }
+    /// The same field, which only some records have.
+    pub const fn optional(mut self) -> Self {
+        self.required = false;
+        self
+    }
+    /// The same field, whose value may be null.
+    pub const fn nullable(mut self) -> Self {
+        self.nullable = true;
+        self
     }
 }
 
@@ -203,6 +252,17 @@ impl Kind {
 }
 
 impl Field {
+    /// The kind as a user declares it.
+    pub fn declared_kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Timestamp(TimeUnit::Seconds, _) => "seconds",
+            Kind::Timestamp(TimeUnit::Millis, _) => "millis",
+            Kind::Timestamp(TimeUnit::Micros, _) => "micros",
+            Kind::Number if self.unit == "%" => "percent",
+            kind => kind.name(),
+        }
+    }
+
     /// The unit of the values; of a timestamp, that of its count.
     pub const fn unit_name(&self) -> &'static str {
         match self.kind {

@@ -1,6 +1,8 @@
 //! How an endpoint's responses are read: the envelope with its success mark, the place of the rows,
 //! and the documented failures (section 7).
 
+use std::borrow::Cow;
+
 use super::record::{Record, Schema};
 
 /// How a response marks a success (section 7). Nothing else makes it one.
@@ -19,7 +21,7 @@ pub enum Envelope {
 }
 
 /// What a successful response holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
     ServerTime(&'static str),
@@ -32,12 +34,19 @@ pub enum ResponseShape {
 }
 
 /// Where a response holds its list of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowsPlace {
-    /// The list at this path of members.
-    At(&'static [&'static str]),
+    /// The list at this path of members, separated by dots.
+    At(Cow<'static, str>),
     /// The shape below this member is undocumented: the only list in it, or the member itself.
     OnlyListOf(&'static str),
+}
+
+impl RowsPlace {
+    /// The list at this path of members, separated by dots.
+    pub const fn at(path: &'static str) -> Self {
+        RowsPlace::At(Cow::Borrowed(path))
+    }
 }
 
 /// One documented failure of an endpoint.

@@ -2,7 +2,10 @@
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::parameter::{Argument, EncodedValue};
+use super::{
+    parameter::{Argument, EncodedValue},
+    record::TimeUnit,
+};
 
 /// A calendar date as `yyyy-MM-dd`, or what is expected.
 pub fn date(argument: &Argument) -> Result<EncodedValue, &'static str> {
@@ -18,14 +21,15 @@ pub fn date(argument: &Argument) -> Result<EncodedValue, &'static str> {
     }
 }
 
-/// A point in time in microseconds since 1970, or what is expected.
-pub fn micros(argument: &Argument) -> Result<EncodedValue, &'static str> {
+/// A point in time as a count of a unit since 1970, or what is expected.
+pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String> {
+    let name = unit.name();
     let instant = match argument {
         // In the endpoint's own unit, in which 0 leaves the range open.
         Argument::Integer(number) => {
             return match u64::try_from(*number) {
                 Ok(_) => Ok(EncodedValue::Integer(*number)),
-                Err(_) => Err("microseconds since 1970, from 0 to 18446744073709551615"),
+                Err(_) => Err(format!("{name} since 1970, from 0 to 18446744073709551615")),
             };
         }
         Argument::Instant(instant, _) => Some(*instant),
@@ -37,16 +41,23 @@ pub fn micros(argument: &Argument) -> Result<EncodedValue, &'static str> {
             Err(_) if text.len() == 10 => text.parse().ok().and_then(midnight),
             Err(_) => None,
         },
-        Argument::Texts(_) => None,
+        Argument::Texts(_) | Argument::Number(_) | Argument::Flag(_) | Argument::Json(_) => None,
     };
     match instant {
-        // The first microsecond of 1970 would be 0, which means "omitted".
+        // The first count of 1970 would be 0, which means "omitted".
         Some(instant) if instant >= Timestamp::UNIX_EPOCH => {
-            Ok(EncodedValue::Integer(i128::from(instant.as_microsecond()).max(1)))
+            let count = match unit {
+                TimeUnit::Seconds => instant.as_second(),
+                TimeUnit::Millis => instant.as_millisecond(),
+                TimeUnit::Micros => instant.as_microsecond(),
+            };
+            Ok(EncodedValue::Integer(i128::from(count).max(1)))
         }
-        Some(_) => Err("a time since 1970-01-01 UTC"),
-        None => Err("an aware datetime, a date (midnight UTC), ISO 8601 with an offset such as \
-                 '2026-01-05T09:30:00+08:00', or microseconds since 1970"),
+        Some(_) => Err("a time since 1970-01-01 UTC".to_owned()),
+        None => Err(format!(
+            "an aware datetime, a date (midnight UTC), ISO 8601 with an offset such as \
+             '2026-01-05T09:30:00+08:00', or {name} since 1970"
+        )),
     }
 }
 
@@ -66,8 +77,8 @@ fn is_leap_second(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn sent_micros(text: &str) -> Result<EncodedValue, &'static str> {
-        micros(&Argument::Text(text.to_owned()))
+    fn sent_micros(text: &str) -> Result<EncodedValue, String> {
+        time(&Argument::Text(text.to_owned()), TimeUnit::Micros)
     }
 
     fn sent_date(text: &str) -> Result<EncodedValue, &'static str> {
@@ -107,7 +118,7 @@ mod tests {
     #[test]
     fn the_beginning_of_1970_is_a_time_and_not_the_zero_that_leaves_a_range_open() {
         let epoch = Date::constant(1970, 1, 1);
-        let sent = |argument| micros(&argument);
+        let sent = |argument| time(&argument, TimeUnit::Micros);
         for argument in [
             Argument::Date(epoch),
             Argument::Instant(Timestamp::UNIX_EPOCH, epoch),
@@ -130,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_time_as_a_whole_number_has_64_bits_without_a_sign() {
-        let sent = |number| micros(&Argument::Integer(number));
+        let sent = |number| time(&Argument::Integer(number), TimeUnit::Micros);
         for number in [1, i128::from(i64::MAX) + 1, i128::from(u64::MAX)] {
             assert_eq!(sent(number).expect("in range"), EncodedValue::Integer(number));
         }

@@ -1,22 +1,24 @@
 //! Trading endpoints: sections 2.5 to 2.8 and 4.3.
 
+use std::borrow::Cow;
+
 use super::{
     endpoint::{Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan},
     parameter::{Parameter, ParameterKind, ParameterLocation},
-    record::{Field, Record, Schema},
+    record::{Field, Record, Schema, TimeUnit},
     response::{Envelope, ResponseShape, RowsPlace},
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
-pub const CRYPTO_ORDERS: Endpoint = Endpoint {
-    name: "crypto_orders",
+pub static CRYPTO_ORDERS: Endpoint = Endpoint {
+    name: Cow::Borrowed("crypto_orders"),
     method: Method::Get,
-    path: "/api/v1/crypto/accounts/{acc_id}/orders",
+    path: Cow::Borrowed("/api/v1/crypto/accounts/{acc_id}/orders"),
     section: "4.3",
     summary: "The open crypto orders of an account, newest first.",
     notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown \
             in the service document, so they stay whole numbers.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountNumber, "Account id (uint64)."),
         Parameter::query(
             "page_size",
@@ -24,11 +26,12 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
             "Orders per page, at most 50, which is the service's default.",
         ),
         Parameter::cursor("page_flag", ParameterLocation::Query),
-    ],
+    ]),
     envelope: Envelope::Code,
-    answer: ResponseShape::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&CRYPTO_ORDER)),
+    answer: ResponseShape::Rows(RowsPlace::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
     paging: Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }),
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("crypto")],
@@ -51,6 +54,12 @@ pub const CRYPTO_ORDERS: Endpoint = Endpoint {
     }),
 };
 
+const CRYPTO_PAIR: &[Field] = &[
+    Field::text("symbol", "Pair"),
+    Field::text("base", "Base currency"),
+    Field::text("quote", "Quote currency"),
+];
+
 const CRYPTO_ORDER: Record = Record {
     name: "CryptoOrder",
     section: "2.5",
@@ -58,15 +67,7 @@ const CRYPTO_ORDER: Record = Record {
     groups: &[&[
         Field::text("order_id", "Order identifier"),
         Field::integer("version", "Record version"),
-        Field::object(
-            "symbol_pair",
-            &[
-                Field::text("symbol", "Pair"),
-                Field::text("base", "Base currency"),
-                Field::text("quote", "Quote currency"),
-            ],
-            "Traded pair",
-        ),
+        Field::object("symbol_pair", CRYPTO_PAIR, "Traded pair"),
         Field::text("side", "Order side (values such as BUY)"),
         Field::decimal("order_qty", "Order quantity"),
         Field::decimal("price", "Order price"),
@@ -87,18 +88,23 @@ const CRYPTO_ORDER: Record = Record {
     ]],
 };
 
-pub const SIM_ORDERS: Endpoint = Endpoint {
-    name: "sim_orders",
+pub static SIM_ORDERS: Endpoint = Endpoint {
+    name: Cow::Borrowed("sim_orders"),
     method: Method::Get,
-    path: "/api/v1.0/sim-trade/{acc_id}/orders",
+    path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/orders"),
     section: "4.3",
     summary: "Today's simulated-trading orders.",
     notes: "",
-    parameters: &[Parameter::path("acc_id", ParameterKind::AccountId, "Business account id.")],
+    parameters: Cow::Borrowed(&[Parameter::path(
+        "acc_id",
+        ParameterKind::AccountId,
+        "Business account id.",
+    )]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(RowsPlace::At(&["data", "orders"]), Schema::One(&SIM_ORDER)),
+    answer: ResponseShape::Rows(RowsPlace::at("data.orders"), Schema::One(&SIM_ORDER)),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
@@ -137,32 +143,33 @@ const SIM_ORDER: Record = Record {
         Field::decimal("cum_qty", "Filled quantity"),
         Field::decimal("price", "Order price"),
         Field::decimal("avg_fill_price", "Average fill price"),
-        Field::decimal("aux_price", "Stop-loss price; null when none"),
+        Field::decimal("aux_price", "Stop-loss price; null when none").nullable(),
         Field::micros_text("create_time", "Created time"),
         Field::micros_text("update_time", "Updated time"),
         Field::text("text", "Remark"),
     ]],
 };
 
-pub const SIM_POSITIONS: Endpoint = Endpoint {
-    name: "sim_positions",
+pub static SIM_POSITIONS: Endpoint = Endpoint {
+    name: Cow::Borrowed("sim_positions"),
     method: Method::Get,
-    path: "/api/v1.0/sim-trade/{acc_id}/positions",
+    path: Cow::Borrowed("/api/v1.0/sim-trade/{acc_id}/positions"),
     section: "4.3",
     summary: "Simulated-trading positions.",
     notes: "The allowed values of `market` are not shown in the service document.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Business account id."),
         Parameter::query(
             "market",
-            ParameterKind::Integer { min: i32::MIN as i64, max: i32::MAX as i64 },
+            ParameterKind::Integer { min: i32::MIN as i128, max: i32::MAX as i128 },
             "Market filter.",
         ),
-    ],
+    ]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(RowsPlace::At(&["data", "positions"]), Schema::One(&SIM_POSITION)),
+    answer: ResponseShape::Rows(RowsPlace::at("data.positions"), Schema::One(&SIM_POSITION)),
     paging: None,
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("sim")],
@@ -208,10 +215,10 @@ const SIM_POSITION: Record = Record {
     ]],
 };
 
-pub const FILLS_HISTORY: Endpoint = Endpoint {
-    name: "fills_history",
+pub static FILLS_HISTORY: Endpoint = Endpoint {
+    name: Cow::Borrowed("fills_history"),
     method: Method::Get,
-    path: "/api/v1.0/accounts/{acc_id}/fills_history",
+    path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
     section: "4.3",
     summary: "The historical fills of a trading account, latest first.",
     notes: "An open time range is fixed before the first page: without `start` it begins 90 days \
@@ -219,7 +226,7 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
             90 days. \
             Times are update times. The allowed values of `trd_market` are not shown in the \
             service document.",
-    parameters: &[
+    parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
         Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),
         Parameter::query(
@@ -227,22 +234,31 @@ pub const FILLS_HISTORY: Endpoint = Endpoint {
             ParameterKind::Symbol { max: None },
             "Only this code; all when omitted.",
         ),
-        Parameter::query("start", ParameterKind::Micros, "Start of the update time."),
-        Parameter::query("end", ParameterKind::Micros, "End of the update time, after `start`."),
+        Parameter::query(
+            "start",
+            ParameterKind::Time(TimeUnit::Micros),
+            "Start of the update time.",
+        ),
+        Parameter::query(
+            "end",
+            ParameterKind::Time(TimeUnit::Micros),
+            "End of the update time, after `start`.",
+        ),
         Parameter::cursor("page_flag", ParameterLocation::Query),
         Parameter::query(
             "page_size",
             ParameterKind::Integer { min: 10, max: 50 },
             "Fills per page, 10 to 50; the service's default is 50.",
         ),
-    ],
+    ]),
     envelope: Envelope::Status,
-    answer: ResponseShape::Rows(RowsPlace::At(&["d", "order_fills"]), Schema::One(&FILL)),
+    answer: ResponseShape::Rows(RowsPlace::at("d.order_fills"), Schema::One(&FILL)),
     paging: Some(Paging::PageFlag {
         first: FirstPage::Empty,
         span: TimeSpan::StartEnd { default_days: 90, time_field: "updated_time" },
     }),
     failures: &[],
+    undeclared: None,
     idempotent: true,
     example: Some(Example {
         arguments: &[ExampleArgument::Account("trade"), ExampleArgument::Text("HK")],

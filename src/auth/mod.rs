@@ -8,10 +8,12 @@ mod pkce;
 mod refresh;
 mod sign;
 pub mod store;
+mod store_thread;
 #[cfg(test)]
 mod tests;
 mod token;
 mod token_cache;
+mod token_caches;
 mod token_endpoint;
 
 use std::{fmt, sync::Arc};
@@ -24,7 +26,10 @@ pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
-pub use token::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
+pub use token::{
+    RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
+};
+pub use token_caches::{SharedStore, TokenCaches};
 pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};
 
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! OAuth credentials: the tokens of a login, stored and refreshed.
 //!
-//! Refreshes are single-flight: within a process all callers that need a new token share one refresh
-//! and its outcome, success or failure.
+//! Refreshes are single-flight: within a process all callers that need a new token of a user share one
+//! refresh and its outcome, success or failure.
 
 use std::sync::Arc;
 
@@ -9,24 +9,31 @@ use zeroize::Zeroizing;
 
 use super::{
     origin::Origin,
-    store::{TokenStore, registration_key, token_key},
+    store::{Secret, registration_key, token_key, user_key},
+    store_thread::StoreThread,
     token::{Registration, TokenSet, now_ms},
     token_cache::{Outcome, TokenCache},
+    token_caches::SharedStore,
     token_endpoint::TokenEndpoint,
 };
 use crate::{
-    error::{Error, ErrorKind, Redactor, Result},
+    error::{Error, ErrorKind, Login, Redactor, Result},
     process::PerProcess,
 };
 
-/// The tokens of one client in a store, for one service.
+/// The longest name of a user.
+const USER_MAX_CHARS: usize = 256;
+
+/// The tokens of one client in a store, for one service, and of one user of an application.
 pub struct OAuth {
     pub(super) client_id: String,
+    user: Option<String>,
     pub(super) client_secret: Option<Zeroizing<String>>,
-    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) store: SharedStore,
     /// The service's address: passed, or that of the first client that uses these credentials.
     origin: Origin,
-    cache: PerProcess<TokenCache>,
+    /// Shared by all credentials of the same user; found when the service is known.
+    cache: PerProcess<Arc<TokenCache>>,
 }
 
 impl OAuth {
@@ -34,15 +41,36 @@ impl OAuth {
     pub fn new(
         client_id: String,
         client_secret: Option<Zeroizing<String>>,
-        store: Arc<dyn TokenStore>,
+        store: impl Into<SharedStore>,
     ) -> Self {
-        let (origin, cache) = (Origin::default(), PerProcess::new());
-        OAuth { client_id, client_secret, store, origin, cache }
+        let (origin, cache, store) = (Origin::default(), PerProcess::new(), store.into());
+        OAuth { client_id, user: None, client_secret, store, origin, cache }
+    }
+
+    /// The credentials of one user of an application.
+    pub fn of_user(self, user: Option<String>) -> Result<Self> {
+        if let Some(user) = &user {
+            let expected = format!(
+                "a non-empty string of at most {USER_MAX_CHARS} characters without control characters"
+            );
+            let refuse = |value| Err(Error::argument("user", value, &expected));
+            match user.chars().count() {
+                0 => return refuse("empty"),
+                1..=USER_MAX_CHARS if !user.chars().any(char::is_control) => {}
+                _ => return refuse("not valid"),
+            }
+        }
+        Ok(OAuth { user, ..self })
     }
 
     /// The client that the tokens were issued to.
     pub fn client_id(&self) -> &str {
         &self.client_id
+    }
+
+    /// The user of the application, if it has several.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
     }
 
     /// The client secret that the caller passed; not the one in the store.
@@ -110,18 +138,54 @@ impl OAuth {
         Ok(set)
     }
 
+    /// The stored tokens, read again: another process may have replaced or deleted them. An error if
+    /// their refresh was rejected.
+    pub async fn reload(self: &Arc<Self>) -> Outcome {
+        let cache = self.cache()?;
+        let this = self.clone();
+        let stored = blocking(move || this.load()).await.inspect_err(|error| {
+            if matches!(error.kind.as_ref(), ErrorKind::LoginRequired { .. }) {
+                cache.clear();
+            }
+        })?;
+        if let Some(unsaved) = cache.unsaved_replacing(&stored) {
+            return Ok(Arc::new(unsaved));
+        }
+        if cache.is_refused(&stored) {
+            return Err(self.already_refused());
+        }
+        match cache.current.load_full() {
+            Some(current) if current.is_same(&stored) => Ok(current),
+            _ => Ok(cache.set_current(stored)),
+        }
+    }
+
     /// Saves the tokens of a new login, and the registration for the next one.
     pub async fn save_login(
         self: &Arc<Self>,
         set: TokenSet,
         registration: Registration,
     ) -> Result<()> {
+        let (key, value) = (registration_key(&self.known_origin()?), registration.write()?);
+        self.save_tokens(set, Some((key, value))).await
+    }
+
+    /// Saves the tokens of a user of an application.
+    pub async fn save_user(self: &Arc<Self>, set: TokenSet) -> Result<()> {
+        self.save_tokens(set, None).await
+    }
+
+    async fn save_tokens(
+        self: &Arc<Self>,
+        set: TokenSet,
+        registration: Option<(String, Secret)>,
+    ) -> Result<()> {
         let cache = self.cache()?;
         let (this, stored) = (self.clone(), set.clone());
-        blocking(move || {
-            let origin = this.known_origin()?;
-            let _guard = this.store.lock(&this.key()?)?;
-            this.store.save(&registration_key(&origin), &registration.write()?)?;
+        self.change(move || {
+            if let Some((key, value)) = registration {
+                this.store.save(&key, &value)?;
+            }
             this.store.save(&this.key()?, &stored.write()?)
         })
         .await
@@ -131,32 +195,54 @@ impl OAuth {
         Ok(())
     }
 
-    /// Deletes the tokens and the client's registration. If there are none, nothing is written.
+    /// Deletes the tokens and, unless they are those of a user, the client's registration. If there are
+    /// none, nothing is written.
     pub async fn log_out(self: &Arc<Self>) -> Result<()> {
         let cache = self.cache()?;
-        let this = self.clone();
         cache.clear();
-        let outcome = blocking(move || {
-            let (key, registration_key) = (this.key()?, registration_key(&this.known_origin()?));
-            let is_registered = || match this.store.load(&registration_key)? {
-                Some(bytes) => {
-                    let registration = Registration::read(&bytes, "the registration")?;
-                    Ok(registration.client_id == this.client_id)
-                }
-                None => Ok::<_, Error>(false),
-            };
+        let (this, locked) = (self.clone(), self.clone());
+        let outcome = async {
             // Taking the lock would create its file.
-            if this.store.load(&key)?.is_none() && !is_registered()? {
+            if blocking(move || Ok(!this.is_stored()? && !this.is_registered()?)).await? {
                 return Ok(());
             }
-            let _guard = this.store.lock(&key)?;
-            this.store.delete(&key)?;
-            if is_registered()? { this.store.delete(&registration_key) } else { Ok(()) }
-        })
-        .await;
+            self.change(move || {
+                locked.store.delete(&locked.key()?)?;
+                if locked.is_registered()? {
+                    locked.store.delete(&registration_key(&locked.known_origin()?))?;
+                }
+                Ok(())
+            })
+            .await
+        };
+        let outcome = outcome.await;
         // A refresh that ended meanwhile may have set its token.
         cache.clear();
         outcome
+    }
+
+    /// Changes the store under the lock of these tokens.
+    async fn change(&self, change: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+        let thread = StoreThread::start().await?;
+        let changed = thread.run_locked(self.store.store(), self.key()?, change).await;
+        let released = thread.release(changed.is_err()).await;
+        changed.and(released)
+    }
+
+    fn is_stored(&self) -> Result<bool> {
+        Ok(self.store.load(&self.key()?)?.is_some())
+    }
+
+    /// Whether the store's registration is that of this client. Users of an application have none.
+    fn is_registered(&self) -> Result<bool> {
+        if self.user.is_some() {
+            return Ok(false);
+        }
+        let Some(bytes) = self.store.load(&registration_key(&self.known_origin()?))? else {
+            return Ok(false);
+        };
+        let registration = Registration::read(&bytes, "the registration")?;
+        Ok(registration.client_id == self.client_id)
     }
 
     /// Redacts every secret of these credentials.
@@ -166,14 +252,27 @@ impl OAuth {
 
     pub(super) fn load(&self) -> Result<TokenSet> {
         let key = self.key()?;
-        match self.store.load(&key)? {
-            Some(bytes) => TokenSet::read(&bytes, &format!("the store's entry '{key}'")),
-            None => Err(self.login_required("login_required", "the store has no token")),
+        let Some(bytes) = self.store.load(&key)? else {
+            return Err(self.login_required("login_required", "the store has no token"));
+        };
+        let what = format!("the store's entry '{key}'");
+        let set = TokenSet::read(&bytes, &what)?;
+        // A store that ignores case or cuts keys would mix users up.
+        if set.client_id != self.client_id || set.user != self.user {
+            return Err(ErrorKind::Store(format!(
+                "{what} belongs to another client or user; expected a store that compares keys exactly"
+            ))
+            .into());
         }
+        Ok(set)
     }
 
     pub(super) fn key(&self) -> Result<String> {
-        Ok(token_key(&self.known_origin()?, &self.client_id))
+        let origin = self.known_origin()?;
+        Ok(match &self.user {
+            None => token_key(&origin, &self.client_id),
+            Some(user) => user_key(&origin, &self.client_id, user),
+        })
     }
 
     fn known_origin(&self) -> Result<Arc<String>> {
@@ -188,18 +287,29 @@ impl OAuth {
         let origin = self.origin().map(|origin| origin.to_string());
         let service = origin.as_deref().unwrap_or_default();
         let why = if why.is_empty() { "the tokens are no longer valid" } else { why };
-        let message = format!("client '{}' at {service}: {why}", self.client_id.escape_debug());
-        ErrorKind::LoginRequired { error: error.to_owned(), message, origin }.into()
+        let client = self.client_id.escape_debug();
+        let (message, login) = match &self.user {
+            None => (format!("client '{client}' at {service}: {why}"), Login::Own),
+            Some(user) => {
+                let user = user.escape_debug();
+                (format!("user '{user}' of client '{client}' at {service}: {why}"), Login::OfUser)
+            }
+        };
+        ErrorKind::LoginRequired { error: error.to_owned(), message, origin, login }.into()
     }
 
     fn cache(&self) -> Result<Arc<TokenCache>> {
-        self.cache.get_or_make(|| Ok(TokenCache::default()))
+        let find = || self.store.cache(&self.key()?, self.client_secret());
+        self.cache.get_or_make(find).map(|cache| Arc::clone(&*cache))
     }
 }
 
 impl std::fmt::Debug for OAuth {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "OAuth({})", self.client_id)
+        match &self.user {
+            None => write!(out, "OAuth({})", self.client_id),
+            Some(user) => write!(out, "OAuth({}, {user})", self.client_id),
+        }
     }
 }
 

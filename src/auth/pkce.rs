@@ -24,6 +24,12 @@ impl Attempt {
         Ok(Attempt { verifier: random_string()?, state: random_string()? })
     }
 
+    /// Whether the verifier is one of RFC 7636, section 4.1. One that comes from a session may not be.
+    pub fn has_valid_verifier(&self) -> bool {
+        (43..=128).contains(&self.verifier.len())
+            && self.verifier.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
+    }
+
     /// The challenge to send for its verifier.
     pub fn challenge(&self) -> String {
         challenge(&self.verifier)

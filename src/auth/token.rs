@@ -36,6 +36,9 @@ pub struct TokenSet {
     version: u32,
     /// The client that they were issued to.
     pub client_id: String,
+    /// The application's user that they belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The secret of a confidential client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Zeroizing<String>>,
@@ -61,18 +64,33 @@ pub struct TokenSet {
 impl TokenSet {
     /// The tokens of a new login; `requested_at_ms` is when the request was sent.
     pub fn new(client: &Registration, response: TokenResponse, requested_at_ms: i64) -> Self {
+        TokenSet {
+            client_secret: client.client_secret.clone(),
+            redirect_port: Some(client.redirect_port),
+            ..Self::of_user(&client.client_id, None, response, requested_at_ms)
+        }
+    }
+
+    /// The tokens that an application has for one of its users. It keeps its own client secret.
+    pub fn of_user(
+        client_id: &str,
+        user: Option<&str>,
+        response: TokenResponse,
+        requested_at_ms: i64,
+    ) -> Self {
         let lifetime_ms = millis(response.lifetime);
         TokenSet {
             version: FORMAT_VERSION,
-            client_id: client.client_id.clone(),
-            client_secret: client.client_secret.clone(),
+            client_id: client_id.to_owned(),
+            user: user.map(str::to_owned),
+            client_secret: None,
             access_token: response.access_token,
             refresh_token: response.refresh_token,
             refresh_refused: false,
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
             scopes: response.scopes.unwrap_or_default(),
-            redirect_port: Some(client.redirect_port),
+            redirect_port: None,
         }
     }
 
@@ -206,6 +224,26 @@ impl Registration {
 impl fmt::Debug for Registration {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Registration({}, port {})", self.client_id, self.redirect_port)
+    }
+}
+
+/// The response to a registration (section 2.1).
+pub struct RegisteredClient {
+    /// The id of the client.
+    pub client_id: String,
+    /// The secret of a confidential client, if the service issued one.
+    pub client_secret: Option<Zeroizing<String>>,
+    /// The redirect URIs, as they are registered.
+    pub redirect_uris: Option<Vec<String>>,
+    /// The offered scopes, separated by spaces.
+    pub scope: Option<String>,
+    /// When it was registered, in seconds since 1970.
+    pub issued_at: Option<i64>,
+}
+
+impl fmt::Debug for RegisteredClient {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RegisteredClient({})", self.client_id)
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::Client;
 use crate::{
-    api::{Argument, EncodedValue, Endpoint, Field, ResponseShape},
+    api::{Argument, EncodedValue, Endpoint, EndpointRef, Field, ResponseShape},
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
@@ -34,17 +34,17 @@ impl Client {
     /// collected in `errors`; otherwise the first one ends the call. `done` counts finished keys.
     pub async fn fetch_many(
         &self,
-        endpoint: &'static Endpoint,
+        endpoint: EndpointRef,
         keys: Vec<Argument>,
         concurrency: usize,
         collect: bool,
         done: Arc<AtomicU64>,
     ) -> Result<BatchOutcome> {
-        let key_name = key_parameter(endpoint)?;
+        let key_name = key_parameter(&endpoint)?.to_owned();
         if !collect {
             // An invalid key is refused before anything is sent.
             for key in &keys {
-                RequestPlan::new(endpoint, &[(key_name, key.clone())])?;
+                RequestPlan::new(&endpoint, &[(&key_name, key.clone())])?;
             }
         }
         let mut waiting = keys.into_iter().enumerate();
@@ -54,9 +54,11 @@ impl Client {
             while running.len() < concurrency.max(1)
                 && let Some((index, key)) = waiting.next()
             {
-                let client = self.clone();
+                let (client, endpoint) = (self.clone(), endpoint.clone());
+                let key_name = key_name.clone();
                 running.spawn(on_behalf_of(caller(), async move {
-                    let outcome = client.all_records(endpoint, key_name, &key).await;
+                    let arguments = [(key_name.as_str(), key.clone())];
+                    let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)
                 }));
             }
@@ -90,33 +92,30 @@ impl Client {
         }
         if fields.fields.is_empty() {
             // Without a response, the records can have any of the endpoint's fields.
-            fields.add(&declared_fields(endpoint));
+            fields.add(&declared_fields(&endpoint));
         }
-        let rows = Rows::new(slices, fields.fields.into()).with_key(key_name);
+        let rows = Rows::new(slices, fields.fields.into()).with_key(&key_name);
         Ok(BatchOutcome { rows, errors })
-    }
-
-    async fn all_records(
-        &self,
-        endpoint: &'static Endpoint,
-        key_name: &str,
-        key: &Argument,
-    ) -> Result<Rows> {
-        let arguments = [(key_name, key.clone())];
-        if endpoint.paging.is_none() {
-            return self.call(endpoint, &arguments).await;
-        }
-        let mut pages = self.pages(endpoint, &arguments, None, None)?;
-        let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
-        Ok(Rows::new(slices.concat(), pages.listing().plan.fields.clone()))
     }
 }
 
-/// The one required argument of an endpoint that can be called for many keys.
-fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
-    let mut required = endpoint.arguments().filter(|parameter| parameter.required);
-    match (endpoint.answer, required.next(), required.next()) {
-        (ResponseShape::Rows(..), Some(parameter), None) => Ok(parameter.name),
+/// The argument that takes the keys: the only required one, or the only declared one.
+fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
+    let only = |required: bool| {
+        let mut found = endpoint.arguments().filter(|parameter| parameter.required == required);
+        found.next().filter(|_| found.next().is_none())
+    };
+    let key = match endpoint.arguments().any(|parameter| parameter.required) {
+        true => only(true),
+        false => only(false).filter(|_| endpoint.undeclared.is_some()),
+    };
+    match (&endpoint.answer, key) {
+        (ResponseShape::Rows(..), Some(parameter)) => Ok(&parameter.name),
+        _ if endpoint.undeclared.is_some() => Err(Error::config(format!(
+            "{} has no argument for the keys; expected exactly one name in its path, or exactly one \
+             declared argument",
+            endpoint.name
+        ))),
         _ => Err(Error::argument(
             "method",
             &format!("'{}'", endpoint.name),
@@ -126,25 +125,28 @@ fn key_parameter(endpoint: &'static Endpoint) -> Result<&'static str> {
 }
 
 /// The fields that records of the endpoint can have, whatever its arguments are.
-fn declared_fields(endpoint: &'static Endpoint) -> Vec<&'static Field> {
-    match endpoint.answer {
-        ResponseShape::Rows(_, schema) => {
-            schema.records().into_iter().flat_map(|record| record.fields()).collect()
-        }
-        _ => Vec::new(),
+fn declared_fields(endpoint: &Endpoint) -> Arc<[Field]> {
+    match &endpoint.answer {
+        ResponseShape::Rows(_, schema) => schema.all_fields(),
+        _ => Arc::default(),
     }
 }
 
 /// The fields of several records, each name once.
 #[derive(Default)]
 struct Fields {
-    fields: Vec<&'static Field>,
-    names: HashSet<&'static str>,
+    fields: Vec<Field>,
+    names: HashSet<String>,
 }
 
 impl Fields {
-    fn add(&mut self, fields: &[&'static Field]) {
-        self.fields.extend(fields.iter().filter(|field| self.names.insert(field.name)));
+    fn add(&mut self, fields: &[Field]) {
+        for field in fields {
+            if !self.names.contains(field.name.as_ref()) {
+                self.names.insert(field.name.clone().into_owned());
+                self.fields.push(field.clone());
+            }
+        }
     }
 }
 
@@ -157,9 +159,9 @@ mod tests {
     fn fields_of_the_same_name_have_the_same_kind_in_all_records_of_an_endpoint() {
         for endpoint in ENDPOINTS {
             let mut kinds = std::collections::HashMap::new();
-            for field in declared_fields(endpoint) {
+            for field in declared_fields(endpoint).iter() {
                 let kind = format!("{:?}", field.kind);
-                let known = kinds.entry(field.name).or_insert_with(|| kind.clone());
+                let known = kinds.entry(field.name.clone()).or_insert_with(|| kind.clone());
                 assert_eq!(*known, kind, "{} of {}", field.name, endpoint.name);
             }
         }

@@ -1,10 +1,12 @@
 //! What a request would be, before it is sent.
 
-use super::Client;
+use super::{Arguments, Client};
 use crate::{
+    api::Endpoint,
     auth::{X_TIMESTAMP, body_hash, payload},
     error::Result,
-    http::RequestPlan,
+    http::{Request, RequestPlan},
+    pages::Listing,
 };
 
 /// A request as it would be sent, without secrets.
@@ -28,8 +30,25 @@ pub struct Explanation {
 impl Client {
     /// What a request would be, signed as of now.
     pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
-        let request = self.sender().request(plan, None, None)?;
-        let authorization = self.sender().authorization_headers(&request)?;
+        self.explanation(&self.sender().request(plan, None, None)?)
+    }
+
+    /// What the request of an endpoint would be; of one that returns pages, that of the first page.
+    pub fn explain_call(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &Arguments<'_>,
+    ) -> Result<Explanation> {
+        if endpoint.paging.is_none() {
+            return self.explain(&RequestPlan::new(endpoint, arguments)?);
+        }
+        let listing = Listing::new(endpoint, arguments, None)?;
+        let (plan, cursor) = (&listing.plan.request, listing.cursor(None));
+        self.explanation(&self.sender().request(plan, cursor, None)?)
+    }
+
+    fn explanation(&self, request: &Request) -> Result<Explanation> {
+        let authorization = self.sender().authorization_headers(request)?;
         let timestamp = authorization
             .iter()
             .find(|(name, _)| *name == X_TIMESTAMP)

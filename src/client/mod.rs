@@ -3,7 +3,7 @@
 mod batch;
 mod explain;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU64};
 
 pub use batch::BatchOutcome;
 pub use explain::Explanation;
@@ -47,12 +47,13 @@ impl Client {
         self.send(&RequestPlan::new(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
-    /// The records of an endpoint that returns all of them at once.
-    pub async fn call(
-        &self,
-        endpoint: &'static Endpoint,
-        arguments: &Arguments<'_>,
-    ) -> Result<Rows> {
+    /// The records of an endpoint; of one that returns pages, those of all pages.
+    pub async fn call(&self, endpoint: &Endpoint, arguments: &Arguments<'_>) -> Result<Rows> {
+        if endpoint.paging.is_some() {
+            let mut pages = self.pages(endpoint, arguments, None, None)?;
+            let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
+            return Ok(Rows::new(slices.concat(), pages.listing().plan.fields.clone()));
+        }
         let plan = Plan::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse(response)).await?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
@@ -63,7 +64,7 @@ impl Client {
     /// many parts that are fetched concurrently.
     pub fn pages(
         &self,
-        endpoint: &'static Endpoint,
+        endpoint: &Endpoint,
         arguments: &Arguments<'_>,
         windows: Option<i64>,
         resume: Option<&str>,

@@ -11,6 +11,8 @@ mod records;
 mod rows;
 mod scalars;
 mod server_time;
+#[cfg(feature = "python")]
+mod stored;
 #[cfg(test)]
 mod tests;
 mod text_export;
@@ -34,6 +36,7 @@ pub(crate) use {
     json::{JsonReader, short_eq},
     records::field_name,
     scalars::{parse_float, parse_integer},
+    stored::{StoredFields, StoredRecord, page_of_texts},
 };
 #[cfg(feature = "fuzzing")]
 pub(crate) use {

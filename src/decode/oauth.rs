@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     api::{REGISTER, TOKEN},
-    auth::{TokenResponse, is_token, lifetime},
+    auth::{RegisteredClient, TokenResponse, is_token, lifetime},
     error::{Error, ErrorKind, FailureClass, Result, printable, says_token_rejected},
 };
 
@@ -47,27 +47,35 @@ pub(crate) fn parse_token_response(response: &Response<Bytes>) -> Result<TokenRe
     Ok(TokenResponse { access_token, refresh_token, lifetime, scopes })
 }
 
-/// The client id in the response to a registration, and the secret that the service issued to a
-/// confidential client (section 2.1 shows none). Nothing else in the response is trusted.
-pub(crate) fn parse_registration(
-    response: &Response<Bytes>,
-) -> Result<(String, Option<Zeroizing<String>>)> {
+/// The client in the response to a registration, with the secret that the service issued to a
+/// confidential one (section 2.1 shows none). Nothing else in the response is trusted.
+pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<RegisteredClient> {
     let top = success_members(REGISTER.contract(), response)
         .map_err(|error| oauth_error(error, response))?;
+    let invalid = |what: &str| Error::protocol(format!("the registration has {what}"), b"");
     let client_id = text(&top, "client_id")
         .filter(|id| !id.is_empty() && printable(id) == id.as_str())
-        .ok_or_else(|| Error::protocol("the registration has no valid client_id", b""))?;
-    let secret = match find_member(&top, "client_secret") {
+        .ok_or_else(|| invalid("no valid client_id"))?;
+    let client_secret = match find_member(&top, "client_secret") {
         Some(raw) if !matches!(raw.get(), "null" | "\"\"") => Some(
             text(&top, "client_secret")
                 .filter(|secret| !secret.chars().any(char::is_control))
-                .ok_or_else(|| {
-                    Error::protocol("the registration has no valid client_secret", b"")
-                })?,
+                .ok_or_else(|| invalid("no valid client_secret"))?,
         ),
         _ => None,
     };
-    Ok((client_id.to_string(), secret))
+    // The rest is for the caller to see. What is not as documented is not shown.
+    let redirect_uris = find_member(&top, "redirect_uris")
+        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+    let scope = text(&top, "scope").filter(|scope| printable(scope) == scope.as_str());
+    let issued_at = find_member(&top, "client_id_issued_at").and_then(|raw| raw.get().parse().ok());
+    Ok(RegisteredClient {
+        client_id: client_id.to_string(),
+        client_secret,
+        redirect_uris,
+        scope: scope.map(|scope| scope.to_string()),
+        issued_at,
+    })
 }
 
 /// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain a

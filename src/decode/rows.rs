@@ -14,14 +14,14 @@ pub struct Rows {
     slices: Vec<PageSlice>,
     /// Where each slice ends in the whole sequence.
     ends: Vec<usize>,
-    fields: Arc<[&'static Field]>,
+    fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.
-    key_name: Option<&'static str>,
+    key_name: Option<Arc<str>>,
 }
 
 impl Rows {
     /// The records of these slices.
-    pub fn new(slices: Vec<PageSlice>, fields: Arc<[&'static Field]>) -> Self {
+    pub fn new(slices: Vec<PageSlice>, fields: Arc<[Field]>) -> Self {
         let mut end = 0;
         let ends = slices
             .iter()
@@ -35,8 +35,8 @@ impl Rows {
 
     /// The same with a column of keys.
     #[must_use]
-    pub fn with_key(mut self, name: &'static str) -> Self {
-        self.key_name = Some(name);
+    pub fn with_key(mut self, name: &str) -> Self {
+        self.key_name = Some(name.into());
         self
     }
 
@@ -51,13 +51,13 @@ impl Rows {
     }
 
     /// The declared fields.
-    pub fn fields(&self) -> &[&'static Field] {
+    pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
     /// The name of the column of keys.
-    pub fn key_name(&self) -> Option<&'static str> {
-        self.key_name
+    pub fn key_name(&self) -> Option<&str> {
+        self.key_name.as_deref()
     }
 
     /// The slices of pages.
@@ -105,7 +105,7 @@ impl Rows {
     /// Other slices with the same fields.
     #[must_use]
     pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
-        Rows { key_name: self.key_name, ..Rows::new(slices, self.fields.clone()) }
+        Rows { key_name: self.key_name.clone(), ..Rows::new(slices, self.fields.clone()) }
     }
 
     /// All records.
@@ -129,8 +129,8 @@ impl Rows {
         options: ColumnOptions,
         is_wanted: impl Fn() -> bool,
     ) -> Result<Vec<Columns>> {
-        let fields = || self.fields.iter().copied();
-        let new_part = || Columns::new(fields(), self.key_name, options).of_whole();
+        let fields = || self.fields.iter();
+        let new_part = || Columns::new(fields(), self.key_name(), options).of_whole();
         let mut parts = BatchBuilder::new(new_part);
         for slice in &self.slices {
             if !is_wanted() {

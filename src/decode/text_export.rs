@@ -48,7 +48,7 @@ impl Rows {
 
     /// The names of the declared fields, then of all others in the order of their first appearance.
     pub fn field_names(&self) -> Result<Vec<String>> {
-        let declared = self.fields().iter().map(|field| Cow::Borrowed(field.name));
+        let declared = self.fields().iter().map(|field| Cow::Borrowed(field.name.as_ref()));
         let mut names: Vec<String> = Vec::new();
         let mut known = HashSet::new();
         let mut add = |name: Cow<'_, str>| {
@@ -72,7 +72,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn read(rows: &Rows, row: RowAt<'a>) -> Result<Self> {
+    fn read(rows: &'a Rows, row: RowAt<'a>) -> Result<Self> {
         let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
         if let (Some(name), Some(key)) = (rows.key_name(), row.key) {
             record.set(name.into(), Value::Text(key.into()));

@@ -3,6 +3,7 @@
 mod class;
 mod escapes;
 mod exception;
+mod nearest;
 mod redact;
 mod rejection;
 
@@ -11,6 +12,7 @@ use std::{fmt, time::Duration};
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable};
 pub use exception::ExceptionClass;
+pub use nearest::did_you_mean;
 pub use redact::Redactor;
 pub use rejection::says_token_rejected;
 
@@ -28,6 +30,8 @@ pub struct Error {
     pub key: Option<String>,
     /// The position at which a failed iteration can be resumed.
     pub checkpoint: Option<String>,
+    /// What to do about it, if more is known than the kind says.
+    pub advice: Option<String>,
 }
 
 /// How far a request without a response came.
@@ -35,10 +39,19 @@ pub struct Error {
 pub enum Delivery {
     /// It was not sent.
     NotSent,
-    /// The service reported that it did not process it.
+    /// The service certainly did not process it, and would process it on another connection.
     Unprocessed,
     /// The service may have processed it.
     Unknown,
+}
+
+/// Whose login is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    /// That of the person who runs the program.
+    Own,
+    /// That of a user of a web application.
+    OfUser,
 }
 
 /// The kinds of error: one exception each in Python, by one exhaustive conversion.
@@ -89,6 +102,8 @@ pub enum ErrorKind {
         message: String,
         /// The service to log in to, if known.
         origin: Option<String>,
+        /// Whose login it is.
+        login: Login,
     },
     /// The token store failed.
     #[error("{0}")]
@@ -194,6 +209,13 @@ impl Error {
         self
     }
 
+    /// The same error, with what to do about it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: String) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
     /// The same error, with secrets redacted that the service may have repeated.
     #[must_use]
     pub fn redacted(mut self, redactor: &Redactor) -> Self {
@@ -270,6 +292,9 @@ impl Error {
 
     /// What to do about it, in a sentence.
     pub fn hint(&self) -> String {
+        if let Some(advice) = &self.advice {
+            return advice.clone();
+        }
         match self.kind.as_ref() {
             ErrorKind::Config(_) => "Correct the argument; nothing was sent.".into(),
             ErrorKind::Transport { .. } => {
@@ -293,6 +318,9 @@ impl Error {
                 "Call again later; the login is still stored.".into()
             }
             ErrorKind::OAuth { .. } => "Start the login again.".into(),
+            ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
+                "Start a new login: send the user to the URL of `authorization_url()`.".into()
+            }
             ErrorKind::LoginRequired { origin, .. } => {
                 let url = origin.as_deref().unwrap_or("URL");
                 format!(
@@ -325,7 +353,7 @@ impl std::error::Error for Error {}
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None }
+        Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None, advice: None }
     }
 }
 

@@ -26,12 +26,21 @@ impl BaseUrl {
         if url.fragment().is_some() || url.query().is_some() {
             return refuse("a URL without a query or fragment");
         }
+        if has_endpoint_path(&url) {
+            let origin = url.origin().ascii_serialization();
+            return refuse(&format!(
+                "the address of the service without the path of an endpoint; did you mean \
+                 '{origin}'?"
+            ));
+        }
         match url.scheme() {
             "https" if url.has_host() => Ok(BaseUrl(url)),
             "http" if is_loopback(&url) => Ok(BaseUrl(url)),
-            "http" => refuse(
-                "an https:// URL (http:// is only for a loopback address such as http://127.0.0.1:8080)",
-            ),
+            "http" => refuse(&format!(
+                "an https:// URL (http:// is only for a loopback address such as \
+                 http://127.0.0.1:8080); did you mean '{}'?",
+                nearest(url)
+            )),
             _ => refuse("an https:// URL"),
         }
     }
@@ -66,6 +75,25 @@ impl BaseUrl {
         }
         Ok(url)
     }
+}
+
+/// Whether a URL has the path of an endpoint, such as `/api/v1.0`, which is added to the base URL.
+fn has_endpoint_path(url: &Url) -> bool {
+    let path = url.path().trim_end_matches('/');
+    let below = |prefix: &str| path == prefix || path.starts_with(&format!("{prefix}/"));
+    ["/api/v1.0", "/api/v1", "/oauth2"].into_iter().any(below)
+}
+
+/// The usable URL that is nearest to one with http: the loopback address, or https.
+fn nearest(mut url: Url) -> String {
+    let changed = match url.host_str() {
+        Some("localhost") => url.set_host(Some("127.0.0.1")).is_ok(),
+        // The port of http is hardly that of https.
+        _ => url.set_scheme("https").is_ok() && url.set_port(None).is_ok(),
+    };
+    let fallback = "https://api.example.com";
+    let text = if changed { url.as_str() } else { fallback };
+    text.trim_end_matches('/').to_owned()
 }
 
 fn is_loopback(url: &Url) -> bool {

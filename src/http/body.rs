@@ -64,6 +64,11 @@ pub(super) fn json_member<T: serde::Serialize>(value: &T) -> Result<Box<RawValue
     serde_json::value::to_raw_value(value).map_err(|error| unwritable(&error))
 }
 
+/// A member that is JSON already.
+pub(super) fn json_text(text: String) -> Result<Box<RawValue>> {
+    RawValue::from_string(text).map_err(|error| unwritable(&error))
+}
+
 fn encode_json(
     members: &[(String, Box<RawValue>)],
     mut cursor: Option<(&str, &str)>,

@@ -12,7 +12,10 @@ use super::{
     transport::{ProcessState, Transport},
     wait_times::{WaitReason, WaitTimes},
 };
-use crate::error::{Error, ErrorKind, FailureClass, Redactor, Result};
+use crate::{
+    api::{suggest_market, suggest_symbol},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result},
+};
 
 /// Sends a request until `parse` accepts the response. The only way to send.
 pub async fn call<T>(
@@ -95,7 +98,10 @@ async fn send_with_retries<T>(
                 retries.succeeded();
                 return Ok(value);
             }
-            Err(error) => error.redacted(&authorization.redactor()).with_endpoint(&request.label),
+            Err(error) => {
+                let error = error.redacted(&authorization.redactor());
+                advised(error, authorization, request).with_endpoint(&request.label)
+            }
         };
         if is_throttled(&error)
             && let Some(per_second) =
@@ -177,6 +183,43 @@ async fn sleep(transport: &Transport, wait: Duration) {
     if !wait.is_zero() && !transport.options().is_replayed() {
         tokio::time::sleep(wait).await;
     }
+}
+
+/// The error with what the request shows about its cause.
+fn advised(error: Error, authorization: &impl Authorization, request: &Request) -> Error {
+    let Some(class) = error.api_failure().map(|api_failure| api_failure.class) else {
+        return error;
+    };
+    match class {
+        FailureClass::Authentication
+            if authorization.headers(request).is_ok_and(|headers| headers.is_empty()) =>
+        {
+            error.with_advice(
+                "No credentials were passed: give the client auth=ApiKey(...), a login, or \
+                 profile=."
+                    .to_owned(),
+            )
+        }
+        FailureClass::InvalidSymbol | FailureClass::InvalidParameter | FailureClass::Other => {
+            match suggestion(request) {
+                Some(meant) => {
+                    let advice = format!("Did you mean '{meant}'? {}", error.hint());
+                    error.with_advice(advice)
+                }
+                None => error,
+            }
+        }
+        _ => error,
+    }
+}
+
+/// What a symbol or market in the URL was probably meant to be.
+fn suggestion(request: &Request) -> Option<String> {
+    let in_path = request.url.path().split('/').find_map(suggest_symbol);
+    in_path.or_else(|| {
+        let mut values = request.url.query_pairs();
+        values.find_map(|(_, value)| suggest_symbol(&value).or_else(|| suggest_market(&value)))
+    })
 }
 
 /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or

@@ -293,7 +293,7 @@ impl Replay {
 
 /// Whether this is an endpoint of the login, whose requests and responses consist of secrets.
 fn is_of_login(path: &str) -> bool {
-    [TOKEN, REGISTER, AUTHORIZE].iter().any(|endpoint| path.ends_with(endpoint.path))
+    [&TOKEN, &REGISTER, &AUTHORIZE].iter().any(|endpoint| path.ends_with(&*endpoint.path))
 }
 
 /// The next of these; the last one stays.

@@ -93,7 +93,7 @@ pub async fn read_response(mut response: reqwest::Response, limit: usize) -> Res
 
 /// The error of an exchange; `receiving` if the head of the response had been received.
 pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
-    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the service").to_owned();
+    let host = error.url().map_or("the service".to_owned(), address);
     let error = error.without_url();
     // A connection that breaks within a compressed body is a decoding error too, but with another
     // cause.
@@ -113,7 +113,11 @@ pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
     let (sent, what) = if receiving {
         (Delivery::Unknown, "the connection was lost in the middle of the response".to_owned())
     } else if error.is_connect() {
-        (Delivery::NotSent, format!("cannot connect to {host}"))
+        let reason = chain(&error);
+        let reason = reason.strip_prefix("error sending request: ").unwrap_or(&reason);
+        let reason = reason.strip_prefix("client error (Connect): ").unwrap_or(reason);
+        let message = format!("cannot connect to {host}: {reason}");
+        return ErrorKind::Transport { message, sent: Delivery::NotSent }.into();
     } else if is_unprocessed(&error) {
         let what = "the service closed the connection and did not process the request";
         (Delivery::Unprocessed, what.to_owned())
@@ -121,6 +125,12 @@ pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
         (Delivery::Unknown, "the connection was lost before a response".to_owned())
     };
     ErrorKind::Transport { message: format!("{what}: {}", chain(&error)), sent }.into()
+}
+
+/// The host of a URL, with its port if it is not the usual one.
+fn address(url: &url::Url) -> String {
+    let host = url.host_str().unwrap_or("the service");
+    url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// Whether the service said that it did not process the request: by GOAWAY, whose last stream is an

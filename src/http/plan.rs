@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::{
     BaseUrl, Body, Request, TimeRange,
-    body::{Form, json_member},
+    body::{Form, json_member, json_text},
     request::method,
     time_range::check_order,
 };
@@ -31,8 +31,8 @@ pub struct RequestPlan {
     headers: HeaderMap,
     idempotent: bool,
     time_range: Option<TimeRange>,
-    /// The endpoint's parameters, in whose order the query is sent; empty for the caller's own.
-    order: &'static [Parameter],
+    /// The names in whose order the query is sent; other pairs stay in the order given.
+    order: Vec<Cow<'static, str>>,
 }
 
 /// The cursor of a page.
@@ -48,8 +48,8 @@ pub struct Cursor<'a> {
 
 impl RequestPlan {
     /// The plan of an endpoint, its arguments checked.
-    pub fn new(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
-        Self::checked(endpoint, arguments).map_err(|error| error.with_endpoint(endpoint.name))
+    pub fn new(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
+        Self::checked(endpoint, arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
     /// The plan of a request of the caller's own.
@@ -70,7 +70,7 @@ impl RequestPlan {
             body,
             headers,
             time_range: None,
-            order: &[],
+            order: Vec::new(),
         }
     }
 
@@ -80,36 +80,41 @@ impl RequestPlan {
         RequestPlan { idempotent: true, ..self }
     }
 
-    fn checked(endpoint: &'static Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
-        if let Some((name, _)) = arguments.iter().find(|(n, _)| endpoint.parameter(n).is_none()) {
-            return Err(Error::config(format!("there is no argument {name}")));
-        }
+    fn checked(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
         let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, a)| a);
         let text = |name: &str| match given(name) {
             Some(Argument::Text(text)) => Some(text.as_str()),
             _ => None,
         };
-        let mut values = Vec::with_capacity(arguments.len());
-        for parameter in endpoint.arguments() {
-            match given(parameter.name) {
-                Some(argument) => values.push((parameter, parameter.check(argument, text)?)),
-                None if parameter.required => {
-                    return Err(Error::config(format!("{} is missing", parameter.name)));
-                }
-                None => {}
-            }
+        if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
+        {
+            return Err(Error::config(format!("{} is missing", missing.name)));
         }
-        let bound = |name: &str| values.iter().find(|(p, _)| p.name == name).map(|(_, v)| v);
+        let mut values = Vec::with_capacity(arguments.len());
+        for (name, argument) in arguments {
+            let (place, value) = match (endpoint.parameter(name), endpoint.undeclared) {
+                (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
+                (None, Some(place)) => (place, undeclared(name, argument, place)?),
+                (None, None) => {
+                    return Err(Error::config(format!("there is no argument {name}")));
+                }
+            };
+            values.push((*name, place, value));
+        }
+        let bound = |wanted| values.iter().find(|(name, ..)| *name == wanted).map(|(.., v)| v);
         let (start, end) = (bound("start"), bound("end"));
-        check_order(start, end)?;
+        if endpoint.undeclared.is_none() {
+            let shown = |name: &str| given(name).map_or(String::new(), Argument::shown);
+            check_order(start, end, shown)?;
+        }
         let time_range = TimeRange::new(endpoint, start, end);
-        let mut path = endpoint.path.to_owned();
+        let mut path = endpoint.path.clone().into_owned();
         let mut query = Vec::new();
         let mut members: Vec<(String, Box<RawValue>)> = Vec::new();
         let mut form = Form::default();
-        for (parameter, value) in values {
-            let name = parameter.name.to_owned();
-            match (parameter.place, value) {
+        for (name, place, value) in values {
+            let name = name.to_owned();
+            match (place, value) {
                 (ParameterLocation::Path, value) => {
                     path = path.replace(&format!("{{{name}}}"), &value.into_text());
                 }
@@ -126,6 +131,9 @@ impl RequestPlan {
                 (ParameterLocation::Body, EncodedValue::Integer(number)) => {
                     members.push((name, json_member(&number)?));
                 }
+                (ParameterLocation::Body, EncodedValue::Json(text)) => {
+                    members.push((name, json_text(text)?));
+                }
             }
         }
         let body = match (members.is_empty(), form.0.is_empty()) {
@@ -134,8 +142,8 @@ impl RequestPlan {
             (false, _) => Body::Json(members),
         };
         Ok(RequestPlan {
-            label: endpoint.name.to_owned(),
-            route: Some(endpoint.path.into()),
+            label: endpoint.name.clone().into_owned(),
+            route: Some(endpoint.path.as_ref().into()),
             method: method(endpoint.method.as_str())?,
             path,
             query,
@@ -143,7 +151,7 @@ impl RequestPlan {
             headers: HeaderMap::new(),
             idempotent: endpoint.idempotent,
             time_range,
-            order: endpoint.parameters,
+            order: order(endpoint),
         })
     }
 
@@ -241,10 +249,33 @@ impl RequestPlan {
         }
         if !pairs.is_empty() {
             // Stable: pairs that the endpoint does not declare stay in the order given.
-            pairs.sort_by_key(|(name, _)| self.order.iter().position(|p| p.name == *name));
+            pairs.sort_by_key(|(name, _)| self.order.iter().position(|known| known == name));
             url.query_pairs_mut().extend_pairs(pairs);
         }
         Ok(url)
+    }
+}
+
+/// The names of the query's parameters in their order. Arguments of an endpoint that accepts others
+/// stay in the order given.
+fn order(endpoint: &Endpoint) -> Vec<Cow<'static, str>> {
+    let is_ordered =
+        |p: &&Parameter| endpoint.undeclared.is_none() && p.place == ParameterLocation::Query;
+    endpoint.parameters.iter().filter(is_ordered).map(|p| p.name.clone()).collect()
+}
+
+/// An argument that is not declared, as it is sent.
+fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Result<EncodedValue> {
+    let refused = |expected| Err(Error::argument(name, &argument.shown(), expected));
+    match argument {
+        Argument::Instant(..) => refused(
+            "an integer, a date or text, or a kind for it in `arguments`: 'seconds', 'millis' or \
+             'micros'",
+        ),
+        Argument::Json(_) | Argument::Texts(_) if place != ParameterLocation::Body => {
+            refused("one value: the query of a GET has no lists or dicts")
+        }
+        argument => Ok(argument.clone().into()),
     }
 }
 

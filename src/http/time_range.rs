@@ -29,7 +29,7 @@ impl TimeRange {
     ) -> Option<Self> {
         let Some(Paging::PageFlag {
             span: TimeSpan::StartEnd { default_days, time_field }, ..
-        }) = endpoint.paging
+        }) = &endpoint.paging
         else {
             return None;
         };
@@ -41,7 +41,8 @@ impl TimeRange {
             Some(_) => None,
             None => Some(None),
         };
-        Some(TimeRange { start: bound(start)?, end: bound(end)?, default_days, time_field })
+        let (start, end) = (bound(start)?, bound(end)?);
+        Some(TimeRange { start, end, default_days: *default_days, time_field })
     }
 
     /// Whether it depends on the clock.
@@ -63,7 +64,13 @@ impl TimeRange {
 }
 
 /// Refuses a range that ends before it starts, as the service document does.
-pub(super) fn check_order(start: Option<&EncodedValue>, end: Option<&EncodedValue>) -> Result<()> {
+///
+/// `shown` is an argument as the caller passed it.
+pub(super) fn check_order(
+    start: Option<&EncodedValue>,
+    end: Option<&EncodedValue>,
+    shown: impl Fn(&str) -> String,
+) -> Result<()> {
     let backward = match (start, end) {
         (Some(EncodedValue::Integer(start)), Some(EncodedValue::Integer(end))) => {
             *start > 0 && *end > 0 && start >= end
@@ -72,11 +79,9 @@ pub(super) fn check_order(start: Option<&EncodedValue>, end: Option<&EncodedValu
         (Some(EncodedValue::Text(start)), Some(EncodedValue::Text(end))) => start > end,
         _ => false,
     };
-    match (start, end) {
-        (Some(start), Some(end)) if backward => {
-            let (start, end) = (start.clone().into_text(), end.clone().into_text());
-            Err(Error::argument("end", &end, &format!("a time after start ({start})")))
-        }
-        _ => Ok(()),
+    if backward {
+        let expected = format!("a time after start, which is {}", shown("start"));
+        return Err(Error::argument("end", &shown("end"), &expected));
     }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 //! credentials.
 
 use std::{
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,6 +23,7 @@ use super::{
     blocking_pool::{BlockingPool, PoolSlot, local_client},
     clock::{Clock, ClockReading, LocalInstant},
     connection::{build_client, read_response, transport_error},
+    handoff::Handoff,
     observer::RequestSpan,
     rate_limit::RateLimit,
     retry_budget::RetryBudget,
@@ -30,7 +32,7 @@ use super::{
 use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
-    error::{Error, ErrorKind, Result},
+    error::{Delivery, Error, ErrorKind, Result},
     process::PerProcess,
 };
 
@@ -170,11 +172,10 @@ impl Transport {
             value.set_sensitive(true);
             message.headers_mut().insert(name, value);
         }
-        if !request.body.is_empty() {
-            *message.body_mut() = Some(request.body.clone().into());
-        }
+        let handoff = Handoff::default();
+        *message.body_mut() = Some(handoff.body(request.body.clone()));
         let started = Instant::now();
-        let outcome = self.execute(state, message).await;
+        let outcome = self.execute(state, message, &handoff).await;
         Ok((started.elapsed(), outcome))
     }
 
@@ -182,9 +183,10 @@ impl Transport {
         &self,
         state: &ProcessState,
         message: reqwest::Request,
+        handoff: &Handoff,
     ) -> Result<HttpResponse> {
         let (local, shared) = (local_client(), state.client.load_full());
-        let has_time = self.base.is_path(message.url().path(), SERVER_TIME.path);
+        let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
         let whole = async {
             let client = local.as_ref().unwrap_or(&shared);
@@ -192,11 +194,24 @@ impl Transport {
             let response = response.map_err(|error| transport_error(error, false))?;
             read_response(response, self.options.max_body_bytes).await
         };
-        let Ok(outcome) = timeout(self.options.timeout, whole).await else {
-            if local.is_none() {
-                self.reset_pool(state, &shared);
+        let mut whole = pin!(whole);
+        // Connecting fails earlier: a request that still waits is for a connection that has ended, or
+        // for one that is full.
+        let queued_max = self.options.connect_timeout.saturating_mul(2);
+        let overall = self.options.timeout;
+        let mut outcome = timeout(queued_max.min(overall), &mut whole).await;
+        if outcome.is_err() && queued_max < overall {
+            if handoff.withdraw() {
+                self.abandon_connections(state, &local, &shared);
+                let seconds = queued_max.as_secs_f64();
+                let message = format!("no connection took the request within {seconds} s");
+                return Err(ErrorKind::Transport { message, sent: Delivery::Unprocessed }.into());
             }
-            let seconds = self.options.timeout.as_secs_f64();
+            outcome = timeout(overall - queued_max, whole).await;
+        }
+        let Ok(outcome) = outcome else {
+            self.abandon_connections(state, &local, &shared);
+            let seconds = overall.as_secs_f64();
             return Err(
                 ErrorKind::Timeout(format!("no complete response within {seconds} s")).into()
             );
@@ -214,9 +229,16 @@ impl Transport {
     /// Abandons the connections that are idle now: after a sleep, or if the network has dropped them,
     /// none of them gets a response, and each retry would wait for another one. A local runtime has only
     /// the one that has just been abandoned.
-    fn reset_pool(&self, state: &ProcessState, used: &Arc<reqwest::Client>) {
-        if let Ok(client) = build_client(&self.base, &self.options) {
-            state.client.compare_and_swap(used, Arc::new(client));
+    fn abandon_connections(
+        &self,
+        state: &ProcessState,
+        local: &Option<reqwest::Client>,
+        shared: &Arc<reqwest::Client>,
+    ) {
+        if local.is_none()
+            && let Ok(client) = build_client(&self.base, &self.options)
+        {
+            state.client.compare_and_swap(shared, Arc::new(client));
         }
     }
 }

@@ -59,24 +59,29 @@ impl Callback {
         Callback(pairs.map(|(name, value)| (wiped(name), wiped(value))).collect())
     }
 
-    /// The parameters of a callback URL, copied from the browser's address bar.
-    pub fn from_url(text: &str, port: u16) -> Result<Self> {
-        let expected = format!("http://127.0.0.1:{port}{CALLBACK_PATH}");
-        let url = if text.len() <= URL_MAX_BYTES { Url::parse(text.trim()).ok() } else { None };
+    /// The parameters of a callback URL: the whole one, or its path and query.
+    pub fn from_url(text: &str, redirect_uri: &str) -> Result<Self> {
+        let unusable = || {
+            invalid(&format!(
+                "that is not this login's callback URL; expected {redirect_uri}?code=..."
+            ))
+        };
+        let own = Url::parse(redirect_uri).map_err(|_| unusable())?;
+        let text = text.trim();
+        let url = match text {
+            _ if text.len() > URL_MAX_BYTES => None,
+            _ if text.starts_with('/') => own.join(text).ok(),
+            _ => Url::parse(text).ok(),
+        };
         let query = url.as_ref().and_then(|url| {
-            let ours = url.scheme() == "http"
-                && url.host_str() == Some("127.0.0.1")
-                && url.port_or_known_default() == Some(port)
-                && url.path() == CALLBACK_PATH
+            let ours = url.scheme() == own.scheme()
+                && url.host() == own.host()
+                && url.port_or_known_default() == own.port_or_known_default()
+                && url.path() == own.path()
                 && url.username().is_empty();
             if ours { url.query() } else { None }
         });
-        match query {
-            Some(query) => Ok(Self::from_query(query)),
-            None => Err(invalid(&format!(
-                "that is not this login's callback URL; expected {expected}?code=..."
-            ))),
-        }
+        query.map(Self::from_query).ok_or_else(unusable)
     }
 
     /// Checks the state first; without the right one no other parameter is used.
@@ -86,6 +91,10 @@ impl Callback {
         };
         if !attempt.has_state(state) {
             return Verdict::Unrelated("the state of the callback is not the state of this login");
+        }
+        // RFC 6749, section 3.1: a parameter is not included more than once.
+        if self.0.iter().any(|(name, _)| self.only(name).is_none()) {
+            return Verdict::Unrelated("the callback has a parameter more than once");
         }
         match (self.only("code"), self.only("error")) {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
@@ -154,6 +163,9 @@ mod tests {
             "error=x&state=wrong",
             "error=x",
             "error=&state=right",
+            "code=a&state=right&extra=1&extra=2",
+            "error=x&error=y&state=right",
+            "error=x&error_description=a&error_description=b&state=right",
         ] {
             assert_eq!(checked(query), "unrelated", "{query}");
         }
@@ -167,8 +179,9 @@ mod tests {
 
     #[test]
     fn a_pasted_callback_is_of_this_port_and_path() {
+        let own = redirect_uri(4000);
         assert!(
-            Callback::from_url(" http://127.0.0.1:4000/callback?code=a&state=b\n", 4000).is_ok()
+            Callback::from_url(" http://127.0.0.1:4000/callback?code=a&state=b\n", &own).is_ok()
         );
         for text in [
             "",
@@ -183,8 +196,40 @@ mod tests {
             "http://evil.example:4000/callback?code=a&state=b",
             "http://127.0.0.1:4000/other?code=a&state=b",
         ] {
-            let error = Callback::from_url(text, 4000).expect_err(text);
+            let error = Callback::from_url(text, &own).expect_err(text);
             assert!(matches!(error.kind.as_ref(), ErrorKind::OAuth { .. }), "{text}");
         }
+    }
+
+    #[test]
+    fn the_callback_of_an_application_is_its_redirect_uri_or_the_path_of_it() {
+        let own = "https://app.example.com/cb";
+        for text in [
+            "https://app.example.com/cb?code=a&state=b",
+            "https://app.example.com:443/cb?code=a&state=b",
+            "/cb?code=a&state=b",
+        ] {
+            assert!(Callback::from_url(text, own).is_ok(), "{text}");
+        }
+        for text in [
+            "cb?code=a&state=b",
+            "?code=a&state=b",
+            "/cb",
+            "/cb/?code=a&state=b",
+            "/CB?code=a&state=b",
+            "/other?code=a&state=b",
+            "//evil.example/cb?code=a&state=b",
+            "/\\evil.example/cb?code=a&state=b",
+            "http://app.example.com/cb?code=a&state=b",
+            "https://app.example.com:8443/cb?code=a&state=b",
+            "https://app.example.com.evil.example/cb?code=a&state=b",
+            "https://app.example.com@evil.example/cb?code=a&state=b",
+            "https://x@app.example.com/cb?code=a&state=b",
+        ] {
+            let error = Callback::from_url(text, own).expect_err(text);
+            assert!(matches!(error.kind.as_ref(), ErrorKind::OAuth { .. }), "{text}");
+        }
+        let own = "https://app.example.com";
+        assert!(Callback::from_url("https://app.example.com?code=a&state=b", own).is_ok());
     }
 }

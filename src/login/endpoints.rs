@@ -9,7 +9,7 @@ use crate::{
 /// Sends a request to an endpoint and parses the response.
 pub async fn send<T>(
     sender: &Sender,
-    endpoint: &'static Endpoint,
+    endpoint: &Endpoint,
     arguments: &[(&str, Argument)],
     parse: fn(&HttpResponse) -> Result<T>,
 ) -> Result<T> {

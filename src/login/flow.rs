@@ -13,18 +13,16 @@ use url::Url;
 use super::{
     browser,
     callback::{self, Callback, Verdict, redirect_uri},
-    endpoints::{send, text},
+    code_grant::CodeGrant,
     listener::{CallbackRequest, Listener},
     options::Options,
     page::Page,
     registration,
 };
 use crate::{
-    api::{AUTHORIZE, TOKEN},
-    auth::{Attempt, CHALLENGE_METHOD, OAuth, Registration, TokenSet, now_ms, store::TokenStore},
-    decode::parse_token_response,
-    error::{Error, ErrorKind, Redactor, Result},
-    http::{BaseUrl, RequestPlan, Sender, SenderOptions},
+    auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
+    error::{Error, ErrorKind, Login as LoginOf, Result},
+    http::{BaseUrl, Sender, SenderOptions},
     process::runtime,
 };
 
@@ -56,10 +54,16 @@ impl Flow {
         let sender = Sender::new(base, None, sender_options)?;
         let (socket, client) = registration::client(&sender, &options).await?;
         let attempt = Attempt::new()?;
-        let redirect_uri = redirect_uri(client.redirect_port);
-        let url = authorization_url(&sender, &client, &attempt, &redirect_uri)?;
+        let grant = CodeGrant {
+            sender,
+            client_id: client.client_id.clone(),
+            client_secret: client.client_secret.clone(),
+            redirect_uri: redirect_uri(client.redirect_port),
+            login: LoginOf::Own,
+        };
+        let url = grant.url(&attempt)?;
         let (port, store) = (client.redirect_port, options.store);
-        let login = Login { sender, client, attempt, redirect_uri, store };
+        let login = Login { grant, client, attempt, store };
         let (pasted, inbox) = mpsc::channel(1);
         let (ended, outcome) = watch::channel(None);
         let task = runtime()?.spawn(async move {
@@ -94,7 +98,7 @@ impl Flow {
 
     /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
     pub async fn finish(&self, callback_url: &str) -> Outcome {
-        let callback = Callback::from_url(callback_url, self.port)?;
+        let callback = Callback::from_url(callback_url, &redirect_uri(self.port))?;
         let (refuse, refused) = oneshot::channel();
         let over = "this login has ended; begin another";
         if self.pasted.send((callback, refuse)).await.is_err() {
@@ -131,11 +135,10 @@ impl Drop for Flow {
 
 /// What the task needs to turn a callback into stored tokens.
 struct Login {
-    sender: Sender,
+    grant: CodeGrant,
     client: Registration,
     attempt: Attempt,
-    redirect_uri: String,
-    store: Arc<dyn TokenStore>,
+    store: SharedStore,
 }
 
 impl Login {
@@ -177,68 +180,14 @@ impl Login {
         }
     }
 
-    /// Exchanges the code, once: the token endpoint is not idempotent.
     async fn exchange(&self, code: &str) -> Outcome {
-        let secret = self.client.client_secret.as_ref();
-        let mut arguments = vec![
-            ("grant_type", text("authorization_code")),
-            ("code", text(code)),
-            ("client_id", text(&self.client.client_id)),
-            ("redirect_uri", text(&self.redirect_uri)),
-            ("code_verifier", text(&self.attempt.verifier)),
-        ];
-        if let Some(secret) = secret {
-            arguments.push(("client_secret", text(secret)));
-        }
-        let requested_at_ms = now_ms();
-        let answer = send(&self.sender, &TOKEN, &arguments, parse_token_response).await.map_err(
-            |error| {
-                let secrets = [code, self.attempt.verifier.as_str()].into_iter();
-                let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
-                self.log_in_again(error.redacted(&redactor))
-            },
-        )?;
-        let set = TokenSet::new(&self.client, answer, requested_at_ms);
-        let client_id = self.client.client_id.clone();
-        let oauth = Arc::new(OAuth::new(client_id, None, self.store.clone()));
-        oauth.bind(self.sender.base().as_str())?;
+        let (response, requested_at_ms) = self.grant.exchange(code, &self.attempt.verifier).await?;
+        let set = TokenSet::new(&self.client, response, requested_at_ms);
+        let oauth = Arc::new(OAuth::new(self.client.client_id.clone(), None, self.store.clone()));
+        oauth.bind(self.grant.sender.base().as_str())?;
         oauth.save_login(set, self.client.clone()).await?;
         Ok(oauth)
     }
-
-    /// A code is valid once: after any failure a new login is needed.
-    fn log_in_again(&self, error: Error) -> Error {
-        match error.kind.as_ref() {
-            ErrorKind::OAuth { .. } | ErrorKind::Config(_) => error,
-            _ => ErrorKind::LoginRequired {
-                error: "login_required".to_owned(),
-                message: format!(
-                    "the code was sent but the tokens were not received, and a code is valid \
-                     once: log in again ({error})"
-                ),
-                origin: Some(self.sender.base().as_str().to_owned()),
-            }
-            .into(),
-        }
-    }
-}
-
-fn authorization_url(
-    sender: &Sender,
-    client: &Registration,
-    attempt: &Attempt,
-    redirect_uri: &str,
-) -> Result<Url> {
-    let arguments = [
-        ("client_id", text(&client.client_id)),
-        ("code_challenge", text(&attempt.challenge())),
-        ("code_challenge_method", text(CHALLENGE_METHOD)),
-        ("redirect_uri", text(redirect_uri)),
-        ("response_type", text("code")),
-        ("state", text(&attempt.state)),
-    ];
-    let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
-    Ok(sender.request(&plan, None, None)?.url)
 }
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 //! the code.
 //!
 //! A login is one task. It owns the listening socket, which closes with it, and only the task exchanges
-//! the code, whether the browser sent the callback or the user pasted it.
+//! the code, whether the browser sent the callback or the user pasted it. A web application has no
+//! listener: its own endpoint receives the callback, in any of its processes.
 
+mod app;
 mod browser;
 mod callback;
+mod code_grant;
 mod endpoints;
 mod flow;
 mod listener;
@@ -13,7 +16,10 @@ mod options;
 mod page;
 mod registration;
 
+pub use app::{App, AppOptions, AuthorizationRequest};
 pub use browser::open_browser;
 pub use callback::{Callback, Verdict};
+pub use code_grant::check_redirect_uri;
 pub use flow::Flow;
 pub use options::Options;
+pub use registration::register;

@@ -1,13 +1,13 @@
 //! The options of a login.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use crate::{auth::store::TokenStore, http::SenderOptions};
+use crate::{auth::SharedStore, http::SenderOptions};
 
 /// How to log in.
 pub struct Options {
     /// Where to save the tokens.
-    pub store: Arc<dyn TokenStore>,
+    pub store: SharedStore,
     /// A client that was registered elsewhere, with `redirect_port`.
     pub client_id: Option<String>,
     /// The name to register a client with.

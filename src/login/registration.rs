@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     api::{Argument, REGISTER},
-    auth::{Registration, blocking, store::registration_key},
+    auth::{RegisteredClient, Registration, blocking, store::registration_key},
     decode::parse_registration,
     error::{Error, Result},
     http::Sender,
@@ -47,8 +47,11 @@ pub async fn client(sender: &Sender, options: &Options) -> Result<(TcpListener, 
     }
     let socket = bind(options.redirect_port).await.map_err(unusable)?;
     let port = socket.local_addr().map_err(unusable)?.port();
-    let registration = register(sender, options, port).await?;
-    Ok((socket, registration))
+    let redirect_uris = [redirect_uri(port)];
+    let client =
+        register(sender, &redirect_uris, &options.client_name, options.confidential).await?;
+    let registration = Registration::new(client.client_id, client.client_secret, port);
+    Ok((socket, if options.confidential { registration.confidential() } else { registration }))
 }
 
 /// The client of the last login, if it matches the options.
@@ -67,19 +70,29 @@ async fn stored_client(sender: &Sender, options: &Options) -> Result<Option<Regi
     }))
 }
 
-async fn register(sender: &Sender, options: &Options, port: u16) -> Result<Registration> {
-    let method = if options.confidential { "client_secret_post" } else { "none" };
+/// Registers a client with these redirect URIs.
+pub async fn register(
+    sender: &Sender,
+    redirect_uris: &[String],
+    client_name: &str,
+    confidential: bool,
+) -> Result<RegisteredClient> {
+    let method = if confidential { "client_secret_post" } else { "none" };
     let texts = |texts: &[&str]| Argument::Texts(texts.iter().map(|&t| t.to_owned()).collect());
     let arguments = [
-        ("redirect_uris", texts(&[&redirect_uri(port)])),
+        ("redirect_uris", Argument::Texts(redirect_uris.to_vec())),
         ("token_endpoint_auth_method", text(method)),
         ("grant_types", texts(&["authorization_code", "refresh_token"])),
         ("response_types", texts(&["code"])),
-        ("client_name", text(&options.client_name)),
+        ("client_name", text(client_name)),
     ];
-    let (client_id, secret) = send(sender, &REGISTER, &arguments, parse_registration).await?;
-    let registration = Registration::new(client_id, secret.filter(|_| options.confidential), port);
-    Ok(if options.confidential { registration.confidential() } else { registration })
+    let client = send(sender, &REGISTER, &arguments, parse_registration).await?;
+    Ok(RegisteredClient {
+        // A public client that was given a secret would have to keep it.
+        client_secret: client.client_secret.filter(|_| confidential),
+        redirect_uris: client.redirect_uris.or_else(|| Some(redirect_uris.to_vec())),
+        ..client
+    })
 }
 
 async fn bind(port: u16) -> std::io::Result<TcpListener> {

@@ -10,29 +10,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    api::{DateRange, NextEnd},
     decode::{Page, Value, parse_date},
     error::{Error, Result},
 };
-
-/// Paging backward by moving the end of a range of dates.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DateRange {
-    /// The parameter for the end of the range.
-    pub end: String,
-    /// Where the next end comes from.
-    pub next: NextEnd,
-    /// The field that identifies a row, if rows may be repeated on the next page.
-    pub unique: Option<String>,
-}
-
-/// Where the end of the next, earlier range comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NextEnd {
-    /// This path in the response.
-    At(Vec<String>),
-    /// The day before the earliest date in this field of the records.
-    DayBefore(String),
-}
 
 /// The rows of the previous page, which the next page may repeat; it does not repeat earlier ones, as
 /// the end of the range moves backward past them. Part of the checkpoint of the next page.

@@ -1,11 +1,21 @@
 //! The remaining records as one result, for `all` and for frames.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use futures_util::future::try_join_all;
+use tokio::{
+    sync::mpsc::{Sender, channel},
+    task::{JoinHandle, spawn_blocking},
+};
 
 use super::{Pages, Sink};
-use crate::error::{Error, Result};
+use crate::{
+    decode::PageSlice,
+    error::{Error, Result},
+};
 
 impl Pages {
     /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
@@ -69,12 +79,18 @@ impl Pages {
             progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
             first.push(slice)?;
         }
-        let drains = self
-            .streams
-            .iter_mut()
-            .zip(&mut sinks)
-            .map(|(stream, sink)| stream.drain(sink, progress));
-        try_join_all(drains).await?;
+        let collector = Collector::start(sinks);
+        let drains = self.streams.iter_mut().enumerate().map(async |(index, stream)| {
+            while let Some(slice) = stream.next_slice().await? {
+                progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
+                collector.push(index, slice).await?;
+            }
+            Ok(())
+        });
+        let drained: Result<Vec<()>> = try_join_all(drains).await;
+        // If collecting failed, that is why fetching stopped.
+        let sinks = collector.finish().await?;
+        drained?;
         // All have been read to their ends: the iteration is at the end of the last one.
         let before = self.streams.len().saturating_sub(1);
         self.streams.drain(..before);
@@ -103,6 +119,64 @@ impl Pages {
         }
         Ok(sink)
     }
+}
+
+/// Puts pages into sinks, as they are fetched.
+enum Collector<S> {
+    /// At once.
+    Inline(Mutex<Vec<S>>),
+    /// On a thread of its own, so that fetching goes on meanwhile.
+    Thread(Sender<(usize, PageSlice)>, JoinHandle<Result<Vec<S>>>),
+}
+
+/// The most pages between the two threads. With several, neither has to wake the other for each page.
+const QUEUED_MAX: usize = 8;
+
+impl<S: Sink> Collector<S> {
+    fn start(mut sinks: Vec<S>) -> Self {
+        if !S::COMPUTES {
+            return Collector::Inline(Mutex::new(sinks));
+        }
+        let (sender, mut receiver) = channel(QUEUED_MAX);
+        let thread = spawn_blocking(move || {
+            let mut queued = Vec::with_capacity(QUEUED_MAX);
+            while receiver.blocking_recv_many(&mut queued, QUEUED_MAX) > 0 {
+                for (index, slice) in queued.drain(..) {
+                    push(&mut sinks, index, slice)?;
+                }
+            }
+            Ok(sinks)
+        });
+        Collector::Thread(sender, thread)
+    }
+
+    async fn push(&self, index: usize, slice: PageSlice) -> Result<()> {
+        match self {
+            Collector::Inline(sinks) => {
+                push(&mut sinks.lock().unwrap_or_else(PoisonError::into_inner), index, slice)
+            }
+            Collector::Thread(sender, _) => {
+                let sent = sender.send((index, slice)).await;
+                sent.map_err(|_| Error::config("the rows can no longer be collected"))
+            }
+        }
+    }
+
+    async fn finish(self) -> Result<Vec<S>> {
+        match self {
+            Collector::Inline(sinks) => {
+                Ok(sinks.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
+            Collector::Thread(sender, thread) => {
+                drop(sender);
+                thread.await.map_err(|error| Error::aborted(&error))?
+            }
+        }
+    }
+}
+
+fn push<S: Sink>(sinks: &mut [S], index: usize, slice: PageSlice) -> Result<()> {
+    sinks.get_mut(index).map_or(Ok(()), |sink| sink.push(slice))
 }
 
 /// The error of using a pager whose end the caller has been informed of.

@@ -1,8 +1,8 @@
 //! A list that is returned in pages: its plan, how it is paged, and its time range.
 
-use super::{DateRange, PreviousRows};
+use super::PreviousRows;
 use crate::{
-    api::{Argument, Endpoint, FirstPage, Paging, ParameterLocation},
+    api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
     auth::body_hash,
     decode::{Page, Value},
     error::{Error, Result},
@@ -41,19 +41,24 @@ pub enum PagingStyle {
 impl Listing {
     /// The listing of an endpoint, its arguments checked.
     pub fn new(
-        endpoint: &'static Endpoint,
+        endpoint: &Endpoint,
         arguments: &[(&str, Argument)],
         windows: Option<i64>,
     ) -> Result<Self> {
         let plan = Plan::new(endpoint, arguments)?;
-        let place = endpoint.cursor().map_or(ParameterLocation::Query, |parameter| parameter.place);
-        let style = match endpoint.paging {
+        let place = endpoint
+            .cursor()
+            .map(|parameter| parameter.place)
+            .or(endpoint.undeclared)
+            .unwrap_or(ParameterLocation::Query);
+        let style = match &endpoint.paging {
             Some(Paging::NextKey) => PagingStyle::NextKey(place),
-            Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, first),
+            Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, *first),
+            Some(Paging::DateRange(range)) => PagingStyle::DateRange(place, range.clone()),
             None => return Err(Error::config(format!("{} does not return pages", endpoint.name))),
         };
-        let windows =
-            check_windows(endpoint, windows).map_err(|error| error.with_endpoint(endpoint.name))?;
+        let windows = check_windows(endpoint, windows)
+            .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range();
         if time_range.is_none() && windows > 1 {
             let error = Error::argument(
@@ -61,7 +66,7 @@ impl Listing {
                 &windows.to_string(),
                 "1 for times beyond 2^63 microseconds",
             );
-            return Err(error.with_endpoint(endpoint.name));
+            return Err(error.with_endpoint(&endpoint.name));
         }
         let time_range =
             time_range.filter(|range| range.start.is_none() || range.end.is_none() || windows > 1);
@@ -179,14 +184,14 @@ impl Listing {
 /// The time range of a call in microseconds. Sends nothing: if both bounds are open, it is none
 /// unless `now_micros` is given.
 pub fn time_range(
-    endpoint: &'static Endpoint,
+    endpoint: &Endpoint,
     arguments: &[(&str, Argument)],
     now_micros: Option<i64>,
 ) -> Result<Option<(i64, i64)>> {
     let plan = RequestPlan::new(endpoint, arguments)?;
     let range = plan.time_range().ok_or_else(|| match endpoint.has_span() {
         true => Error::config("start or end is too late to be split; expected times below 2^63")
-            .with_endpoint(endpoint.name),
+            .with_endpoint(&endpoint.name),
         false => no_time_range(endpoint),
     })?;
     let is_known = !range.is_open() || now_micros.is_some();

@@ -20,7 +20,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-pub use date_range::{DateRange, NextEnd, PreviousRows};
+pub use date_range::PreviousRows;
 pub use gather::exhausted;
 pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
 pub use page_stream::Source;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Listing, Position, PreviousRows, Sink,
+    Listing, Position, PreviousRows,
     cursor_history::{CursorDigest, CursorHistory},
     window::Window,
 };
@@ -216,15 +216,22 @@ impl PageStream {
         Ok(FetchedPage { page: Arc::new(page), cursor, received, previous_rows, published: false })
     }
 
-    /// Reads to the end, into a sink.
-    pub async fn drain<S: Sink>(&mut self, sink: &mut S, progress: &AtomicU64) -> Result<()> {
-        while let Some(page) = self.fetch().await {
-            let FetchedPage { page, received, .. } = self.accept(page?)?;
-            self.prefetch();
-            let range = received..page.len();
-            progress.fetch_add(range.len() as u64, Ordering::Relaxed);
-            sink.push(PageSlice { page, range, key: None })?;
+    /// Moves past the next page and returns its records; none at the end. The page is fetched by this
+    /// task: waking another one for each page would cost as much as the page.
+    pub async fn next_slice(&mut self) -> Result<Option<PageSlice>> {
+        let Some(page) = self.fetch_inline().await else { return Ok(None) };
+        let FetchedPage { page, received, .. } = self.accept(page?)?;
+        let range = received..page.len();
+        Ok(Some(PageSlice { page, range, key: None }))
+    }
+
+    /// The next page as it was received, from its prefetch if there is one; none at the end.
+    async fn fetch_inline(&mut self) -> Option<Result<Page>> {
+        if self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
+            return self.fetch().await;
         }
-        Ok(())
+        let NextPage::At(cursor) = &self.next else { return None };
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        Some(self.source.page(&self.listing, cursor.as_deref(), self.range).await)
     }
 }

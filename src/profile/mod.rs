@@ -1,59 +1,37 @@
 //! Profiles: a service and credentials under a name, in `config.toml`. The file contains no secret.
 
+mod document;
+mod entry;
 mod file;
 
 use std::{
     collections::BTreeMap,
     fs,
+    io::ErrorKind::{NotADirectory, NotFound},
     path::{Path, PathBuf},
 };
 
 use etcetera::BaseStrategy;
 use serde::Deserialize;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TomlError};
 
+pub use entry::{Profile, ProfileAuth};
 pub use file::ChangeError;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 
-/// One profile of `config.toml`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Profile {
-    /// The service.
-    pub base_url: String,
-    /// The credentials.
-    #[serde(default)]
-    pub auth: ProfileAuth,
+/// The names of the profiles, and the default one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ProfileNames {
+    /// All of them, in alphabetical order.
+    pub names: Vec<String>,
+    /// The profile that the command line uses if no service is given.
+    pub default: Option<String>,
 }
 
-/// The kind of credentials, and where the secret is stored.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum ProfileAuth {
-    /// None.
-    #[default]
-    None,
-    /// An API key.
-    ApiKey {
-        /// The id that the service gave the key.
-        key_id: String,
-        /// The file of the private key; relative to the configuration folder.
-        private_key: PathBuf,
-    },
-    /// The tokens of a login.
-    #[serde(rename = "oauth")]
-    OAuth {
-        /// The registered client.
-        client_id: String,
-        /// The encrypted file of the tokens; by default they are in the keychain.
-        store: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
+    default_profile: Option<String>,
     /// Parsed when one is used, so that a mistake in one does not affect the others.
     #[serde(default)]
     profiles: BTreeMap<String, toml::Value>,
@@ -62,137 +40,118 @@ struct ConfigFile {
 impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
-        Self::load_from(&folder()?, name)
+        let folder = folder()?;
+        ConfigFile::read(&folder)?.profile(&folder, name)
     }
 
     /// The same; `None` if there is no such profile, or no file yet.
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
         let folder = folder()?;
-        if !folder.join("config.toml").exists() {
-            return Ok(None);
-        }
-        let found = ConfigFile::read(&folder)?.profiles.remove(name);
+        let mut config = ConfigFile::read(&folder)?;
+        let found = config.profiles.remove(name);
         found.map(|profile| Self::of(profile, &folder, name)).transpose()
     }
 
-    /// Saves a login as a profile in the user's `config.toml` and returns the file's path. An existing
-    /// profile is an error, or with `replace` is updated. `interrupted` is called while another
-    /// process is changing the file, and ends the wait by returning true.
-    pub fn save_login(
+    /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is
+    /// an error, or with `replace` is updated. `interrupted` is called while another process is
+    /// changing the file, and ends the wait by returning true.
+    pub fn save(
+        &self,
         name: &str,
-        login: &ProfileLogin<'_>,
-        replace: bool,
-        interrupted: impl FnMut() -> bool,
-    ) -> Result<PathBuf, ChangeError> {
-        Self::save_login_in(&folder()?, name, login, replace, interrupted)
-    }
-
-    /// Everything else in the file is preserved, including comments.
-    fn save_login_in(
-        folder: &Path,
-        name: &str,
-        login: &ProfileLogin<'_>,
         replace: bool,
         interrupted: impl FnMut() -> bool,
     ) -> Result<PathBuf, ChangeError> {
         check_name(name)?;
-        let path = folder.join("config.toml");
-        let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        file::change(&path, interrupted, |before| {
-            let mut document: DocumentMut =
-                before.parse().map_err(|error: TomlError| at(error.message().to_owned()))?;
-            // A file of comments alone: they would end up after the first table.
-            let head = if document.is_empty() {
-                document = DocumentMut::new();
-                if before.is_empty() || before.ends_with('\n') {
-                    before
-                } else {
-                    &format!("{before}\n")
-                }
-            } else {
-                ""
-            };
-            login.insert(&mut document, name, replace).map_err(at)?;
-            let text = format!("{head}{document}");
-            toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
-            Ok(text)
-        })?;
-        Ok(path)
+        self.check_passphrase().map_err(|what| Error::config(format!("profile {name}: {what}")))?;
+        change(&folder()?, interrupted, |document| document::insert(document, name, self, replace))
     }
 
-    fn load_from(folder: &Path, name: &str) -> Result<Self> {
-        let mut profiles = ConfigFile::read(folder)?.profiles;
-        let profile = profiles.remove(name).ok_or_else(|| {
-            let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            Error::config(format!(
-                "profile: {}: '{}' is not a profile; the file has {known}",
-                folder.join("config.toml").display(),
-                name.escape_debug(),
-            ))
-        })?;
-        Self::of(profile, folder, name)
+    /// Removes a profile from the user's `config.toml`, and makes none the default if it was that one.
+    pub fn remove(name: &str, interrupted: impl FnMut() -> bool) -> Result<PathBuf, ChangeError> {
+        let folder = folder()?;
+        ConfigFile::read(&folder)?.check_has(&folder, name)?;
+        change(&folder, interrupted, |document| document::remove(document, name))
     }
 
-    fn of(value: toml::Value, folder: &Path, name: &str) -> Result<Self> {
-        let mut profile: Profile = value.try_into().map_err(|error: toml::de::Error| {
-            let path = folder.join("config.toml");
-            let message = error.message();
-            Error::config(format!("profile: {}: [profiles.{name}]: {message}", path.display()))
-        })?;
-        match &mut profile.auth {
-            ProfileAuth::ApiKey { private_key: file, .. }
-            | ProfileAuth::OAuth { store: Some(file), .. } => *file = folder.join(&file),
-            ProfileAuth::OAuth { store: None, .. } | ProfileAuth::None => {}
+    /// Makes a profile the default of the command line, or none.
+    pub fn set_default(
+        name: Option<&str>,
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<PathBuf, ChangeError> {
+        let folder = folder()?;
+        if let Some(name) = name {
+            ConfigFile::read(&folder)?.check_has(&folder, name)?;
         }
-        Ok(profile)
-    }
-}
-
-/// A login to save as a profile.
-#[derive(Debug, Clone, Copy)]
-pub struct ProfileLogin<'a> {
-    /// The service.
-    pub base_url: &'a str,
-    /// The registered client.
-    pub client_id: &'a str,
-    /// The encrypted file of the tokens; by default they are in the keychain.
-    pub store: Option<&'a Path>,
-}
-
-impl ProfileLogin<'_> {
-    fn insert(&self, document: &mut DocumentMut, name: &str, replace: bool) -> Result<(), String> {
-        let mut profiles = Table::new();
-        profiles.set_implicit(true);
-        let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
-        let profiles = profiles.as_table_like_mut().ok_or("'profiles' is not a table")?;
-        if profiles.contains_key(name) && !replace {
-            return Err(format!("the profile '{name}' already exists; choose another name"));
-        }
-        let mut auth = InlineTable::new();
-        auth.insert("kind", "oauth".into());
-        auth.insert("client_id", self.client_id.into());
-        if let Some(store) = self.store {
-            auth.insert("store", store.to_string_lossy().as_ref().into());
-        }
-        let profile = profiles.entry(name).or_insert(Item::Table(Table::new()));
-        let profile = profile
-            .as_table_like_mut()
-            .ok_or_else(|| format!("the profile '{name}' is not a table"))?;
-        profile.insert("base_url", Item::Value(self.base_url.into()));
-        profile.insert("auth", Item::Value(auth.into()));
-        Ok(())
+        change(&folder, interrupted, |document| {
+            document::set_default(document, name);
+            Ok(())
+        })
     }
 }
 
 impl ConfigFile {
+    /// The user's file; an empty one if there is none yet.
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        let text = fs::read_to_string(&path).map_err(|error| at(error.to_string()))?;
-        toml::from_str(&text).map_err(|error| at(error.message().to_owned()))
+        match fs::read_to_string(&path) {
+            Ok(text) => toml::from_str(&text).map_err(|error| at(error.message().to_owned())),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(Self::default()),
+            Err(error) => Err(at(error.to_string())),
+        }
     }
+
+    fn profile(mut self, folder: &Path, name: &str) -> Result<Profile> {
+        self.check_has(folder, name)?;
+        match self.profiles.remove(name) {
+            Some(profile) => Profile::of(profile, folder, name),
+            None => Err(Error::argument("profile", name, "a profile")),
+        }
+    }
+
+    fn check_has(&self, folder: &Path, name: &str) -> Result<()> {
+        if self.profiles.contains_key(name) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
+        let path = folder.join("config.toml");
+        let expected = if known.is_empty() {
+            format!(
+                "a profile, but {} has none: add one with `boardlot profile add`",
+                path.display()
+            )
+        } else {
+            let nearest = did_you_mean(name, known.iter().copied());
+            format!("a profile of {}: {}{nearest}", path.display(), known.join(", "))
+        };
+        Err(Error::argument("profile", &format!("'{}'", name.escape_debug()), &expected))
+    }
+}
+
+/// Changes `config.toml`. Everything else in the file is preserved, including comments.
+fn change(
+    folder: &Path,
+    interrupted: impl FnMut() -> bool,
+    change: impl FnOnce(&mut toml_edit::DocumentMut) -> Result<(), String>,
+) -> Result<PathBuf, ChangeError> {
+    let path = folder.join("config.toml");
+    let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
+    file::change(&path, interrupted, |before| {
+        let text = document::changed(before, change).map_err(at)?;
+        toml::from_str::<ConfigFile>(&text).map_err(|error| at(error.message().to_owned()))?;
+        Ok(text)
+    })?;
+    Ok(path)
+}
+
+/// The names of the profiles in the user's `config.toml`.
+pub fn names() -> Result<ProfileNames> {
+    let config = ConfigFile::read(&folder()?)?;
+    Ok(ProfileNames {
+        names: config.profiles.into_keys().collect(),
+        default: config.default_profile,
+    })
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -222,40 +181,59 @@ fn folder() -> Result<PathBuf> {
 mod tests {
     use super::*;
 
+    const URL: &str = "https://api.example.com";
+
+    fn config(text: &str) -> Result<ConfigFile> {
+        toml::from_str(text).map_err(|error| Error::config(error.message().to_owned()))
+    }
+
+    fn profile(text: &str) -> Result<Profile> {
+        config(text)?.profile(Path::new("/home/me"), "paper")
+    }
+
     #[test]
     fn a_profile_names_a_service_and_its_credentials() {
-        let folder = std::env::temp_dir().join(format!("boardlot-profile-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
         let text = "[profiles.paper]\nbase_url = \"https://api.example.com\"\n\
                     auth = { kind = \"api_key\", key_id = \"k\", private_key = \"paper.pem\" }\n";
-        fs::write(folder.join("config.toml"), text).expect("written");
-        let profile = Profile::load_from(&folder, "paper").expect("a profile");
-        assert_eq!(profile.base_url, "https://api.example.com");
-        let ProfileAuth::ApiKey { private_key, .. } = profile.auth else { panic!("no key") };
-        assert_eq!(private_key, folder.join("paper.pem"));
-        let error = Profile::load_from(&folder, "live").expect_err("unknown").to_string();
-        assert!(error.contains("'live'") && error.contains("paper"), "{error}");
+        let found = profile(text).expect("a profile");
+        assert_eq!(found.base_url, URL);
+        let ProfileAuth::ApiKey { private_key, .. } = found.auth else { panic!("no key") };
+        assert_eq!(private_key, Path::new("/home/me/paper.pem"));
+    }
 
-        let client_id = "a \"quoted\" id";
-        let url = "https://api.example.com";
-        let save = |name, client_id, replace| {
-            let login = ProfileLogin { base_url: url, client_id, store: None };
-            Profile::save_login_in(&folder, name, &login, replace, || false)
+    #[test]
+    fn an_unknown_profile_is_an_error_with_the_nearest_name() {
+        let text = "[profiles.paper]\n[profiles.live]\n";
+        let error =
+            config(text).expect("valid").profile(Path::new(""), "papre").expect_err("unknown");
+        let expected = "profile is 'papre'; expected a profile of config.toml: live, paper; did you \
+                        mean 'paper'?";
+        assert_eq!(error.to_string(), expected);
+        let error = config("").expect("valid").profile(Path::new(""), "live").expect_err("none");
+        assert!(error.to_string().contains("boardlot profile add"), "{error}");
+    }
+
+    #[test]
+    fn a_passphrase_comes_from_one_place_and_opens_a_file() {
+        let of = |auth: &str| {
+            profile(&format!("[profiles.paper]\nbase_url = \"{URL}\"\nauth = {{ {auth} }}\n"))
         };
-        save("live", client_id, false).expect("added");
-        let ProfileAuth::OAuth { client_id: read, store } =
-            Profile::load_from(&folder, "live").expect("a profile").auth
-        else {
-            panic!("no login")
-        };
-        assert_eq!((read.as_str(), store), (client_id, None));
-        Profile::load_from(&folder, "paper").expect("the other one is still there");
-        for name in ["live", "", "a b", "x]\n[y"] {
-            save(name, client_id, false).expect_err(name);
+        let login = "kind = \"oauth\", client_id = \"c\"";
+        let found =
+            of(&format!("{login}, store = \"t\", passphrase_file = \"p\"")).expect("a file");
+        let ProfileAuth::OAuth { passphrase_file, .. } = found.auth else { panic!("no login") };
+        assert_eq!(passphrase_file.as_deref(), Some(Path::new("/home/me/p")));
+        of(&format!("{login}, store = \"t\", passphrase_command = [\"pass\", \"x\"]"))
+            .expect("a command");
+        for wrong in [
+            "passphrase_file = \"p\"",
+            "store = \"t\", passphrase_command = []",
+            "store = \"t\", passphrase_command = \"pass\"",
+            "store = \"t\", passphrase = \"secret\"",
+            "store = \"t\", passphrase_file = \"p\", passphrase_command = [\"c\"]",
+        ] {
+            let error = of(&format!("{login}, {wrong}")).expect_err(wrong).to_string();
+            assert!(error.contains("[profiles.paper]") && !error.contains("secret"), "{error}");
         }
-        save("live", "another", true).expect("replaced");
-        let again = Profile::load_from(&folder, "live").expect("a profile").auth;
-        assert!(matches!(again, ProfileAuth::OAuth { client_id, .. } if client_id == "another"));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -10,30 +10,25 @@ use std::{
 use jiff::Timestamp;
 use pyo3::{
     prelude::*,
-    types::{PyBool, PyBytes, PyString},
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple},
 };
 use zeroize::Zeroizing;
 
 use super::{
     dates::{DateClasses, date},
     errors::{raise, wrong_type},
+    request_arguments::compact_json,
 };
-use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, endpoint},
-    error::Error,
-};
-
-/// The arguments of an endpoint's method by name, unchecked.
-pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
+use crate::{api::Argument, error::Error};
 
 /// An argument of an endpoint's method.
 pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
-    const EXPECTED: &str = "a string, an integer, a date or an aware datetime";
+    const EXPECTED: &str = "a string, a number, a date or an aware datetime";
     let py = value.py();
     let refuse =
         |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
-    if value.is_instance_of::<PyBool>() {
-        return Err(wrong_value(name, value, EXPECTED));
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Argument::Flag(flag.is_true()));
     }
     if let Ok(text) = value.cast::<PyString>() {
         // A lone surrogate cannot be sent.
@@ -51,6 +46,19 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             },
             Err(_) => Err(wrong_value(name, value, EXPECTED)),
         };
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        let number = number.value();
+        return match number.is_finite() {
+            true => Ok(Argument::Number(format!("{number:?}"))),
+            false => refuse(&number.to_string(), "a finite number"),
+        };
+    }
+    if value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+    {
+        return compact_json(name, value).map(Argument::Json);
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
@@ -74,38 +82,14 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
             None => refuse("out of range", "a date in the years 1 to 9999"),
         };
     }
-    Err(wrong_value(name, value, EXPECTED))
-}
-
-/// The endpoint of a method and its arguments, without those that are None.
-pub fn endpoint_arguments<'py>(
-    py: Python<'py>,
-    method: &str,
-    arguments: &[(String, Bound<'py, PyAny>)],
-) -> PyResult<(&'static Endpoint, Vec<(String, Argument)>)> {
-    let endpoint = endpoint(method).ok_or_else(|| {
-        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
-        raise(
-            py,
-            Error::argument(
-                "method",
-                &format!("'{method}'"),
-                &format!("one of {}", methods.join(", ")),
-            ),
-        )
-    })?;
-    let mut given = Vec::with_capacity(arguments.len());
-    for (name, value) in arguments {
-        if !value.is_none() {
-            given.push((name.clone(), argument(name, value)?));
-        }
+    if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
+        return match value.call_method0("is_finite")?.is_truthy()? {
+            // The service writes decimal numbers as text.
+            true => Ok(Argument::Text(value.str()?.extract()?)),
+            false => refuse(&value.str()?.to_string(), "a finite number"),
+        };
     }
-    Ok((endpoint, given))
-}
-
-/// Arguments in the form that the core takes.
-pub fn borrowed(arguments: &[(String, Argument)]) -> Vec<(&str, Argument)> {
-    arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+    Err(wrong_value(name, value, EXPECTED))
 }
 
 /// The error for an argument whose value or type is not supported.

@@ -6,8 +6,9 @@ use super::{
     credentials::{ApiKey, BearerToken},
     errors::wrong_type,
     oauth::OAuth,
+    profile::entry,
 };
-use crate::{auth::Credentials, profile::ProfileAuth};
+use crate::{auth::Credentials, profile::Profile};
 
 /// The credentials of a client.
 pub struct Auth {
@@ -30,18 +31,9 @@ impl Auth {
         Ok(Auth { credentials, object: Some(value.clone().unbind()) })
     }
 
-    pub fn from_profile(py: Python<'_>, auth: ProfileAuth) -> PyResult<Option<Self>> {
-        match auth {
-            ProfileAuth::None => Ok(None),
-            ProfileAuth::ApiKey { key_id, private_key } => {
-                let key = ApiKey::open(py, &key_id, private_key, None)?;
-                Ok(Some(Auth { credentials: key.credentials(), object: None }))
-            }
-            ProfileAuth::OAuth { client_id, store } => {
-                let login =
-                    py.import("boardlot.clients.profile_login")?.getattr("profile_login")?;
-                Auth::from_argument(&login.call1((client_id, store))?).map(Some)
-            }
-        }
+    pub fn from_profile(py: Python<'_>, profile: Profile) -> PyResult<Option<Self>> {
+        let module = py.import("boardlot.clients.profile_auth")?;
+        let auth = module.getattr("profile_auth")?.call1((entry(py, profile)?,))?;
+        if auth.is_none() { Ok(None) } else { Self::from_argument(&auth).map(Some) }
     }
 }

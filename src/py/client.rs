@@ -10,10 +10,12 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{Arguments, argument, borrowed, endpoint_arguments},
+    arguments::{argument, text},
     call::{Call, CallMode},
-    client_options::{build_client, check_picklable},
+    client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
+    endpoint::Endpoint,
+    endpoint_arguments::{Arguments, borrowed, endpoint_argument, endpoint_arguments},
     errors::{exception, raise},
     event_loop::load_asyncio,
     observer::{Hooks, PythonObserver},
@@ -27,7 +29,7 @@ use super::{
     weak_ref::StrongRef,
 };
 use crate::{
-    api::{ENDPOINTS, Endpoint},
+    api::{self, ENDPOINTS},
     client::{BatchOutcome, Client as Core},
     error::Error,
     http::{Body, HttpResponse, RequestPlan, method},
@@ -66,7 +68,11 @@ impl ClientBase {
         base.mode.run_pooled(this.py(), base.core.sender(), call)
     }
 
-    fn shapes_of(&self, endpoint: &Endpoint) -> Shapes {
+    /// The shapes of an endpoint's records: a user's own endpoint keeps them itself.
+    fn shapes_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> Shapes {
+        if let Ok(own) = given.cast::<Endpoint>() {
+            return own.get().shapes.clone();
+        }
         let place = ENDPOINTS.iter().position(|row| row.name == endpoint.name);
         place.and_then(|place| self.shapes.get(place)).cloned().unwrap_or_default()
     }
@@ -97,6 +103,7 @@ impl ClientBase {
             Some(options) => options.copy()?,
             None => PyDict::new(py),
         };
+        check_names(class, &given)?;
         given.set_item("base_url", &base_url)?;
         let (core, observer, referents) = build_client(py, base_url, &given)?;
         Ok(ClientBase {
@@ -177,30 +184,37 @@ impl ClientBase {
     /// The records of an endpoint.
     fn _call<'py>(
         this: &Bound<'py, Self>,
-        name: &str,
+        endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
-        let future = async move { core.call(endpoint, &borrowed(&arguments)).await };
-        let records = Records::from_rows(&base.shapes_of(endpoint));
-        Self::run(this, Call::new(name, future, records))
+        let given = endpoint;
+        let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
+        let records = Records::from_rows(&base.shapes_of(given, &endpoint));
+        let (name, is_paged) = (endpoint.name.clone(), endpoint.paging.is_some());
+        let future = async move { core.call(&endpoint, &borrowed(&arguments)).await };
+        let call = Call::new(name.as_ref(), future, records);
+        if !is_paged {
+            return Self::run(this, call);
+        }
+        // Pages are fetched ahead by tasks of the shared runtime.
+        base.mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
     }
 
     /// A pager over the rows of an endpoint.
     fn _pages<'py>(
         this: &Bound<'py, Self>,
-        name: &str,
+        endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
         windows: Option<i64>,
         resume: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
-        let (endpoint, arguments) = endpoint_arguments(py, name, &arguments)?;
+        let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core
-            .pages(endpoint, &borrowed(&arguments), windows, resume)
+            .pages(&endpoint, &borrowed(&arguments), windows, resume)
             .map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
@@ -250,23 +264,46 @@ impl ClientBase {
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
-    fn _explain(
+    fn _explain<'py>(
         &self,
-        py: Python<'_>,
-        method: &str,
-        path: &str,
-        query: Option<&Bound<'_, PyAny>>,
-        body: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        method: &Bound<'py, PyAny>,
+        path: Option<Bound<'py, PyAny>>,
+        query: Option<Bound<'py, PyAny>>,
+        body: Option<Bound<'py, PyAny>>,
+        arguments: Arguments<'py>,
     ) -> PyResult<Explanation> {
-        let body = request_arguments::body(body)?;
-        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
-        let explained = self.core(py)?.explain(&plan).map_err(|error| raise(py, error))?;
-        Ok(Explanation(explained))
+        let core = self.core(py)?;
+        let explained = if method.is_instance_of::<Endpoint>() {
+            let named = [("path", path), ("query", query), ("body", body)];
+            let named = named
+                .into_iter()
+                .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value)));
+            let arguments: Arguments<'_> = arguments.into_iter().chain(named).collect();
+            let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
+            core.explain_call(&endpoint, &borrowed(&arguments))
+        } else {
+            if let Some((name, _)) = arguments.first() {
+                let text = format!("{name} is not an argument of explain without an Endpoint");
+                return Err(raise(py, Error::config(text)));
+            }
+            let method = text("method", method)?;
+            let Some(path) = path else {
+                return Err(raise(
+                    py,
+                    Error::config("path is missing; expected one such as '/path'"),
+                ));
+            };
+            let body = request_arguments::body(body.as_ref())?;
+            let path = text("path", &path)?;
+            core.explain(&plan(py, &method, &path, query.as_ref(), body, HeaderMap::new())?)
+        };
+        Ok(Explanation(explained.map_err(|error| raise(py, error))?))
     }
 
     fn _fetch_many<'py>(
         this: &Bound<'py, Self>,
-        name: &str,
+        endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
         concurrency: i64,
         on_error: &str,
@@ -296,7 +333,8 @@ impl ClientBase {
                     ),
                 )
             })?;
-        let (endpoint, _) = endpoint_arguments(py, name, &[])?;
+        let endpoint = endpoint_argument(endpoint)?;
+        let name = endpoint.name.clone();
         if keys.is_instance_of::<PyString>() {
             let error =
                 Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
@@ -307,7 +345,7 @@ impl ClientBase {
         let count = Arc::new(AtomicU64::new(0));
         let progress = Progress {
             shown: progress,
-            label: name,
+            label: &name,
             unit: "keys",
             total: Some(keys.len()),
             count: count.clone(),

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyType},
+};
 
 use super::{
     arguments,
@@ -16,7 +20,7 @@ use super::{
 use crate::{
     client::Client as Core,
     client_options::{CLIENT_OPTIONS, OptionKind},
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
     http::{BaseUrl, SenderOptions, is_public_header},
     profile::Profile,
 };
@@ -77,7 +81,7 @@ pub fn build_client(
         .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
-        (None, Some(profile)) => Auth::from_profile(py, profile.auth)?,
+        (None, Some(profile)) => Auth::from_profile(py, profile)?,
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
@@ -85,6 +89,25 @@ pub fn build_client(
     let core = Core::new(base, credentials, sender).map_err(refuse)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
+}
+
+/// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
+pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
+    if class.module()? != "boardlot._api" {
+        return Ok(());
+    }
+    for name in given.keys() {
+        let name = name.extract::<String>()?;
+        let known = || CLIENT_OPTIONS.iter().map(|option| option.name);
+        if !known().any(|option| option == name) {
+            let nearest = did_you_mean(&name, known());
+            let class = class.name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{class}() got an unexpected keyword argument '{name}'{nearest}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.

@@ -183,8 +183,12 @@ fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
              looks like a key itself. Give a path, or PEM text with its -----BEGIN line",
         ));
     }
-    let refuse =
-        |error: std::io::Error| Error::config(format!("private_key {}: {error}", path.display()));
+    let refuse = |error: std::io::Error| {
+        Error::config(format!(
+            "private_key {} cannot be read: {error}; expected the file of a private key",
+            path.display()
+        ))
+    };
     let metadata = std::fs::metadata(path).map_err(refuse)?;
     if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
         return Err(Error::config(format!("private_key {} is not a key file", path.display())));

@@ -45,8 +45,8 @@ struct ShapeKey {
 }
 
 /// The key of `fetch_many`, which comes before the record's own fields.
-pub struct LeadingKey<'py> {
-    pub name: &'static str,
+pub struct LeadingKey<'n, 'py> {
+    pub name: &'n str,
     pub name_object: Bound<'py, PyString>,
     pub key: Bound<'py, PyString>,
 }
@@ -102,7 +102,7 @@ impl Shape {
         py: Python<'py>,
         row: RowAt<'_>,
         values: &RowValues<'_>,
-        leading: Option<&LeadingKey<'py>>,
+        leading: Option<&LeadingKey<'_, 'py>>,
     ) -> ShapeResult<'py, PyDict> {
         let template = self.template.as_ref().ok_or_else(unexpected_text)?.bind(py);
         // Until all values are replaced, the template has values of two records.
@@ -133,7 +133,7 @@ impl Shape {
         &mut self,
         py: Python<'py>,
         reader: &mut JsonReader<'_>,
-        leading: Option<&LeadingKey<'py>>,
+        leading: Option<&LeadingKey<'_, 'py>>,
     ) -> ShapeResult<'py, PyDict> {
         let mut has_next = reader.begin_container(b'{', b'}').ok_or_else(unexpected_text)?;
         let Some(template) = &self.template else {
@@ -165,7 +165,7 @@ impl Shape {
         &mut self,
         py: Python<'py>,
         reader: &mut JsonReader<'_>,
-        leading: Option<&LeadingKey<'py>>,
+        leading: Option<&LeadingKey<'_, 'py>>,
         (read, count): (Bound<'py, PyDict>, usize),
         mut has_next: bool,
     ) -> ShapeResult<'py, PyDict> {

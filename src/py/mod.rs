@@ -13,10 +13,13 @@ mod caller_context;
 mod cassette;
 mod client;
 mod client_options;
+mod client_registration;
 mod completion;
 mod credentials;
 mod dates;
 mod dict_shape;
+mod endpoint;
+mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
@@ -26,6 +29,7 @@ mod login;
 mod login_prompt;
 mod notifier;
 mod oauth;
+mod oauth_app;
 mod objects;
 mod observer;
 mod operation;
@@ -35,6 +39,7 @@ mod pager_state;
 mod paging;
 mod profile;
 mod progress;
+mod python_store;
 mod records;
 mod request_arguments;
 mod request_events;
@@ -42,6 +47,8 @@ mod response;
 mod response_bodies;
 #[cfg(feature = "sandbox")]
 mod sandbox;
+#[cfg(feature = "sandbox")]
+mod sandbox_rows;
 mod schema_field;
 mod shapes;
 mod shutdown_gate;
@@ -49,6 +56,7 @@ mod signals;
 mod signing;
 mod store_argument;
 mod store_call;
+mod stored_records;
 mod stores;
 mod text_cache;
 mod time_range;
@@ -67,14 +75,20 @@ mod _core {
         arrow::ArrowStream,
         cassette::{Recorder, Replay},
         client::ClientBase,
+        client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
+        endpoint::{Endpoint, load_endpoints},
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
+        oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
         page_iterator::{AsyncPageIterator, PageIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
-        profile::{config_file, load_profile, save_profile},
+        profile::{
+            config_file, load_profile, profile_names, remove_profile, save_profile,
+            set_default_profile,
+        },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},
         response::{Explanation, Response},
@@ -82,6 +96,7 @@ mod _core {
         schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
+        stored_records::{micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         time_range::time_range_of,
     };

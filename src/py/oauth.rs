@@ -9,7 +9,11 @@ use pyo3::{
 };
 
 use super::{
-    arguments::secret_text, blocking::block, dates::DateClasses, errors::raise, shutdown_gate,
+    arguments::{secret_text, text},
+    blocking::block,
+    dates::DateClasses,
+    errors::raise,
+    shutdown_gate,
     store_argument::StoreObject,
 };
 use crate::{
@@ -21,8 +25,10 @@ use crate::{
 /// The tokens of a login. They are kept in a store and refreshed automatically, before they expire and
 /// when the service rejects them: once for all threads, tasks and processes that share the store.
 ///
-/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`. They belong to one
-/// service: `base_url`, or that of the first client which uses them. Service document, section 5.1.
+/// The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
+/// that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
+/// first client which uses them. Users share no tokens, refreshes or logouts. Service document, section
+/// 5.1.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct OAuth {
     core: Arc<Core>,
@@ -48,13 +54,14 @@ impl OAuth {
 #[pymethods]
 impl OAuth {
     #[new]
-    #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None))]
+    #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]
     fn new(
         py: Python<'_>,
         client_id: &str,
         store: &Bound<'_, PyAny>,
         client_secret: Option<&Bound<'_, PyAny>>,
         base_url: Option<&str>,
+        user: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let refuse = |error| raise(py, error);
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
@@ -63,7 +70,8 @@ impl OAuth {
         }
         let secret = client_secret.map(secret_text).transpose()?;
         let (store, object) = StoreObject::from_argument(py, Some(store))?;
-        let core = Core::new(client_id.to_owned(), secret, store);
+        let user = user.map(|user| text("user", user)).transpose()?;
+        let core = Core::new(client_id.to_owned(), secret, store).of_user(user).map_err(refuse)?;
         if let Some(base_url) = base_url {
             let base = BaseUrl::parse(base_url).map_err(refuse)?;
             core.bind(base.as_str()).map_err(refuse)?;
@@ -75,6 +83,12 @@ impl OAuth {
     #[getter]
     fn client_id(&self) -> &str {
         self.core.client_id()
+    }
+
+    /// The application's user that the tokens belong to; None for a login of one's own.
+    #[getter]
+    fn user(&self) -> Option<&str> {
+        self.core.user()
     }
 
     /// The service that the tokens belong to; None until a client has used them.
@@ -96,8 +110,8 @@ impl OAuth {
         DateClasses::get(py)?.datetime_of(py, token.expires_at_ms.saturating_mul(1000))
     }
 
-    /// Deletes the tokens and the client's registration from the store. If there are none, it writes
-    /// nothing. Raises `StoreError` if the store cannot be read or written.
+    /// Deletes the tokens from the store, and the client's registration unless there is a `user`. If there
+    /// are none, it writes nothing. Raises `StoreError` if the store cannot be read or written.
     fn logout(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.clone();
         block(py, async move { core.log_out().await })
@@ -108,11 +122,14 @@ impl OAuth {
     }
 
     fn __repr__(&self) -> String {
-        let client_id = self.core.client_id().escape_debug();
-        match self.core.origin() {
-            Some(origin) => format!("OAuth('{client_id}', '{origin}')"),
-            None => format!("OAuth('{client_id}')"),
+        let mut shown = format!("OAuth('{}'", self.core.client_id().escape_debug());
+        if let Some(origin) = self.core.origin() {
+            shown.push_str(&format!(", '{origin}'"));
         }
+        if let Some(user) = self.core.user() {
+            shown.push_str(&format!(", user='{}'", user.escape_debug()));
+        }
+        shown + ")"
     }
 
     /// A pickle contains the client id and the store, which cannot be pickled with a secret in it.
@@ -125,6 +142,7 @@ impl OAuth {
         let named = PyDict::new(py);
         named.set_item("store", self.store.object())?;
         named.set_item("base_url", self.base_url())?;
+        named.set_item("user", self.user())?;
         Ok(((self.core.client_id().to_owned(),), named))
     }
 }

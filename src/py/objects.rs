@@ -18,7 +18,7 @@ use crate::{
 /// A record as a dict of the service's own values: the simple implementation of `dict_shape`.
 pub fn dict<'py>(
     py: Python<'py>,
-    key_name: Option<&'static str>,
+    key_name: Option<&str>,
     row: RowAt<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = dict_with_key(py, key_name, row)?;
@@ -33,7 +33,7 @@ pub fn dict<'py>(
 /// A dict with the key of `fetch_many`, if the record has one.
 pub fn dict_with_key<'py>(
     py: Python<'py>,
-    key_name: Option<&'static str>,
+    key_name: Option<&str>,
     row: RowAt<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
     check_periodically(py)?;

@@ -134,7 +134,7 @@ impl PagerBase {
         let fields = self.state.listing.plan.fields.clone();
         let sink = move || {
             let fields = fields.clone();
-            BatchBuilder::new(move || Columns::new(fields.iter().copied(), None, frame.options))
+            BatchBuilder::new(move || Columns::new(fields.iter(), None, frame.options))
         };
         let mode = self.mode;
         let convert = move |windows: Vec<BatchBuilder<_>>| async move {

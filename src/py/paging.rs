@@ -1,13 +1,16 @@
 //! The `paging` argument of `paginate`.
 
 use ::http::Method;
-use pyo3::prelude::*;
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString, PyTuple},
+};
 
 use super::errors::raise;
 use crate::{
-    api::{FirstPage, ParameterLocation},
+    api::{FirstPage, NextEnd, ParameterLocation},
     error::Error,
-    pages::{NextEnd, PagingStyle},
+    pages::PagingStyle,
 };
 
 /// Pages backward by moving the end of a date range (service document, section 2.4).
@@ -18,7 +21,7 @@ use crate::{
 /// identifies a row, so that rows repeated on the next page can be dropped. The iteration ends if
 /// `pagination.has_more` is false, or if the next end is before the `start` of the query or body.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct DateRange(crate::pages::DateRange);
+pub struct DateRange(pub crate::api::DateRange);
 
 #[pymethods]
 impl DateRange {
@@ -45,11 +48,34 @@ impl DateRange {
             }
         };
         let (end, unique) = (end.to_owned(), unique.map(str::to_owned));
-        Ok(DateRange(crate::pages::DateRange { end, next, unique }))
+        Ok(DateRange(crate::api::DateRange { end, next, unique }))
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<DateRange>() else { return Ok(py.NotImplemented()) };
+        let is_equal = self.0 == other.get().0;
+        Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, &self.__repr__()).hash()
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let crate::api::DateRange { end, next, unique } = &self.0;
+        let named = PyDict::new(py);
+        match next {
+            NextEnd::At(place) => named.set_item("next", place.join("."))?,
+            NextEnd::DayBefore(field) => named.set_item("before", field)?,
+        }
+        if let Some(field) = unique {
+            named.set_item("unique", field)?;
+        }
+        ((end,), named).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {
-        let crate::pages::DateRange { end, next, unique } = &self.0;
+        let crate::api::DateRange { end, next, unique } = &self.0;
         let next = match next {
             NextEnd::At(place) => format!("next='{}'", place.join(".")),
             NextEnd::DayBefore(field) => format!("before='{field}'"),

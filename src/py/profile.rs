@@ -1,4 +1,4 @@
-//! The profiles of `config.toml`, for the command line and `doctor`.
+//! The profiles of `config.toml`, for clients, the command line and `doctor`.
 
 use std::{
     io,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use pyo3::{
-    exceptions::{PyInterruptedError, PyOSError},
+    exceptions::{PyInterruptedError, PyKeyError, PyOSError},
     prelude::*,
     types::PyDict,
 };
@@ -15,31 +15,59 @@ use super::{
     errors::raise,
     shutdown_gate::{detach, with_interpreter},
 };
-use crate::profile::{self, ChangeError, Profile, ProfileAuth, ProfileLogin};
+use crate::profile::{self, ChangeError, Profile, ProfileAuth};
 
-/// Writes a profile for a login to `config.toml`, without any secret, and returns the path of the
-/// file. Refuses to change an existing profile unless `replace` is set. Raises `OSError` if the file
-/// cannot be written.
+/// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The entry is
+/// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
+/// Raises `OSError` if the file cannot be written.
 #[pyfunction]
-#[pyo3(name = "_save_profile", signature = (name, base_url, client_id, store, *, replace = false))]
+#[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
     py: Python<'_>,
     name: &str,
-    base_url: &str,
-    client_id: &str,
-    store: Option<PathBuf>,
+    entry: &Bound<'_, PyDict>,
     replace: bool,
 ) -> PyResult<PathBuf> {
-    let login = ProfileLogin { base_url, client_id, store: store.as_deref() };
-    let (saved, raised) = detach(py, || {
+    let profile = from_entry(entry)?;
+    change(py, |interrupted| profile.save(name, replace, interrupted))
+}
+
+/// Removes a profile from `config.toml`, and returns the path of the file.
+#[pyfunction]
+#[pyo3(name = "_remove_profile")]
+pub fn remove_profile(py: Python<'_>, name: &str) -> PyResult<PathBuf> {
+    change(py, |interrupted| Profile::remove(name, interrupted))
+}
+
+/// Makes a profile the default of the command line, or with None no profile; returns the path of the file.
+#[pyfunction]
+#[pyo3(name = "_set_default_profile")]
+pub fn set_default_profile(py: Python<'_>, name: Option<&str>) -> PyResult<PathBuf> {
+    change(py, |interrupted| Profile::set_default(name, interrupted))
+}
+
+/// The names of the profiles, and the default one or None.
+#[pyfunction]
+#[pyo3(name = "_profiles")]
+pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
+    let found = profile::names().map_err(|error| raise(py, error))?;
+    Ok((found.names, found.default))
+}
+
+/// Changes the file; a signal ends the wait for another process that is changing it.
+fn change(
+    py: Python<'_>,
+    change: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<PathBuf, ChangeError> + Send,
+) -> PyResult<PathBuf> {
+    let (changed, raised) = detach(py, || {
         let mut raised = None;
-        let saved = Profile::save_login(name, &login, replace, || {
+        let changed = change(&mut || {
             raised = with_interpreter(|py| py.check_signals()).err();
             raised.is_some()
         });
-        (saved, raised)
+        (changed, raised)
     });
-    match (saved, raised) {
+    match (changed, raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(path), None) => Ok(path),
         (Err(ChangeError::Invalid(error)), None) => Err(raise(py, error)),
@@ -67,9 +95,9 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     PyOSError::new_err((number, message, path.as_os_str().to_owned()))
 }
 
-/// A profile of `config.toml` as a dict: `base_url`, `kind`, and where the secret is stored: `key_id`
-/// and `private_key`, or `client_id` and `store` (None: the keychain). A missing profile is an error,
-/// or with `may_be_missing` None.
+/// A profile of `config.toml` as a dict: `base_url`, `endpoints` (the file of the user's own, or None),
+/// `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
+/// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
 #[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(
@@ -78,23 +106,62 @@ pub fn load_profile<'py>(
     may_be_missing: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
-    let Some(Profile { base_url, auth }) = found.map_err(|error| raise(py, error))? else {
-        return Ok(None);
-    };
+    found.map_err(|error| raise(py, error))?.map(|profile| entry(py, profile)).transpose()
+}
+
+/// A profile as a dict.
+pub fn entry(py: Python<'_>, profile: Profile) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("base_url", base_url)?;
-    match auth {
-        ProfileAuth::None => dict.set_item("kind", "none")?,
-        ProfileAuth::ApiKey { key_id, private_key } => {
-            dict.set_item("kind", "api_key")?;
+    dict.set_item("base_url", profile.base_url)?;
+    dict.set_item("endpoints", profile.endpoints)?;
+    let (kind, file, command) = match profile.auth {
+        ProfileAuth::None => ("none", None, None),
+        ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
             dict.set_item("key_id", key_id)?;
             dict.set_item("private_key", private_key)?;
+            ("api_key", passphrase_file, passphrase_command)
         }
-        ProfileAuth::OAuth { client_id, store } => {
-            dict.set_item("kind", "oauth")?;
+        ProfileAuth::OAuth { client_id, store, passphrase_file, passphrase_command } => {
             dict.set_item("client_id", client_id)?;
             dict.set_item("store", store)?;
+            ("oauth", passphrase_file, passphrase_command)
         }
+    };
+    dict.set_item("kind", kind)?;
+    dict.set_item("passphrase_file", file)?;
+    dict.set_item("passphrase_command", command)?;
+    Ok(dict)
+}
+
+/// A profile from such a dict; members that its kind does not need are ignored, missing ones are None.
+fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
+    fn member<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
+        entry: &Bound<'_, PyDict>,
+        name: &str,
+    ) -> PyResult<Option<T>> {
+        let value = entry.get_item(name)?.filter(|value| !value.is_none());
+        value.map(|value| value.extract().map_err(Into::into)).transpose()
     }
-    Ok(Some(dict))
+    let required = |name: &str| {
+        member::<String>(entry, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    };
+    let passphrase_file = member(entry, "passphrase_file")?;
+    let passphrase_command = member(entry, "passphrase_command")?;
+    let auth = match required("kind")?.as_str() {
+        "api_key" => ProfileAuth::ApiKey {
+            key_id: required("key_id")?,
+            private_key: member(entry, "private_key")?.unwrap_or_default(),
+            passphrase_file,
+            passphrase_command,
+        },
+        "oauth" => ProfileAuth::OAuth {
+            client_id: required("client_id")?,
+            store: member(entry, "store")?,
+            passphrase_file,
+            passphrase_command,
+        },
+        _ => ProfileAuth::None,
+    };
+    let endpoints = member(entry, "endpoints")?;
+    Ok(Profile { base_url: required("base_url")?, auth, endpoints })
 }

@@ -45,6 +45,11 @@ impl Records {
         )
     }
 
+    /// The records that it shows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
         Records { rows, shapes: Shapes::default(), errors: Some(errors) }
     }
@@ -251,6 +256,19 @@ impl Records {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let stream = ArrowStream::of_rows(py, &self.rows, ColumnOptions::default())?;
         stream.__arrow_c_stream__(py, requested_schema)
+    }
+
+    /// The records at these indices, in this order.
+    fn _take(&self, py: Python<'_>, indices: Vec<usize>) -> PyResult<Records> {
+        let mut slices = Vec::with_capacity(indices.len());
+        for index in indices {
+            if index >= self.rows.len() {
+                return Err(out_of_range());
+            }
+            slices.extend_from_slice(self.rows.slice(index, index + 1).slices());
+        }
+        let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
+        Ok(Records { rows: self.rows.with_slices(slices), shapes: self.shapes.clone(), errors })
     }
 
     /// Each record as compact JSON, every number as the service sent it: all fields, or those with

@@ -54,7 +54,7 @@ pub fn body(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         return Ok(Body::Bytes(Bytes::copy_from_slice(bytes.as_bytes()), None));
     }
     if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyList>() {
-        return Ok(Body::Bytes(compact_json(value)?.into(), Some("application/json")));
+        return Ok(Body::Bytes(compact_json("body", value)?.into(), Some("application/json")));
     }
     Err(wrong_type("body", value, "a dict, a list or bytes"))
 }
@@ -65,7 +65,7 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     let dict = value.cast::<PyDict>().map_err(|_| wrong_type("body", value, "a dict"))?;
     let mut members = Vec::new();
     for (name, member) in dict {
-        let raw = RawValue::from_string(compact_json(&member)?).map_err(|error| {
+        let raw = RawValue::from_string(compact_json("body", &member)?).map_err(|error| {
             raise(value.py(), Error::config(format!("body cannot be written as JSON: {error}")))
         })?;
         let name = name.extract().map_err(|_| wrong_type("a key of body", &name, "a string"))?;
@@ -74,7 +74,8 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
     Ok(Body::Json(members))
 }
 
-fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// A value as compact JSON; `name` is the argument, for errors.
+pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     let py = value.py();
     let options = PyDict::new(py);
     options.set_item("separators", (",", ":"))?;
@@ -82,7 +83,7 @@ fn compact_json(value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("allow_nan", false)?;
     let text = py.import("json")?.call_method("dumps", (value,), Some(&options));
     text.and_then(|text| text.extract()).map_err(|error| {
-        raise(py, Error::config(format!("body cannot be written as JSON: {}", error.value(py))))
+        raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
     })
 }
 

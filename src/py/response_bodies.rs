@@ -12,8 +12,8 @@ use bytes::Bytes;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
-    arguments::{Arguments, borrowed, endpoint_arguments},
     call::CallMode,
+    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
     pager::PagerBase,
     records::Records,
@@ -39,11 +39,11 @@ pub struct ResponseParser {
 #[pyo3(name = "_reader_of")]
 pub fn response_parser<'py>(
     py: Python<'py>,
-    name: &str,
+    name: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
 ) -> PyResult<ResponseParser> {
-    let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
-    let plan = Plan::new(endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
+    let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     Ok(ResponseParser { plan, shapes: Shapes::default() })
 }
 
@@ -63,13 +63,13 @@ impl ResponseParser {
 #[pyo3(name = "_pager_of")]
 pub fn pager_of_bodies<'py>(
     py: Python<'py>,
-    name: &str,
+    name: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     bodies: Vec<PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (endpoint, given) = endpoint_arguments(py, name, &arguments)?;
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
     let source = Arc::new(Bodies { bodies, next: AtomicUsize::new(0) });
-    let pages = Listing::new(endpoint, &borrowed(&given), None)
+    let pages = Listing::new(&endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)

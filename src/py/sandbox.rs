@@ -2,13 +2,23 @@
 
 use std::net::IpAddr;
 
+use jiff::civil::Date;
+
 use pyo3::{
     prelude::*,
     types::{PyDict, PyType},
 };
 
-use super::{credentials::ApiKey, errors::raise, shutdown_gate::detach};
+use super::{
+    arguments::argument,
+    credentials::ApiKey,
+    endpoint::Endpoint,
+    errors::{raise, wrong_type},
+    sandbox_rows,
+    shutdown_gate::detach,
+};
 use crate::{
+    api::Argument,
     auth::{Algorithm, generate},
     error::{Error, Result},
     process::runtime,
@@ -18,7 +28,9 @@ use crate::{
 /// A simulation of the whole service in this process, for experiments and tests.
 ///
 /// It listens on `host` and `port` (0: any free port) as soon as it is constructed. The same `seed`
-/// generates the same data. Use it in a `with` block, or call `close()`.
+/// generates the same data. `today`, a `date`, fixes the day on which the data end and the service's
+/// clock starts, at noon UTC; by default it is the current one. Use it in a `with` block, or call
+/// `close()`.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
@@ -27,7 +39,8 @@ impl Sandbox {
     #[new]
     #[pyo3(signature = (
         seed = 0, port = 0, fills = 2_000, orders = 120, plate_stocks = 500,
-        token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, host = "127.0.0.1",
+        token_lifetime = 7200.0, clock_offset = 0.0, faults = None, *, today = None,
+        host = "127.0.0.1",
     ))]
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
@@ -40,6 +53,7 @@ impl Sandbox {
         token_lifetime: f64,
         clock_offset: f64,
         faults: Option<&Bound<'_, Faults>>,
+        today: Option<&Bound<'_, PyAny>>,
         host: &str,
     ) -> PyResult<Self> {
         let refuse = |error| raise(py, error);
@@ -57,6 +71,7 @@ impl Sandbox {
             plate_stocks: count("plate_stocks", plate_stocks)?,
             token_lifetime,
             clock_offset,
+            today: today.map(date_argument).transpose()?,
             faults: faults.map(|faults| faults.get().0.clone()).unwrap_or_default(),
         };
         let runtime = runtime().map_err(refuse)?;
@@ -97,6 +112,75 @@ impl Sandbox {
     fn set_faults(&self, py: Python<'_>, faults: Option<&Bound<'_, Faults>>) -> PyResult<()> {
         let faults = faults.map(|faults| faults.get().0.clone()).unwrap_or_default();
         self.0.set_faults(faults).map_err(|error| raise(py, error))
+    }
+
+    /// Answers the requests of an `Endpoint` with these rows, a list of dicts, checked and paged like
+    /// those of the service. With further arguments, only requests that have them get the rows:
+    /// `serve(KLINE, rows, symbol="HK.00700")`. For an endpoint that pages by a range of dates, the
+    /// rows are sorted by their first declared date or time, or else by its `unique` field. Rows for
+    /// the same requests are replaced. Raises `ConfigError` for what cannot be served.
+    #[pyo3(signature = (endpoint, rows, **arguments))]
+    fn serve(
+        &self,
+        endpoint: &Bound<'_, Endpoint>,
+        rows: &Bound<'_, PyAny>,
+        arguments: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let row = endpoint.get().row.clone().into();
+        self.0
+            .serve(row, &sandbox_rows::rows(rows)?, sandbox_rows::only(arguments)?)
+            .map_err(|error| raise(endpoint.py(), error))
+    }
+
+    /// Replaces the rows of a built-in method, such as `"fills_history"`, by your own: of all accounts
+    /// or symbols, or with `account` and further arguments only of these:
+    /// `put("dividends", rows, symbol="HK.00700")`. They keep their order. The filters of the request
+    /// apply; fills of the default range are returned whatever their times are. Raises `ConfigError`
+    /// for an unknown name.
+    #[pyo3(signature = (name, rows, *, account = None, **arguments))]
+    fn put(
+        &self,
+        name: &str,
+        rows: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+        arguments: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let mut only = sandbox_rows::only(arguments)?;
+        if let Some(account) = account {
+            only.extend(sandbox_rows::account(name, account)?);
+        }
+        let json = sandbox_rows::rows(rows)?;
+        self.0.put(name, &json, only).map_err(|error| raise(rows.py(), error))
+    }
+
+    /// Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+    /// name of a method, an `Endpoint` or a path; by default any request fails. The response has the
+    /// HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
+    /// endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an
+    /// unknown name and for a failure that would be a success.
+    #[pyo3(signature = (endpoint = None, *, times = Some(1), status = None, code = None, message = None))]
+    fn fail_next(
+        &self,
+        py: Python<'_>,
+        endpoint: Option<&Bound<'_, PyAny>>,
+        times: Option<i128>,
+        status: Option<i128>,
+        code: Option<i64>,
+        message: Option<String>,
+    ) -> PyResult<()> {
+        let refuse = |error| raise(py, error);
+        let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
+        let times = times
+            .map(|times| fitting("times", times, "an integer from 1, or None").map_err(refuse));
+        let failure = sandbox::PlannedFailure {
+            target: endpoint.map(sandbox_rows::failure_target).transpose()?,
+            times: times.transpose()?,
+            status: fitting("status", status, "an HTTP status from 400 to 599, or 0")
+                .map_err(refuse)?,
+            code,
+            message,
+        };
+        self.0.fail_next(failure).map_err(refuse)
     }
 
     /// Registers a public key (PEM), as the developer dashboard does, and returns its key id.
@@ -159,7 +243,7 @@ impl Sandbox {
         self.0.revoke_grants();
     }
 
-    /// Restores the initial state: forgets requests, nonces, clients and logins, but not keys.
+    /// Restores the initial state: forgets rows of `serve` and `put`, planned failures, requests, nonces, clients and logins, but not keys.
     fn reset(&self, py: Python<'_>) {
         detach(py, || self.0.reset());
     }
@@ -232,6 +316,14 @@ fn fitting<T: TryFrom<i128>>(name: &str, number: i128, expected: &str) -> Result
     T::try_from(number).map_err(|_| Error::argument(name, &number.to_string(), expected))
 }
 
+/// A `date`; a `datetime` is the date that it shows.
+fn date_argument(value: &Bound<'_, PyAny>) -> PyResult<Date> {
+    match argument("today", value)? {
+        Argument::Date(date) | Argument::Instant(_, date) => Ok(date),
+        _ => Err(wrong_type("today", value, "a date")),
+    }
+}
+
 fn seed_of(seed: i128) -> Result<u64> {
     fitting("seed", seed, "an integer from 0 to 2^64 - 1")
 }
@@ -295,11 +387,13 @@ pub struct RecordedRequest(sandbox::RecordedRequest);
 
 #[pymethods]
 impl RecordedRequest {
+    /// The HTTP method, in capitals.
     #[getter]
     fn method(&self) -> &str {
         &self.0.method
     }
 
+    /// The path as it was sent, percent-encoded.
     #[getter]
     fn path(&self) -> &str {
         &self.0.path

@@ -1,7 +1,5 @@
 //! The declared fields of records.
 
-use std::borrow::Cow;
-
 use pyo3::prelude::*;
 
 use crate::{
@@ -12,11 +10,13 @@ use crate::{
 /// A declared field of records.
 #[pyclass(frozen, get_all, module = "boardlot._core")]
 pub struct SchemaField {
-    name: Cow<'static, str>,
+    /// The name on the wire, in dicts and of the column.
+    name: String,
     /// `text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`.
     kind: &'static str,
     /// The unit, if there is one; of a timestamp `s`, `ms` or `us`.
     unit: &'static str,
+    /// What the field means, in one line.
     doc: &'static str,
     /// The name of the enum of its values, if the service documents a closed set.
     values: Option<&'static str>,
@@ -32,7 +32,7 @@ impl SchemaField {
 
     fn new(field: &Field, key_name: Option<&str>) -> Self {
         SchemaField {
-            name: field_name(key_name, field.name),
+            name: field_name(key_name, &field.name).into_owned(),
             kind: field.kind.name(),
             unit: field.unit_name(),
             doc: field.doc,
@@ -40,9 +40,9 @@ impl SchemaField {
         }
     }
 
-    fn key(name: &'static str) -> Self {
+    fn key(name: &str) -> Self {
         SchemaField {
-            name: name.into(),
+            name: name.to_owned(),
             kind: "text",
             unit: "",
             doc: "The requested key",

@@ -31,7 +31,7 @@ impl Shapes {
     pub fn dict<'py>(
         &self,
         py: Python<'py>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
         // Creating objects can run the garbage collector and, with it, code that asks for one of
@@ -67,7 +67,7 @@ impl DictBuilder {
     fn dict<'py>(
         &mut self,
         py: Python<'py>,
-        key_name: Option<&'static str>,
+        key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
         check_periodically(py)?;

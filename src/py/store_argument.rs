@@ -1,21 +1,14 @@
 //! The `store` argument of a login: one of boardlot's stores, or an object of the caller's own.
 
-use std::sync::Arc;
-
-use pyo3::{PyTraverseError, PyVisit, exceptions::PyKeyError, prelude::*, types::PyBytes};
-use zeroize::Zeroizing;
+use pyo3::{PyTraverseError, PyVisit, prelude::*};
 
 use super::{
     errors::wrong_type,
-    fork_safe_cell::intern,
-    store_call::call_python,
+    python_store::PythonStore,
     stores::{EncryptedFileStore, KeyringStore, MemoryStore},
-    weak_ref::{StrongRef, WeakRef},
+    weak_ref::StrongRef,
 };
-use crate::{
-    auth::store::{Guard, Secret, TokenStore, lock_in_state_folder},
-    error::Result,
-};
+use crate::auth::SharedStore;
 
 /// The Python object of a store, kept by the Python classes that use the store.
 pub struct StoreObject {
@@ -29,18 +22,17 @@ impl StoreObject {
     pub fn from_argument(
         py: Python<'_>,
         store: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Arc<dyn TokenStore>, Self)> {
+    ) -> PyResult<(SharedStore, Self)> {
         let Some(store) = store.filter(|store| !store.is_none()) else {
             let keyring = Bound::new(py, KeyringStore::new())?;
             return Self::from_argument(py, Some(keyring.as_any()));
         };
-        let builtin: Option<Arc<dyn TokenStore>> = if let Ok(keyring) = store.cast::<KeyringStore>()
-        {
-            Some(keyring.get().store())
+        let builtin = if let Ok(keyring) = store.cast::<KeyringStore>() {
+            Some(keyring.get().shared())
         } else if let Ok(file) = store.cast::<EncryptedFileStore>() {
-            Some(file.get().store())
+            Some(file.get().shared())
         } else if let Ok(memory) = store.cast::<MemoryStore>() {
-            Some(memory.get().store())
+            Some(memory.get().shared())
         } else {
             None
         };
@@ -55,10 +47,8 @@ impl StoreObject {
                 return Err(wrong_type("store", store, expected));
             }
         }
-        let class = store.get_type().name()?.to_string();
-        let (strong, object_ref) = WeakRef::new(store)?;
-        let store = PythonStore { object: object_ref, class };
-        Ok((Arc::new(store), StoreObject { object, strong: Some(strong) }))
+        let (store, strong) = PythonStore::of_object(store)?;
+        Ok((store, StoreObject { object, strong: Some(strong) }))
     }
 
     /// The object to show and to pickle.
@@ -74,60 +64,5 @@ impl StoreObject {
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.object)?;
         visit.call(&self.strong)
-    }
-}
-
-/// An object of the caller's own with `load`, `save` and `delete`.
-struct PythonStore {
-    object: WeakRef,
-    class: String,
-}
-
-impl PythonStore {
-    fn call<T>(
-        &self,
-        method: &str,
-        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Result<T> {
-        call_python(&self.object, &format!("{}.{method}", self.class), call)
-    }
-}
-
-impl TokenStore for PythonStore {
-    fn load(&self, key: &str) -> Result<Option<Secret>> {
-        self.call("load", |store| {
-            let py = store.py();
-            let value = match store.call_method1(intern!(py, "load"), (key,)) {
-                // What a plain mapping raises.
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
-                value => value?,
-            };
-            let bytes = value.extract::<Option<Vec<u8>>>()?;
-            Ok(bytes.map(Zeroizing::new))
-        })
-    }
-
-    fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        self.call("save", |store| {
-            let py = store.py();
-            let data = PyBytes::new(py, value);
-            store.call_method1(intern!(py, "save"), (key, data)).map(drop)
-        })
-    }
-
-    fn delete(&self, key: &str) -> Result<()> {
-        self.call("delete", |store| {
-            let py = store.py();
-            match store.call_method1(intern!(py, "delete"), (key,)) {
-                Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
-                outcome => outcome.map(drop),
-            }
-        })
-    }
-
-    /// Only the object knows how processes share it, so a lock file of boardlot's excludes the other
-    /// processes of this machine. Without a home folder there is no lock.
-    fn lock(&self, key: &str) -> Result<Guard> {
-        Ok(lock_in_state_folder(&self.class, key).unwrap_or_else(|_| Guard::new(())))
     }
 }

@@ -50,6 +50,11 @@ pub fn call_python<T>(
     })
 }
 
+/// Calls what such an object has returned.
+pub fn call_object<T>(name: &str, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+    attach(|py| call(py).map_err(|error| store_error(py, name, error)))
+}
+
 /// Lets Ctrl-C end a wait for a lock on the caller's own thread. Does nothing on other threads, which
 /// do not handle signals.
 pub fn check_signals() -> Result<()> {
@@ -65,8 +70,15 @@ pub fn check_signals() -> Result<()> {
 
 /// The core's error for an exception that Python code raised.
 fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
-    let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-    let text = format!("{name} raised {class}: {}", error.value(py));
+    let is_store_error = py
+        .import("boardlot.errors")
+        .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
+    let text = if is_store_error.unwrap_or(false) {
+        error.value(py).to_string()
+    } else {
+        let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        format!("{name} raised {class}: {}", error.value(py))
+    };
     // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
     if SIGNALS_CHECKED.get().is_some() {
         RAISED.set(Some(error));

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     auth::{
-        blocking,
+        SharedStore, blocking,
         store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
     },
     error::Error,
@@ -30,11 +30,14 @@ use crate::{
 ///
 /// Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct KeyringStore(Arc<Keychain>);
+pub struct KeyringStore {
+    store: Arc<Keychain>,
+    shared: SharedStore,
+}
 
 impl KeyringStore {
-    pub fn store(&self) -> Arc<dyn TokenStore> {
-        self.0.clone()
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
     }
 }
 
@@ -42,25 +45,26 @@ impl KeyringStore {
 impl KeyringStore {
     #[new]
     pub fn new() -> Self {
-        KeyringStore(Arc::default())
+        let store = Arc::<Keychain>::default();
+        KeyringStore { shared: store.clone().into(), store }
     }
 
     /// Returns the bytes stored under a key, or None.
     fn load<'py>(&self, py: Python<'py>, key: String) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let store = self.0.clone();
+        let store = self.store.clone();
         let found = block(py, blocking(move || store.load(&key)))?;
         Ok(found.map(|value| PyBytes::new(py, &value)))
     }
 
     /// Stores bytes under a key.
     fn save(&self, py: Python<'_>, key: String, data: &[u8]) -> PyResult<()> {
-        let (store, data) = (self.0.clone(), Secret::new(data.to_vec()));
+        let (store, data) = (self.store.clone(), Secret::new(data.to_vec()));
         block(py, blocking(move || store.save(&key, &data)))
     }
 
     /// Deletes a key, if it exists.
     fn delete(&self, py: Python<'_>, key: String) -> PyResult<()> {
-        let store = self.0.clone();
+        let store = self.store.clone();
         block(py, blocking(move || store.delete(&key)))
     }
 
@@ -77,11 +81,14 @@ impl KeyringStore {
 
 /// Keeps tokens in memory, until the process ends.
 #[pyclass(frozen, module = "boardlot._core")]
-pub struct MemoryStore(Arc<Memory>);
+pub struct MemoryStore {
+    store: Arc<Memory>,
+    shared: SharedStore,
+}
 
 impl MemoryStore {
-    pub fn store(&self) -> Arc<dyn TokenStore> {
-        self.0.clone()
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
     }
 }
 
@@ -89,22 +96,23 @@ impl MemoryStore {
 impl MemoryStore {
     #[new]
     fn new() -> Self {
-        MemoryStore(Arc::default())
+        let store = Arc::<Memory>::default();
+        MemoryStore { shared: store.clone().into(), store }
     }
 
     /// Returns the bytes stored under a key, or None.
     fn load<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        load(py, &*self.0, key)
+        load(py, &*self.store, key)
     }
 
     /// Stores bytes under a key.
     fn save(&self, py: Python<'_>, key: &str, data: &[u8]) -> PyResult<()> {
-        call_store(py, || self.0.save(key, data))
+        call_store(py, || self.store.save(key, data))
     }
 
     /// Deletes a key, if it exists.
     fn delete(&self, py: Python<'_>, key: &str) -> PyResult<()> {
-        call_store(py, || self.0.delete(key))
+        call_store(py, || self.store.delete(key))
     }
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
@@ -129,14 +137,15 @@ impl MemoryStore {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct EncryptedFileStore {
     store: Arc<EncryptedFile>,
+    shared: SharedStore,
     path: PathBuf,
     /// The callable that returns the passphrase, which a pickle may contain.
     callable: Option<Py<StrongRef>>,
 }
 
 impl EncryptedFileStore {
-    pub fn store(&self) -> Arc<dyn TokenStore> {
-        self.store.clone()
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
     }
 }
 
@@ -164,7 +173,8 @@ impl EncryptedFileStore {
             raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
         })?;
         let store = EncryptedFile::new(path.clone(), passphrase, Box::new(check_signals));
-        Ok(EncryptedFileStore { store: Arc::new(store), path, callable })
+        let store = Arc::new(store);
+        Ok(EncryptedFileStore { shared: store.clone().into(), store, path, callable })
     }
 
     /// The file.

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::{
-    arguments::{Arguments, borrowed, endpoint_arguments},
+    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
 };
 use crate::pages::time_range;
@@ -15,10 +15,10 @@ use crate::pages::time_range;
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(
     py: Python<'py>,
-    method: &str,
+    method: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
-    let (endpoint, arguments) = endpoint_arguments(py, method, &arguments)?;
-    time_range(endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
+    let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
+    time_range(&endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
 }

@@ -25,14 +25,14 @@ use crate::{
 
 /// Converts records to dicts with `Decimal`, `datetime`, `date` and `None` as their schema declares,
 /// by the same rules as typed columns.
-pub struct TypedDicts {
-    key_name: Option<&'static str>,
-    fields: HashMap<&'static str, &'static Field>,
+pub struct TypedDicts<'r> {
+    key_name: Option<&'r str>,
+    fields: HashMap<&'r str, &'r Field>,
 }
 
-impl TypedDicts {
-    pub fn new(rows: &Rows) -> Self {
-        let fields = rows.fields().iter().rev().map(|field| (field.name, *field)).collect();
+impl<'r> TypedDicts<'r> {
+    pub fn new(rows: &'r Rows) -> Self {
+        let fields = rows.fields().iter().rev().map(|field| (field.name.as_ref(), field)).collect();
         TypedDicts { key_name: rows.key_name(), fields }
     }
 

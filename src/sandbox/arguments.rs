@@ -7,15 +7,15 @@ use url::form_urlencoded;
 
 use super::envelope::Rejection;
 use crate::api::{
-    Argument, EncodedValue, Endpoint, FirstPage, Paging, Parameter, ParameterKind,
+    Argument, EncodedValue, Endpoint, EndpointRef, FirstPage, Paging, Parameter, ParameterKind,
     ParameterLocation,
 };
 
 /// The checked arguments of one request.
 #[derive(Debug)]
 pub struct Arguments {
-    pub endpoint: &'static Endpoint,
-    values: Vec<(&'static str, EncodedValue)>,
+    pub endpoint: EndpointRef,
+    values: Vec<(String, EncodedValue)>,
     /// The cursor of a page after the first.
     pub cursor: Option<String>,
     pub now_ms: i64,
@@ -37,14 +37,31 @@ impl Arguments {
         }
     }
 
+    /// An argument as text, declared or not.
+    pub fn sent(&self, name: &str) -> Option<String> {
+        self.get(name).cloned().map(EncodedValue::into_text)
+    }
+
+    /// What tells the lists of the endpoint apart: its name and the arguments but for the size of a
+    /// page.
+    pub fn identity(&self) -> Vec<String> {
+        let mut parts = vec![self.endpoint.name.clone().into_owned()];
+        for (name, value) in &self.values {
+            if !["limit", "page_size"].contains(&name.as_str()) {
+                parts.extend([name.clone(), value.clone().into_text()]);
+            }
+        }
+        parts
+    }
+
     fn get(&self, name: &str) -> Option<&EncodedValue> {
-        self.values.iter().find(|(known, _)| *known == name).map(|(_, sent)| sent)
+        self.values.iter().find(|(known, _)| known == name).map(|(_, sent)| sent)
     }
 
     /// Reads what came in; `path` holds the values of the path parameters, already decoded.
     pub fn read(
-        endpoint: &'static Endpoint,
-        path: &[(&'static str, String)],
+        endpoint: &EndpointRef,
+        path: &[(String, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
@@ -55,7 +72,7 @@ impl Arguments {
         let raw = |name: &str, place: ParameterLocation| -> Result<Option<Argument>, Rejection> {
             match place {
                 ParameterLocation::Path => {
-                    let found = path.iter().find(|(known, _)| *known == name);
+                    let found = path.iter().find(|(known, _)| known == name);
                     Ok(found.map(|(_, text)| Argument::Text(text.clone())))
                 }
                 ParameterLocation::Query => {
@@ -71,22 +88,41 @@ impl Arguments {
                 }
             }
         };
-        let mut arguments = Arguments { endpoint, values: Vec::new(), cursor: None, now_ms };
+        let mut arguments =
+            Arguments { endpoint: endpoint.clone(), values: Vec::new(), cursor: None, now_ms };
         for parameter in endpoint.arguments() {
-            let Some(argument) = raw(parameter.name, parameter.place)? else {
+            let Some(argument) = raw(&parameter.name, parameter.place)? else {
                 if parameter.required {
                     return Err(Rejection::invalid(format!("{} is missing", parameter.name)));
                 }
                 continue;
             };
             if let Some(sent) = check(parameter, argument, path)? {
-                arguments.values.push((parameter.name, sent));
+                arguments.values.push((parameter.name.clone().into_owned(), sent));
             }
         }
-        let Some(Parameter { name, place, .. }) = endpoint.cursor() else { return Ok(arguments) };
+        let cursor = match (endpoint.cursor(), endpoint.undeclared) {
+            (Some(Parameter { name, place, .. }), _) => Some((name.as_ref(), *place)),
+            (None, Some(place)) => endpoint.undeclared_cursor().map(|name| (name, place)),
+            (None, None) => None,
+        };
+        if let Some(place) = endpoint.undeclared {
+            let names: Vec<String> = match place {
+                ParameterLocation::Body => body.keys().cloned().collect(),
+                _ => query.iter().map(|(name, _)| name.clone().into_owned()).collect(),
+            };
+            for name in names {
+                let is_cursor = cursor.is_some_and(|(cursor, _)| cursor == name);
+                if !is_cursor && endpoint.parameter(&name).is_none() {
+                    let sent = raw(&name, place)?.map(EncodedValue::from);
+                    arguments.values.extend(sent.map(|sent| (name, sent)));
+                }
+            }
+        }
+        let Some((name, place)) = cursor else { return Ok(arguments) };
         let required =
             matches!(endpoint.paging, Some(Paging::PageFlag { first: FirstPage::Empty, .. }));
-        match raw(name, *place)? {
+        match raw(name, place)? {
             None if required => return Err(Rejection::invalid(format!("{name} is missing"))),
             Some(Argument::Text(text)) if !text.is_empty() => arguments.cursor = Some(text),
             None | Some(Argument::Text(_)) => {}
@@ -99,11 +135,11 @@ impl Arguments {
 fn check(
     parameter: &Parameter,
     argument: Argument,
-    path: &[(&'static str, String)],
+    path: &[(String, String)],
 ) -> Result<Option<EncodedValue>, Rejection> {
     let argument = match (parameter.kind, argument) {
         (
-            ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Micros,
+            ParameterKind::Integer { .. } | ParameterKind::ValuesBy { .. } | ParameterKind::Time(_),
             Argument::Text(text),
         ) if parameter.place != ParameterLocation::Body => match integer(&text) {
             Some(number) => Argument::Integer(number),
@@ -116,6 +152,18 @@ fn check(
                 )));
             }
         },
+        (ParameterKind::Number, Argument::Text(text))
+            if parameter.place != ParameterLocation::Body
+                && text.parse().is_ok_and(f64::is_finite) =>
+        {
+            Argument::Number(text)
+        }
+        (ParameterKind::Flag, Argument::Text(text))
+            if parameter.place != ParameterLocation::Body
+                && ["true", "false"].contains(&text.as_str()) =>
+        {
+            Argument::Flag(text == "true")
+        }
         // An optional text that is empty is the same as none.
         (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>
@@ -125,7 +173,7 @@ fn check(
         (_, argument) => argument,
     };
     let other =
-        |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
+        |name: &str| path.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
     parameter
         .check(&argument, other)
         .map(Some)
@@ -142,7 +190,9 @@ fn read_body(
     endpoint: &Endpoint,
     body: &[u8],
 ) -> Result<serde_json::Map<String, Value>, Rejection> {
-    if body.is_empty() || endpoint.parameters.iter().all(|p| p.place != ParameterLocation::Body) {
+    let is_read = endpoint.undeclared == Some(ParameterLocation::Body)
+        || endpoint.parameters.iter().any(|p| p.place == ParameterLocation::Body);
+    if body.is_empty() || !is_read {
         return Ok(serde_json::Map::new());
     }
     serde_json::from_slice(body)
@@ -155,7 +205,10 @@ fn json_argument(value: &Value) -> Result<Argument, Rejection> {
         Value::Number(number) if number.is_i64() || number.is_u64() => {
             Ok(Argument::Integer(integer(&number.to_string()).unwrap_or_default()))
         }
-        other => Err(Rejection::invalid(format!("{other} is neither a string nor an integer"))),
+        Value::Number(number) => Ok(Argument::Number(number.to_string())),
+        Value::Bool(flag) => Ok(Argument::Flag(*flag)),
+        Value::Array(_) | Value::Object(_) => Ok(Argument::Json(value.to_string())),
+        Value::Null => Err(Rejection::invalid("null is neither a string nor an integer")),
     }
 }
 
@@ -183,21 +236,21 @@ mod tests {
     use super::*;
     use crate::api::endpoint;
 
-    fn row(name: &str) -> &'static Endpoint {
-        endpoint(name).expect("an endpoint")
+    fn row(name: &str) -> EndpointRef {
+        endpoint(name).expect("an endpoint").into()
     }
 
     fn refused(name: &str, path: &str, query: &str, body: &str) -> String {
         let endpoint = row(name);
-        let path = [(endpoint.parameters[0].name, path.to_owned())];
-        Arguments::read(endpoint, &path, query, body.as_bytes(), 0).expect_err("refused").message
+        let path = [(endpoint.parameters[0].name.to_string(), path.to_owned())];
+        Arguments::read(&endpoint, &path, query, body.as_bytes(), 0).expect_err("refused").message
     }
 
     #[test]
     fn arguments_are_read_from_path_query_and_body() {
-        let path = [("acc_id", "7".to_owned())];
+        let path = [("acc_id".to_owned(), "7".to_owned())];
         let query = "trd_market=HK&page_flag=a%2Bb+c%3D&page_size=10&code=&start=5&unknown=1";
-        let read = Arguments::read(row("fills_history"), &path, query, b"", 9).expect("read");
+        let read = Arguments::read(&row("fills_history"), &path, query, b"", 9).expect("read");
         assert_eq!(read.text("acc_id"), "7");
         assert_eq!(read.text("trd_market"), "HK");
         assert_eq!(read.integer("page_size"), Some(10));
@@ -205,9 +258,9 @@ mod tests {
         assert_eq!((read.integer("end"), read.text("code")), (None, ""));
         assert_eq!(read.cursor.as_deref(), Some("a+b c="));
 
-        let path = [("plate_code", "HK.BK1001".to_owned())];
+        let path = [("plate_code".to_owned(), "HK.BK1001".to_owned())];
         let body = br#"{"next_key":"","limit":20}"#;
-        let read = Arguments::read(row("plate_stocks"), &path, "", body, 9).expect("read");
+        let read = Arguments::read(&row("plate_stocks"), &path, "", body, 9).expect("read");
         assert_eq!((read.integer("limit"), read.cursor), (Some(20), None));
     }
 

@@ -48,7 +48,7 @@ mod tests {
     /// The answer of an endpoint, found by a path written by hand.
     fn answer(dataset: &Dataset, target: &str) -> serde_json::Value {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let routes::RouteMatch::Route(route, values) = routes::find("GET", path) else {
+        let routes::RouteMatch::Route(route, values) = routes::find("GET", path, &[]) else {
             unreachable!("{target}")
         };
         let now_ms = dataset.market.as_of_ms() + 3_600_000;

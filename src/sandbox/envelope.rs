@@ -1,7 +1,10 @@
 //! Responses in the envelope of each endpoint (section 7).
 
 use serde::{Serialize, ser::SerializeMap};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
 
 use crate::api::{Endpoint, Envelope, Failure, ResponseShape, RowsPlace};
 
@@ -80,16 +83,12 @@ pub const INVALID: i64 = -3;
 /// A success that holds these rows in the place that the endpoint's row declares. For a place that
 /// is undocumented, the list is named as the endpoint is.
 pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
-    let undocumented;
-    let path: &[&str] = match endpoint.answer {
-        ResponseShape::Rows(RowsPlace::At(path), _) => path,
-        ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => {
-            undocumented = [member, endpoint.name];
-            &undocumented
-        }
-        _ => &[],
+    let path: Vec<&str> = match &endpoint.answer {
+        ResponseShape::Rows(RowsPlace::At(path), _) => path.split('.').collect(),
+        ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => vec![member, &endpoint.name],
+        _ => Vec::new(),
     };
-    let list = Nested(path, rows);
+    let list = Nested(&path, rows);
     match endpoint.envelope {
         Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => {
             json(&RetCode { ret_code: 0, ret_msg: Some("success"), list })
@@ -99,7 +98,98 @@ pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
     }
 }
 
-/// The same without `ret_msg`, as simulated trading answers.
+/// The body of a success that is built part by part, as a JSON object.
+#[derive(Debug)]
+pub struct Body {
+    /// The members that lead to the list.
+    path: Vec<String>,
+    object: Map<String, Value>,
+}
+
+impl Body {
+    /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
+    /// list is in.
+    pub fn new(endpoint: &Endpoint) -> Self {
+        let path: Vec<String> = match &endpoint.answer {
+            ResponseShape::Rows(RowsPlace::At(path), _) => {
+                path.split('.').map(str::to_owned).collect()
+            }
+            ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => {
+                vec![(*member).to_owned(), endpoint.name.clone().into_owned()]
+            }
+            _ => Vec::new(),
+        };
+        let mark = match endpoint.envelope {
+            Envelope::Code => serde_json::json!({ "code": 0, "msg": "success" }),
+            Envelope::Status => serde_json::json!({ "s": "ok" }),
+            _ if path.first().is_some_and(|first| first == "d") => serde_json::json!({ "s": "ok" }),
+            _ => serde_json::json!({ "ret_code": 0, "ret_msg": "success" }),
+        };
+        let object = match mark {
+            Value::Object(object) => object,
+            _ => Map::new(),
+        };
+        Body { path, object }
+    }
+
+    /// A member at the top.
+    pub fn top(&mut self, name: &str, value: Value) {
+        self.object.insert(name.to_owned(), value);
+    }
+
+    /// A member beside the list.
+    pub fn beside(&mut self, name: &str, value: Value) {
+        let mut path = self.path.clone();
+        path.pop();
+        path.push(name.to_owned());
+        self.at(&path, value);
+    }
+
+    /// A member at a path; objects on the way are created.
+    pub fn at(&mut self, path: &[String], value: Value) {
+        let Some((last, way)) = path.split_last() else { return };
+        let mut object = &mut self.object;
+        for name in way {
+            let next = object.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(inner) = next else { return };
+            object = inner;
+        }
+        object.insert(last.clone(), value);
+    }
+
+    /// The body with these rows, whose text is not changed.
+    pub fn rows(self, rows: &[&RawValue]) -> Vec<u8> {
+        json(&WithList { object: &self.object, path: &self.path, rows })
+    }
+}
+
+/// An object, with a list at the end of a path.
+struct WithList<'a> {
+    object: &'a Map<String, Value>,
+    path: &'a [String],
+    rows: &'a [&'a RawValue],
+}
+
+impl Serialize for WithList<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some((name, rest)) = self.path.split_first() else {
+            return self.rows.serialize(serializer);
+        };
+        let empty = Map::new();
+        let inner = match self.object.get(name) {
+            Some(Value::Object(inner)) => inner,
+            _ => &empty,
+        };
+        let mut map = serializer.serialize_map(None)?;
+        for (other, value) in self.object.iter().filter(|(other, _)| *other != name) {
+            map.serialize_entry(other, value)?;
+        }
+        map.serialize_entry(name, &WithList { object: inner, path: rest, rows: self.rows })?;
+        map.end()
+    }
+}
+
+/// A success without `ret_msg`, as simulated trading answers.
 pub fn rows_without_message(name: &'static str, rows: &impl Serialize) -> Vec<u8> {
     json(&RetCode { ret_code: 0, ret_msg: None, list: Nested(&["data", name], rows) })
 }

@@ -80,9 +80,9 @@ impl Futures {
 
     pub fn related(&self, market: &Market, arguments: &Arguments) -> HandlerResult {
         match self.related.get(arguments.text("symbol")) {
-            Some(contracts) => Ok(rows(arguments.endpoint, contracts)),
+            Some(contracts) => Ok(rows(&arguments.endpoint, contracts)),
             // A security that is not a future has no related contracts.
-            None => market.security(arguments).map(|_| rows(arguments.endpoint, &[(); 0])),
+            None => market.security(arguments).map(|_| rows(&arguments.endpoint, &[(); 0])),
         }
     }
 

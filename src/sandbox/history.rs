@@ -2,6 +2,8 @@
 //! document names them without their paths, so their rows are here and not in the table. A page
 //! holds the latest `limit` days up to `end`, included, in ascending order.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 use serde::Serialize;
 
@@ -24,29 +26,26 @@ const LIMIT: usize = 100;
 
 pub const ENDPOINTS: &[&Endpoint] = &[&CAPITAL_FLOW, &KLINES];
 
-const CAPITAL_FLOW: Endpoint = endpoint(
+static CAPITAL_FLOW: Endpoint = endpoint(
     "capital_flow_history",
     "/api/v1.0/quote/{symbol}/capital-flow/history",
-    &["data", "capital_flow_list"],
+    "data.capital_flow_list",
 );
-const KLINES: Endpoint =
-    endpoint("history_kline", "/api/v1.0/quote/{symbol}/history-kline", &["data", "kline_list"]);
+static KLINES: Endpoint =
+    endpoint("history_kline", "/api/v1.0/quote/{symbol}/history-kline", "data.kline_list");
 
-const fn endpoint(
-    name: &'static str,
-    path: &'static str,
-    rows: &'static [&'static str],
-) -> Endpoint {
+const fn endpoint(name: &'static str, path: &'static str, rows: &'static str) -> Endpoint {
     Endpoint {
-        name,
+        name: Cow::Borrowed(name),
         method: Method::Get,
-        path,
+        path: Cow::Borrowed(path),
         section: "2.4",
         summary: "",
         notes: "",
-        parameters: PARAMETERS,
+        parameters: Cow::Borrowed(PARAMETERS),
+        undeclared: None,
         envelope: Envelope::RetCode,
-        answer: ResponseShape::Rows(RowsPlace::At(rows), Schema::One(&DAY)),
+        answer: ResponseShape::Rows(RowsPlace::at(rows), Schema::One(&DAY)),
         paging: None,
         failures: &[],
         idempotent: true,

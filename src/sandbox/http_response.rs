@@ -36,8 +36,8 @@ impl HttpResponse {
 
     /// A response that does not come from an endpoint.
     pub fn plain(status: StatusCode, message: &str) -> Self {
-        let body = format!(r#"{{"code":{},"msg":"{message}"}}"#, status.as_u16());
-        HttpResponse::json(status, body.into_bytes())
+        let body = serde_json::json!({ "code": status.as_u16(), "msg": message });
+        HttpResponse::json(status, body.to_string().into_bytes())
     }
 
     #[must_use]

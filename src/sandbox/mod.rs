@@ -40,6 +40,10 @@
 //! - Dividends of an unsupported market (MY) are an empty list.
 //! - The two histories by date range: see [`history`].
 //! - Markets have no daylight saving time.
+//! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
+//!   clock and by the local one.
+//! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
+//!   Fills of `put` are returned for the default range whatever their times are.
 
 mod accounts;
 mod arguments;
@@ -64,6 +68,8 @@ mod listed;
 mod login;
 mod market;
 mod options;
+mod own_rows;
+mod planned_failures;
 mod plates;
 mod prices;
 mod request_log;
@@ -97,13 +103,19 @@ use tokio::{sync::watch, task::JoinHandle};
 
 pub use faults::Faults;
 pub use options::Options;
+pub use planned_failures::{FailureTarget, PlannedFailure};
 pub use request_log::RecordedRequest;
 
-use crate::error::{Error, Result};
+use crate::{
+    api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
+    error::{Error, Result, did_you_mean},
+};
 use accounts::accounts;
 use connection::Listener;
 use dataset::Dataset;
 use login::OAuth;
+use own_rows::OwnRows;
+use routes::{known_endpoint, known_names};
 use server::{Shared, serve};
 use sync::lock;
 
@@ -133,17 +145,22 @@ impl Sandbox {
         options.validate()?;
         let address = SocketAddr::new(options.host, options.port);
         let listening = |error: std::io::Error| {
-            Error::config(format!("the sandbox cannot listen on {address}: {error}"))
+            Error::config(format!(
+                "the sandbox cannot listen on {address}: {error}; pass another port, or 0 for a \
+                 free one"
+            ))
         };
         let socket = std::net::TcpListener::bind(address).map_err(listening)?;
         socket.set_nonblocking(true).map_err(listening)?;
         let base_url = format!("http://{}", socket.local_addr().map_err(listening)?);
-        let as_of = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let as_of =
+            options.today.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
         let token_lifetime = Duration::from_secs_f64(options.token_lifetime);
         let shared = Arc::new(Shared::new(
             Dataset::new(&options, as_of),
             OAuth::new(base_url.clone(), token_lifetime),
             (options.clock_offset * 1_000.0).round() as i64,
+            options.today,
             options.faults,
         ));
         let (stop, stopped) = watch::channel(false);
@@ -221,11 +238,50 @@ impl Sandbox {
         self.shared.requests.all()
     }
 
-    /// Resets to the state of the seed: removes recorded requests, used nonces, OAuth clients and
+    /// Resets to the state of the seed: removes rows of `serve` and `put`, planned failures, recorded requests, used nonces, OAuth clients and
     /// their grants, and restarts the sequence of faults. Uploaded keys and the tokens of
     /// `add_bearer_token` stay.
     pub fn reset(&self) {
         self.shared.reset();
+    }
+
+    /// Answers the requests of an endpoint with these rows, a JSON list of objects, paged as the
+    /// endpoint's row says; with `only`, just those with these arguments. Rows for the same requests
+    /// are replaced.
+    pub fn serve(
+        &self,
+        endpoint: EndpointRef,
+        rows: &str,
+        only: Vec<(String, String)>,
+    ) -> Result<()> {
+        self.shared.add_own(OwnRows::new(endpoint, rows, only)?);
+        Ok(())
+    }
+
+    /// Replaces the generated rows of a built-in endpoint, as `serve` does.
+    pub fn put(&self, name: &str, rows: &str, only: Vec<(String, String)>) -> Result<()> {
+        let endpoint = known_endpoint(name)
+            .filter(|endpoint| matches!(endpoint.answer, ResponseShape::Rows(..)));
+        match endpoint {
+            Some(endpoint) => self.serve(endpoint.into(), rows, only),
+            None => Err(unknown_endpoint(name, Vec::new())),
+        }
+    }
+
+    /// Fails the next requests. Planned failures come before `Faults`.
+    pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
+        failure.validate()?;
+        if let Some(FailureTarget::Endpoint(name)) = &failure.target {
+            let own = self.shared.own();
+            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref());
+            let others: Vec<&str> =
+                own.iter().map(|rows| rows.endpoint.name.as_ref()).chain(oauth).collect();
+            if known_endpoint(name).is_none() && !others.contains(&name.as_str()) {
+                return Err(unknown_endpoint(name, others));
+            }
+        }
+        self.shared.failures.add(failure);
+        Ok(())
     }
 
     /// The faults that are injected.
@@ -248,6 +304,16 @@ impl Sandbox {
         running.task.abort();
         let _ = running.closed.recv_timeout(STOP_WAIT);
     }
+}
+
+fn unknown_endpoint(name: &str, others: Vec<&str>) -> Error {
+    let mut names = others;
+    for known in known_names() {
+        names.push(known);
+    }
+    let nearest = did_you_mean(name, names.iter().copied());
+    let expected = format!("one of {}{nearest}", names.join(", "));
+    Error::argument("endpoint", &format!("'{}'", name.escape_debug()), &expected)
 }
 
 impl Drop for Sandbox {

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use jiff::civil::Date;
+
 use super::faults::Faults;
 use crate::error::{Error, Result};
 
@@ -24,6 +26,8 @@ pub struct Options {
     pub token_lifetime: f64,
     /// Seconds by which the service's clock is ahead.
     pub clock_offset: f64,
+    /// The date of the service's clock and data; by default the day on which the sandbox starts.
+    pub today: Option<Date>,
     /// The faults to inject.
     pub faults: Faults,
 }
@@ -39,6 +43,7 @@ impl Default for Options {
             plate_stocks: 500,
             token_lifetime: 7_200.0,
             clock_offset: 0.0,
+            today: None,
             faults: Faults::default(),
         }
     }
@@ -49,6 +54,8 @@ impl Options {
     const ROWS_MAX: usize = 10_000_000;
     const PLATE_STOCKS_MAX: usize = 90_000;
     const OFFSET_MAX_SECONDS: f64 = 1e9;
+    /// The years whose holidays are known, and some more.
+    const YEARS: (i16, i16) = (2015, 2035);
 
     /// Checks every option.
     pub(crate) fn validate(&self) -> Result<()> {
@@ -77,6 +84,13 @@ impl Options {
                 &shown,
                 "a number of seconds from -1e9 to 1e9",
             ));
+        }
+        if let Some(today) = self.today
+            && !(Self::YEARS.0..=Self::YEARS.1).contains(&today.year())
+        {
+            let expected =
+                format!("a date from {}-01-01 to {}-12-31", Self::YEARS.0, Self::YEARS.1);
+            return Err(Error::argument("today", &today.to_string(), &expected));
         }
         self.faults.validate()
     }

@@ -1,41 +1,64 @@
 //! Routes: each row of the table with the handler of its name. Paths, methods and parameters come
 //! from the rows.
 
+use std::sync::Arc;
+
 use super::{
     arguments::{Arguments, percent_decoded},
     dataset::Dataset,
     envelope::{HandlerResult, INVALID, Rejection},
     handlers::{HANDLERS, Handler},
     history, login,
+    own_rows::OwnRows,
 };
-use crate::api::{ENDPOINTS, Endpoint, ResponseShape};
+use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]
 pub struct Route {
-    pub endpoint: &'static Endpoint,
-    handler: Handler,
+    pub endpoint: EndpointRef,
+    /// Generates the answer; none for an endpoint that a user declared.
+    handler: Option<Handler>,
+    /// The rows that the user brought along for it, the newest first.
+    own: Vec<Arc<OwnRows>>,
 }
 
 /// What a request line matches.
 #[derive(Debug)]
 pub enum RouteMatch {
-    Route(Route, Vec<(&'static str, String)>),
+    Route(Route, Vec<(String, String)>),
     OAuth(&'static login::Route),
     /// The path exists, with these other methods.
     OtherMethod(Vec<&'static str>),
     Nothing,
 }
 
-/// The route of a method and a raw path.
-pub fn find(method: &str, path: &str) -> RouteMatch {
+/// The route of a method and a raw path. `own` are the rows that the user brought along, the newest
+/// last: their endpoints come before those of the table.
+pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
     let mut others = Vec::new();
+    for rows in own.iter().rev() {
+        let EndpointRef::UserDefined(endpoint) = &rows.endpoint else { continue };
+        let Some(values) = path_values(&endpoint.path, path) else { continue };
+        if endpoint.method.as_str() == method {
+            let is_same = |rows: &&Arc<OwnRows>| {
+                rows.endpoint.path == endpoint.path && is_method(rows, method)
+            };
+            let own = own.iter().rev().filter(is_same).cloned().collect();
+            let endpoint = rows.endpoint.clone();
+            return RouteMatch::Route(Route { endpoint, handler: None, own }, values);
+        }
+        others.push(endpoint.method.as_str());
+    }
     for endpoint in endpoints() {
-        let Some(values) = path_values(endpoint.path, path) else { continue };
+        let Some(values) = path_values(&endpoint.path, path) else { continue };
         let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
         match handler {
             Some((_, handler)) if endpoint.method.as_str() == method => {
-                return RouteMatch::Route(Route { endpoint, handler: *handler }, values);
+                let is_same = |rows: &&Arc<OwnRows>| rows.endpoint.name == endpoint.name;
+                let own = own.iter().rev().filter(is_same).cloned().collect();
+                let route = Route { endpoint: endpoint.into(), handler: Some(*handler), own };
+                return RouteMatch::Route(route, values);
             }
             _ => others.push(endpoint.method.as_str()),
         }
@@ -47,6 +70,20 @@ pub fn find(method: &str, path: &str) -> RouteMatch {
         others.push(route.method.as_str());
     }
     if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
+}
+
+fn is_method(rows: &OwnRows, method: &str) -> bool {
+    rows.endpoint.method.as_str() == method
+}
+
+/// The endpoint with this name: of the table, or one that the service document names without a path.
+pub fn known_endpoint(name: &str) -> Option<&'static Endpoint> {
+    endpoints().find(|endpoint| endpoint.name == name)
+}
+
+/// The names of the endpoints with records or a time.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    endpoints().map(|endpoint| endpoint.name.as_ref())
 }
 
 /// The table's endpoints, and those that the service document names without a path.
@@ -64,13 +101,23 @@ impl Route {
     pub fn answer(
         &self,
         dataset: &Dataset,
-        path: &[(&'static str, String)],
+        path: &[(String, String)],
         query: &str,
         body: &[u8],
         now_ms: i64,
     ) -> HandlerResult {
-        Arguments::read(self.endpoint, path, query, body, now_ms)
-            .and_then(|arguments| (self.handler)(dataset, &arguments))
+        Arguments::read(&self.endpoint, path, query, body, now_ms)
+            .and_then(|arguments| {
+                let own = self.own.iter().find(|rows| rows.is_for(&arguments));
+                match (own, self.handler) {
+                    (Some(rows), _) => rows.answer(dataset.market.seed, &arguments),
+                    (None, Some(handler)) => handler(dataset, &arguments),
+                    (None, None) => {
+                        let what = "no rows are served for these arguments";
+                        Err(Rejection::new(-7, "invalid_symbol", what))
+                    }
+                }
+            })
             .map_err(|rejection| match rejection.code {
                 INVALID => Rejection { code: self.invalid_code(), ..rejection },
                 _ => rejection,
@@ -79,7 +126,7 @@ impl Route {
 
     /// The endpoint's code for an invalid argument, as the document's error examples show it.
     fn invalid_code(&self) -> i64 {
-        match self.endpoint.name {
+        match self.endpoint.name.as_ref() {
             "crypto_orders" => 1,
             "fills_history" => -1200,
             _ => INVALID,
@@ -88,13 +135,13 @@ impl Route {
 }
 
 /// The values of the path parameters if the path matches the template.
-fn path_values(template: &'static str, path: &str) -> Option<Vec<(&'static str, String)>> {
+fn path_values(template: &str, path: &str) -> Option<Vec<(String, String)>> {
     let mut values = Vec::new();
     let mut segments = path.split('/');
     for expected in template.split('/') {
         let segment = segments.next()?;
         match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-            Some(name) => values.push((name, percent_decoded(segment)?)),
+            Some(name) => values.push((name.to_owned(), percent_decoded(segment)?)),
             None if expected == segment => {}
             None => return None,
         }
@@ -108,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_handler_and_every_handler_a_row() {
-        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name).collect();
+        let rows: Vec<&str> = endpoints().map(|endpoint| endpoint.name.as_ref()).collect();
         let handlers: Vec<&str> = HANDLERS.iter().map(|(name, _)| *name).collect();
         assert_eq!(rows, handlers, "the handlers, in the order of the rows");
     }
@@ -131,20 +178,20 @@ mod tests {
             ("GET", "/api/v1.0/quote/HK.00700/history-kline", "history_kline"),
         ];
         for (method, path, name) in table {
-            match find(method, path) {
+            match find(method, path, &[]) {
                 RouteMatch::Route(route, _) => assert_eq!(route.endpoint.name, name),
                 other => unreachable!("{path}: {other:?}"),
             }
         }
         for path in ["/", "/api/v1.0", "/api/v1.0/server-time/", "/api/v1.0/quote/a/b/c", ""] {
-            assert!(matches!(find("GET", path), RouteMatch::Nothing), "{path}");
+            assert!(matches!(find("GET", path, &[]), RouteMatch::Nothing), "{path}");
         }
         for (method, path, allowed) in [
             ("POST", "/api/v1.0/server-time", &["GET"][..]),
             ("GET", "/oauth2/register", &["POST"]),
             ("PUT", "/oauth2/authorize/confirm", &["GET", "POST"]),
         ] {
-            let RouteMatch::OtherMethod(others) = find(method, path) else {
+            let RouteMatch::OtherMethod(others) = find(method, path, &[]) else {
                 unreachable!("{path}")
             };
             assert_eq!(others, allowed);
@@ -155,7 +202,7 @@ mod tests {
             ("POST", "/oauth2/authorize/confirm", "authorize"),
             ("POST", "/oauth2/token", "token"),
         ] {
-            let RouteMatch::OAuth(route) = find(method, path) else { unreachable!("{path}") };
+            let RouteMatch::OAuth(route) = find(method, path, &[]) else { unreachable!("{path}") };
             assert_eq!(route.endpoint.name, name);
         }
     }

@@ -76,11 +76,7 @@ impl Scopes {
     }
 
     /// Whether they cover a request with these path parameters.
-    pub fn check(
-        &self,
-        endpoint: &Endpoint,
-        path: &[(&'static str, String)],
-    ) -> Result<(), Rejection> {
+    pub fn check(&self, endpoint: &Endpoint, path: &[(String, String)]) -> Result<(), Rejection> {
         let account = endpoint
             .parameters
             .iter()
@@ -122,9 +118,9 @@ mod tests {
     fn each_endpoint_needs_its_scope_and_no_other() {
         let trading = ["crypto_orders", "sim_orders", "sim_positions", "fills_history"];
         for endpoint in ENDPOINTS {
-            let path = [("acc_id", "5001".to_owned())];
+            let path = [("acc_id".to_owned(), "5001".to_owned())];
             let allows = |scopes: &[&str]| chosen(scopes).check(endpoint, &path).is_ok();
-            let trades = trading.contains(&endpoint.name);
+            let trades = trading.contains(&endpoint.name.as_ref());
             assert_eq!(allows(&["quote:read"]), !trades, "{}", endpoint.name);
             assert_eq!(allows(&["quote:read", "accid:*"]), !trades, "{}", endpoint.name);
             assert_eq!(allows(&["trade:read", "accid:*"]), trades, "{}", endpoint.name);
@@ -136,7 +132,7 @@ mod tests {
             assert!(Scopes::all().check(endpoint, &path).is_ok(), "{}", endpoint.name);
         }
         let orders = endpoint("sim_orders").expect("known");
-        let star = [("acc_id", "*".to_owned())];
+        let star = [("acc_id".to_owned(), "*".to_owned())];
         assert!(chosen(&["trade:read", "accid:5001"]).check(orders, &star).is_err());
     }
 

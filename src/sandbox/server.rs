@@ -13,20 +13,25 @@ use axum::{
     response::Response,
 };
 
+use jiff::civil::Date;
+
 use super::{
+    calendar::midnight_seconds,
     connection::{Aborter, Listener},
     dataset::Dataset,
     envelope::Rejection,
     faults::{Fault, FaultSampler, Faults},
     http_response::HttpResponse,
     login::{OAuth, OAuthRequest, recorded},
+    own_rows::OwnRows,
+    planned_failures::PlannedFailures,
     request_log::{RecordedRequest, RequestLog},
     routes::{Route, RouteMatch, find},
     scopes::PERMISSION_DENIED,
     sync::{lock, read, write},
     verify::{Credentials, SignedRequest},
 };
-use crate::error::THROTTLED_CODE;
+use crate::{auth::X_TIMESTAMP, error::THROTTLED_CODE};
 
 const BODY_MAX_BYTES: usize = 1 << 20;
 /// A longer path with its query is rejected, so that recorded requests stay small.
@@ -42,19 +47,34 @@ pub struct Shared {
     pub oauth: OAuth,
     pub clock_offset_ms: i64,
     pub requests: RequestLog,
+    pub failures: PlannedFailures,
+    /// The rows that the user brought along, the newest last.
+    own: RwLock<Arc<[Arc<OwnRows>]>>,
+    /// By how much the service's clock is ahead of the one that checks signatures: the sandbox's date
+    /// was fixed.
+    date_offset_ms: i64,
     sampler: Mutex<FaultSampler>,
     /// The delay of each response; `None` without any fault, which skips the sampler and its lock.
     fault_delay: RwLock<Option<Duration>>,
 }
 
 impl Shared {
-    pub fn new(dataset: Dataset, oauth: OAuth, clock_offset_ms: i64, faults: Faults) -> Self {
+    pub fn new(
+        dataset: Dataset,
+        oauth: OAuth,
+        clock_offset_ms: i64,
+        today: Option<Date>,
+        faults: Faults,
+    ) -> Self {
         let shared = Shared {
             dataset,
             credentials: Credentials::default(),
             oauth,
             clock_offset_ms,
             requests: RequestLog::default(),
+            failures: PlannedFailures::default(),
+            own: RwLock::new(Arc::new([])),
+            date_offset_ms: today.map_or(0, |date| noon_ms(date).saturating_sub(local_ms())),
             sampler: Mutex::new(FaultSampler::new(Faults::default())),
             fault_delay: RwLock::new(None),
         };
@@ -78,6 +98,8 @@ impl Shared {
         self.requests.clear();
         self.credentials.forget();
         self.oauth.clear();
+        self.failures.clear();
+        *write(&self.own) = Arc::new([]);
         self.set_faults(self.faults());
     }
 
@@ -90,9 +112,36 @@ impl Shared {
         });
     }
 
+    /// The time by which credentials are checked.
     pub fn now_ms(&self) -> i64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(now.as_millis()).unwrap_or(i64::MAX).saturating_add(self.clock_offset_ms)
+        local_ms().saturating_add(self.clock_offset_ms)
+    }
+
+    /// The service's time, which follows the date that was fixed.
+    pub fn service_ms(&self) -> i64 {
+        self.now_ms().saturating_add(self.date_offset_ms)
+    }
+
+    /// The time to check a signature by. If the date was fixed, a signature is accepted by either
+    /// clock: a client uses its own until it is told that of the service.
+    fn signature_ms(&self, headers: &HeaderMap) -> i64 {
+        let (now_ms, service_ms) = (self.now_ms(), self.service_ms());
+        let sent = headers.get(X_TIMESTAMP).and_then(|value| value.to_str().ok()?.parse().ok());
+        match sent {
+            Some(sent_ms) if service_ms.abs_diff(sent_ms) < now_ms.abs_diff(sent_ms) => service_ms,
+            _ => now_ms,
+        }
+    }
+
+    /// Adds rows, in place of those for the same requests.
+    pub fn add_own(&self, rows: OwnRows) {
+        let mut own = write(&self.own);
+        let others = own.iter().filter(|known| !rows.replaces(known)).cloned();
+        *own = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
+    }
+
+    pub fn own(&self) -> Arc<[Arc<OwnRows>]> {
+        read(&self.own).clone()
     }
 
     /// The delay and the fault of the next response.
@@ -103,6 +152,16 @@ impl Shared {
             Some(delay) => (delay, lock(&self.sampler).next()),
         }
     }
+}
+
+fn local_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Noon UTC: a sandbox that starts then stays on that date for half a day.
+fn noon_ms(date: Date) -> i64 {
+    midnight_seconds(date).saturating_add(12 * 3_600).saturating_mul(1_000)
 }
 
 /// Serves until the future is dropped.
@@ -126,7 +185,8 @@ async fn handle(shared: &Shared, request: Request) -> Response {
         shared.record(method, path.get(..TARGET_MAX_BYTES).unwrap_or(""), "", status.as_u16());
         return HttpResponse::plain(status, "the path or query is too long").into_response(false);
     }
-    let found = find(method, path);
+    let found = find(method, path, &shared.own());
+    let planned = shared.failures.next(&found, path);
     let (delay, fault) = shared.next_fault();
     // The browser's page has no faults: they would test nothing of a client.
     let fault = fault.filter(|_| !matches!(&found, RouteMatch::OAuth(route) if route.is_page()));
@@ -136,6 +196,16 @@ async fn handle(shared: &Shared, request: Request) -> Response {
     // Read before any response, so that the connection can be reused.
     let body =
         if body.is_end_stream() { Ok(Bytes::new()) } else { to_bytes(body, BODY_MAX_BYTES).await };
+    // What a test has planned comes before what is left to chance.
+    let planned = planned.map(|failure| failure.response(&found));
+    let fault = match planned {
+        Some(None) => Some(Fault::Drop),
+        Some(Some(response)) => {
+            shared.record(method, path, query, response.status.as_u16());
+            return response.into_response(false);
+        }
+        None => fault,
+    };
     match fault {
         Some(Fault::Drop) => {
             if let Some(ConnectInfo(aborter)) = parts.extensions.get::<ConnectInfo<Aborter>>() {
@@ -188,7 +258,7 @@ fn other_method(allowed: &[&str]) -> HttpResponse {
 /// The response of a known endpoint.
 fn respond(
     shared: &Shared,
-    (route, values): (&Route, &[(&'static str, String)]),
+    (route, values): (&Route, &[(String, String)]),
     headers: &HeaderMap,
     request: SignedRequest<'_>,
     fault: Option<Fault>,
@@ -200,11 +270,12 @@ fn respond(
         let rejection = Rejection::new(THROTTLED_CODE, "rate_limited", "too many requests");
         return rejected(StatusCode::TOO_MANY_REQUESTS, &rejection);
     }
-    let now_ms = shared.now_ms();
     if !route.is_open()
-        && let Err(rejection) =
-            shared.credentials.check(headers, request, now_ms).and_then(|scopes| match scopes {
-                Some(scopes) => scopes.check(route.endpoint, values),
+        && let Err(rejection) = shared
+            .credentials
+            .check(headers, request, shared.signature_ms(headers))
+            .and_then(|scopes| match scopes {
+                Some(scopes) => scopes.check(&route.endpoint, values),
                 None => Ok(()),
             })
     {
@@ -226,7 +297,7 @@ fn respond(
             }
         };
     }
-    match route.answer(&shared.dataset, values, request.query, request.body, now_ms) {
+    match route.answer(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(rejection) => rejected(StatusCode::OK, &rejection),
     }

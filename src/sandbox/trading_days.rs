@@ -47,7 +47,7 @@ pub fn list(calendar: &Calendar, arguments: &Arguments) -> HandlerResult {
         let Ok(tomorrow) = day.tomorrow() else { break };
         day = tomorrow;
     }
-    Ok(rows(arguments.endpoint, &days))
+    Ok(rows(&arguments.endpoint, &days))
 }
 
 /// The dates `start` and `end` of a request, in order.

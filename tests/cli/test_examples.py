@@ -1,4 +1,4 @@
-"""The examples of the command line's help and of its page run as they stand, and bash completes."""
+"""The examples of the command line's help and of its page run as they stand."""
 
 import os
 import re
@@ -13,14 +13,17 @@ import pytest
 
 click = pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a shell of POSIX")
-from boardlot.cli import app, endpoints, main  # noqa: E402
+from boardlot.cli import app, endpoints  # noqa: E402
 
 from ..support.command_line import Service  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
 # What needs a browser or an assistant, does not end by itself, or writes into the user's folders.
-NOT_RUN = re.compile(r" login| logout| status CLIENT_ID|boardlot sandbox|~/|boardlot demo| mcp\b")
+NOT_RUN = re.compile(
+    r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
+    r"| mcp\b"
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +43,9 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
 def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     # The examples name a service of their own.
     script = script.replace("https://api.example.com", service.sandbox.base_url)
+    if "--key-file key.pem" in script:
+        (folder / "key.pem").touch(mode=0o600)
+        (folder / "key.pem").write_text(service.key_file.read_text())
     return subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],
         env=service.environment,
@@ -51,11 +57,16 @@ def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedPro
 
 
 def of_help() -> Iterator[str]:
-    context = click.Context(app.app)
-    for name in app.app.list_commands(context):
-        command = app.app.get_command(context, name)
-        assert command is not None
-        yield from command.examples  # type: ignore[attr-defined]
+    groups = [app.app]
+    while groups:
+        group = groups.pop()
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield from getattr(command, "examples", [])
+            if isinstance(command, click.Group):
+                groups.append(command)
 
 
 def of_the_pages() -> Iterator[Any]:
@@ -70,7 +81,7 @@ def of_the_pages() -> Iterator[Any]:
 def test_an_example_of_the_help_runs(line: str, service: Service, tmp_path: Path) -> None:
     done = bash(service, line.replace("| head", "| sed -n 1,10p"), tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout or "--out" in line or ">" in line
+    assert done.stdout or "--out" in line or ">" in line or " profile " in line
 
 
 @pytest.mark.parametrize("block", list(of_the_pages()))
@@ -86,37 +97,3 @@ def test_the_page_names_every_command_and_every_global_option() -> None:
         assert re.search(rf"`{name}`|boardlot (--\S+ \S+ )*{name}\b", text), name
     for option in app.global_options():
         assert option.opts[0] in text, option.opts[0]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_has_a_script(shell: str, capsys: Any) -> None:
-    assert main(["completion", shell]) == 0
-    assert "_BOARDLOT_COMPLETE" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("boardlot ", {"fills", "dividends", "login", "completion"}),
-        ("boardlot di", {"dividends"}),
-        ("boardlot --fo", {"--format", "--force"}),
-        ("boardlot fills --re", {"--resume"}),
-        ("boardlot dividends --format j", {"json", "jsonl"}),
-        ("boardlot ipos h", {"hk"}),
-    ],
-)
-def test_bash_completes(typed: str, offered: set[str], service: Service, tmp_path: Path) -> None:
-    script = f"""
-        source <(boardlot completion bash)
-        words=({typed} )
-        [[ {typed!r} == *' ' ]] && words+=('')
-        COMP_WORDS=("${{words[@]}}") COMP_CWORD=$(( ${{#words[@]}} - 1 ))
-        _boardlot_completion boardlot
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    done = bash(service, script, tmp_path)
-    assert done.returncode == 0, done.stderr
-    found = set(done.stdout.split())
-    assert offered <= found
-    last = typed.rpartition(" ")[2]
-    assert all(word.startswith(last) for word in found)

@@ -149,14 +149,15 @@ async def walk_for(seconds, mode):
     disturbance = asyncio.ensure_future(busy())
     end = time.monotonic() + seconds
     async with service.sandbox.async_client() as client:
-        while time.monotonic() < end or not tally.walks:
+        while time.monotonic() < end or not tally.complete():
             await walk(service, client, step, longest, tally)
     disturbance.cancel()
     return tally.report()
 
 
 def main():
-    options = options_of("mode", "loop")
+    options = options_of("modes", "loop")
+    modes = options.modes.split(",")
     random.seed(options.seed)
     if options.loop == "uvloop":
         import uvloop
@@ -164,7 +165,11 @@ def main():
         event_loop = uvloop.new_event_loop()
     else:
         event_loop = asyncio.new_event_loop()
-    report(**event_loop.run_until_complete(walk_for(options.seconds, options.mode)))
+
+    async def walk_in_all():
+        return {mode: await walk_for(options.seconds / len(modes), mode) for mode in modes}
+
+    report(**event_loop.run_until_complete(walk_in_all()))
 
 
 if __name__ == "__main__":

@@ -115,19 +115,24 @@ def walk(service, step, longest, tally):
     assert list(service.open(service.client, resume=pager.checkpoint())) == []
 
 
-def main():
-    options = options_of("mode")
-    random.seed(options.seed)
-    step, fills = MODES[options.mode]
+def walk_for(seconds, mode):
+    step, fills = MODES[mode]
     service = Service(fills)
     step(service.open(service.client), [])  # Modules that load on first use are loaded.
     signal.signal(signal.SIGALRM, interrupt)
     longest = 2 * (service.page_seconds if fills == LONG else service.whole_seconds)
     tally = Tally(service.fills)
-    end = time.monotonic() + options.seconds
-    while time.monotonic() < end or not tally.walks:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or not tally.complete():
         walk(service, step, longest, tally)
-    report(**tally.report())
+    return tally.report()
+
+
+def main():
+    options = options_of("modes")
+    random.seed(options.seed)
+    modes = options.modes.split(",")
+    report(**{mode: walk_for(options.seconds / len(modes), mode) for mode in modes})
 
 
 if __name__ == "__main__":

@@ -7,10 +7,13 @@ for a lock that its request holds, never returns: the child then ends itself wit
 
 import asyncio
 import contextlib
+import faulthandler
 import gc
 import signal
+import sys
 import threading
 import time
+import traceback
 
 import boardlot as bl
 
@@ -183,6 +186,7 @@ class Finalized:
 
 def in_a_finalizer(held, name):
     pager, call = prepared(held, name)
+    gc.freeze()  # A collection then looks at this call alone.
     gc.disable()  # Not before the page is under way.
     signal.signal(signal.SIGALRM, lambda *_: gc.collect())
     Finalized(call)
@@ -250,10 +254,19 @@ def calls_in(place):
 
 
 def main():
-    options = options_of("place", "call")
-    with Held() as held:
-        PLACES[options.place](held, options.call)
-    report(ended=True)
+    options = options_of("place", "calls")
+    told = {}
+    for call in options.calls.split(","):
+        # What comes last on stderr is the call that hangs.
+        print(call, file=sys.stderr, flush=True)
+        faulthandler.dump_traceback_later(options.grace, exit=True)
+        try:
+            with Held() as held:
+                PLACES[options.place](held, call)
+            told[call] = "ended"
+        except Exception:
+            told[call] = traceback.format_exc()
+    report(**told)
 
 
 if __name__ == "__main__":

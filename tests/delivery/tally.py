@@ -49,5 +49,9 @@ class Tally:
         self.lost += len(self.fills) - len(in_order)
         self.disordered += list(dict.fromkeys(delivered)) != in_order
 
+    def complete(self):
+        """Whether anything was tried."""
+        return self.walks > 0 and self.interrupted > 0
+
     def report(self):
         return {name: value for name, value in vars(self).items() if name != "fills"}

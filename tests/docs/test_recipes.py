@@ -11,6 +11,7 @@ from contextlib import closing
 import boardlot as bl
 import pytest
 
+from ..support.keys import uploaded_key
 from .test_pages import DOCS, blocks
 
 (RECIPE,) = [
@@ -18,7 +19,6 @@ from .test_pages import DOCS, blocks
 ]
 MAIN = """
 import sys
-import boardlot as bl
 
 base_url, key_id, key_file, account = sys.argv[1:]
 client = bl.Client(base_url, auth=bl.ApiKey(key_id, key_file))
@@ -41,14 +41,11 @@ def sandbox():
 @pytest.fixture
 def program(sandbox, tmp_path):
     """Starts the recipe as a process of its own."""
-    key = bl.generate_key()
-    key_file = tmp_path / "key.pem"
-    key_file.touch(mode=0o600)
-    key_file.write_text(key.private_pem)
+    key_id, key_file = uploaded_key(sandbox, tmp_path)
     script = tmp_path / "download_fills.py"
-    script.write_text(RECIPE + MAIN)
+    script.write_text("import boardlot as bl\n" + RECIPE + MAIN)
     account = sandbox.accounts["trade"][0]
-    words = [sandbox.base_url, sandbox.upload_key(key.public_pem), str(key_file), account]
+    words = [sandbox.base_url, key_id, key_file, account]
     return lambda: subprocess.Popen([sys.executable, str(script), *words], cwd=tmp_path)
 
 

@@ -23,7 +23,8 @@ KEEP = """
 import sys
 from boardlot import _core
 for name in sys.argv[1:]:
-    _core._save_profile(name, "https://api.example.com", f"client-{name}", None)
+    entry = {"base_url": "https://api.example.com", "kind": "oauth"}
+    _core._save_profile(name, {**entry, "client_id": f"client-{name}"})
 """
 # A login with a passphrase and a person at the browser; all the rest is the command itself.
 LOGIN = """
@@ -52,7 +53,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keep(name: str) -> None:
-    _core._save_profile(name, URL, f"client-{name}", None)
+    _core._save_profile(name, {"base_url": URL, "kind": "oauth", "client_id": f"client-{name}"})
 
 
 def profiles(*names: str) -> set[str | None]:

@@ -111,6 +111,10 @@ def missing(client: Any) -> Iterator[tuple[Callable[[], Any], str]]:
     yield records.to_arrow, "to_arrow() needs pyarrow: pip install 'boardlot[arrow]'"
     yield plot(client), "plots.dividends() needs matplotlib: pip install 'boardlot[notebook]'"
     yield dask(client), "boardlot.dask needs dask: pip install 'boardlot[dask]'"
+    yield (
+        postgres_archive,
+        ("an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'"),
+    )
     yield ical(client), "to_ical() needs icalendar: pip install 'boardlot[calendar]'"
     yield (
         instrumented(client),
@@ -263,6 +267,24 @@ def interactive_chart(client: Any) -> Callable[[], Any]:
     return chart
 
 
+def postgres_archive() -> Any:
+    # Nothing listens on port 1: with the driver, this is an error of the connection.
+    import boardlot
+
+    return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
+
+
+def postgres(_client: Any) -> None:
+    import boardlot
+
+    try:
+        postgres_archive()
+    except boardlot.StoreError as error:
+        expect("cannot be used" in str(error), f"the archive said {error}")
+    else:
+        expect(False, "an archive without a server was opened")
+
+
 EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "arrow": (arrow,),
     "pandas": (pandas, arrow),
@@ -272,12 +294,13 @@ EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "notebook": (notebook, pandas, arrow),
     "calendar": (calendar,),
     "dask": (dask_frame, pandas, arrow),
+    "postgres": (postgres,),
     "otel": (otel,),
     "mcp": (mcp, cli),
     "interactive": (interactive, pandas, arrow),
     "all": (
         *(arrow, pandas, polars, progress, cli, notebook, calendar, dask_frame),
-        *(otel, mcp, interactive),
+        *(postgres, otel, mcp, interactive),
     ),
 }
 

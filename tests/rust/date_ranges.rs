@@ -1,10 +1,10 @@
 //! Paging backward by moving the end of a range of dates: no row twice, none lost, and an end.
 
 use boardlot::{
-    api::ParameterLocation,
+    api::{DateRange, NextEnd, ParameterLocation},
     decode::Page,
     error::{Error, ErrorKind},
-    pages::{DateRange, NextEnd, PagingStyle, PreviousRows},
+    pages::{PagingStyle, PreviousRows},
 };
 
 use super::scripted;

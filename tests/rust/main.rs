@@ -24,3 +24,4 @@ mod positions;
 mod scripted;
 mod tokens;
 mod vectors;
+mod windows;

@@ -50,9 +50,9 @@ def test_security_18_64_threads_make_one_refresh(server, end):
     server.faults["refresh_token"] = Fault(delay=0.3)
     oauth = expired_login(server, end)
     client = client_of(server, oauth, timeout=60.0)
-    assert outcomes_of_threads(64, many_calls(client, 20)) == {"ok": 64}
+    assert outcomes_of_threads(64, many_calls(client, 5)) == {"ok": 64}
     assert server.counts["refresh_token"] == 1
-    for n in range(2, 5):
+    for n in range(2, 4):
         server.expire()
         assert outcomes_of_threads(64, many_calls(client, 3)) == {"ok": 64}
         assert server.counts["refresh_token"] == n
@@ -90,7 +90,7 @@ def test_security_18_1000_tasks_make_one_refresh(server, end):
     async def use():
         options = {"auth": oauth, "max_retries": 0, "timeout": 60.0}
         async with bl.AsyncClient(server.base_url, **options) as client:
-            for n in range(1, 4):
+            for n in range(1, 3):
                 got = await asyncio.gather(*(quotes(client) for _ in range(1000)))
                 assert {len(rows) for rows in got} == {0}
                 assert server.counts["refresh_token"] == n
@@ -139,21 +139,16 @@ def processes(server, place, end):
 
 
 @ends
-def test_security_18_8_processes_make_one_refresh(server, end, place):
+def test_security_18_8_processes_make_one_refresh_and_share_its_failure(server, end, place):
     with processes(server, place, end) as children:
         server.faults["refresh_token"] = Fault(delay=0.3)
         for n in range(1, 4):
             assert round_of(children) == {"0": 8}
             assert server.counts["refresh_token"] == n
             server.expire()
-
-
-@ends
-def test_security_18_8_processes_share_the_failure(server, end, place):
-    with processes(server, place, end) as children:
         server.faults["refresh_token"] = Fault(error="invalid_grant", delay=3.0)
         assert round_of(children) == {"LoginRequired": 8}
-        assert server.counts["refresh_token"] == 1
+        assert server.counts["refresh_token"] == 4
 
 
 def round_of(children):

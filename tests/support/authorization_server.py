@@ -239,15 +239,19 @@ class AuthorizationServer(ScriptedServer):
             if client is None:
                 raise Refused("invalid_client", status=401)
             if form["grant_type"] == "authorization_code":
-                return self._exchange(form)
+                return self._exchange(form, client)
             return self._refresh(form, client)
 
-    def _exchange(self, form):
+    def _exchange(self, form, client):
         self.secrets.add(form.get("code_verifier", ""))
         self.secrets.discard("")
         code = self.codes.get(form.get("code"))
-        if set(form) != CODE_GRANT:
+        # The document does not name the secret here; RFC 6749, section 4.1.3 does.
+        sent = form.get("client_secret")
+        if set(form) - {"client_secret"} != CODE_GRANT:
             raise Refused("invalid_request", f"fields: {sorted(form)}")
+        if sent is not None and sent != client.secret:
+            raise Refused("invalid_client", status=401)
         if code is None or code.client_id != form["client_id"] or code.expires < time.time():
             raise Refused("invalid_grant", "unknown or expired code")
         if code.redirect_uri != form["redirect_uri"]:

@@ -6,24 +6,17 @@ import socket
 from dataclasses import dataclass
 
 from .relay import Relay, Unanswering, reset
+from .scripted_server import SplitTarget
 
 
 @dataclass
-class Request:
+class Request(SplitTarget):
     """One request, byte for byte in `raw`."""
 
     method: str
     target: str
     raw: bytes
     body: bytes
-
-    @property
-    def path(self):
-        return self.target.partition("?")[0]
-
-    @property
-    def query(self):
-        return self.target.partition("?")[2]
 
 
 @dataclass

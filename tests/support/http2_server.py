@@ -3,11 +3,13 @@
 import contextlib
 import os
 import socket
+import threading
 
 import h2.config
 import h2.connection
 import h2.errors
 import h2.events
+import h2.settings
 
 from .scripted_server import ScriptedServer
 
@@ -19,14 +21,16 @@ class Http2(ScriptedServer):
 
     After `streams_each` requests of a connection it sends GOAWAY with the last of them, ignores
     what comes later on it, and closes it once all is answered. `refused(number)` says of a request,
-    counted from 1, whether its stream is refused.
+    counted from 1, whether its stream is refused. On the first `full` connections it allows one
+    stream at a time and answers nothing; `limited` is set when the client knows of that.
     """
 
-    def __init__(self, context, *, streams_each=None, refused=lambda number: False):
+    def __init__(self, context, *, streams_each=None, refused=lambda number: False, full=0):
         super().__init__()
         context.set_alpn_protocols(["h2"])
         self._context = context
         self.streams_each, self.refused = streams_each, refused
+        self.full, self.limited = full, threading.Event()
         self.asked = self.processed = self.connections = 0
 
     def __enter__(self):
@@ -39,17 +43,22 @@ class Http2(ScriptedServer):
             with self._context.wrap_socket(connection, server_side=True) as encrypted:
                 with self._lock:
                     self.connections += 1
-                self._speak(encrypted)
+                    full = self.connections <= self.full
+                self._speak(encrypted, full)
         except OSError:
             pass
 
-    def _speak(self, connection):
+    def _speak(self, connection, full):
         state = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
         state.initiate_connection()
+        if full:
+            state.update_settings({h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: 1})
         connection.sendall(state.data_to_send())
         taken, last, answered = 0, 0, 0
         while data := connection.recv(65_536):
             for event in state.receive_data(data):
+                if isinstance(event, h2.events.SettingsAcknowledged) and event.changed_settings:
+                    self.limited.set()
                 if isinstance(event, h2.events.RequestReceived) and taken != self.streams_each:
                     taken, last = taken + 1, event.stream_id
                 # Answered when it is whole: one that still comes may break with the connection.
@@ -59,7 +68,9 @@ class Http2(ScriptedServer):
                 with self._lock:
                     self.asked += 1
                     refuse = self.refused(self.asked)
-                    self.processed += not refuse
+                    self.processed += not (refuse or full)
+                if full:
+                    continue
                 if refuse:
                     state.reset_stream(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
                     continue

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -59,12 +60,18 @@ class Child(RuntimeError):
     """A child that hung or died, with the stacks of its threads."""
 
 
+LIBRARIES = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "polars": "polars"}
+
+
+def has_libraries_of(words):
+    """Whether the libraries of frames are there: on a new kind of CPython they may not be."""
+    return all(find_spec(library) for word, library in LIBRARIES.items() if word in words)
+
+
 def needs_libraries_of(words):
-    """Skips a test of frames where their library is not there, as on a new kind of CPython."""
-    libraries = {"arrow": "pyarrow", "batches": "pyarrow", "pandas": "pandas", "polars": "polars"}
-    for word, library in libraries.items():
-        if word in words:
-            pytest.importorskip(library)
+    """Skips a test of frames where their library is not there."""
+    if not has_libraries_of(words):
+        pytest.skip(f"the library of {words} is not installed")
 
 
 def options_of(*names):

@@ -18,8 +18,20 @@ REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 503
 LONGEST_HEAD = 1 << 16
 
 
+class SplitTarget:
+    """The two parts of a request's `target`, as they were sent."""
+
+    @property
+    def path(self):
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self):
+        return self.target.partition("?")[2]
+
+
 @dataclass(frozen=True)
-class RecordedRequest:
+class RecordedRequest(SplitTarget):
     """One request as it came in, byte for byte."""
 
     line: str
@@ -34,14 +46,6 @@ class RecordedRequest:
     @property
     def target(self):
         return self.line.split(" ")[1]
-
-    @property
-    def path(self):
-        return self.target.partition("?")[0]
-
-    @property
-    def query(self):
-        return self.target.partition("?")[2]
 
     @property
     def form(self):

@@ -125,6 +125,23 @@ class Browser:
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._do("GET", "/screenshot")))
 
+    def run(self, script, *arguments):
+        """What the body of a JavaScript function returns."""
+        return self._do("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def emulate(self, width, height, scheme):
+        """Draws pages as on a screen of this size, whose user prefers light or dark."""
+        for command, parameters in {
+            "Emulation.setDeviceMetricsOverride": {
+                **{"width": width, "height": height, "deviceScaleFactor": 1},
+                "mobile": width < 600,
+            },
+            "Emulation.setEmulatedMedia": {
+                "features": [{"name": "prefers-color-scheme", "value": scheme}]
+            },
+        }.items():
+            self._do("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
     def all(self, selector):
         found = self._do("POST", "/elements", {"using": "css selector", "value": selector})
         return [Element(self, each[ELEMENT]) for each in found]

@@ -72,3 +72,22 @@ def test_security_28_a_service_that_refuses_for_ever_is_not_asked_for_ever(autho
         with pytest.raises(bl.TransportError, match="did not process"):
             client.request("POST", PATH, body={})
         assert server.processed == 0 and 2 <= server.asked <= 10
+
+
+def test_a_request_that_no_connection_takes_is_sent_on_another_one(authority):
+    """Two are with the first connection, which may have processed them; the others wait for it."""
+
+    async def use():
+        async with bl.AsyncClient(server.base_url, **patience) as client:
+            first = asyncio.create_task(ask_many(client, 1, 1))
+            while not (server.asked and server.limited.is_set()):
+                await asyncio.sleep(0.01)
+            others = await ask_many(client, 5, 5)
+            return await first + others
+
+    patience = options(authority, timeout=3.0, connect_timeout=1.0)
+    with Http2(authority.context(), full=1) as server:
+        told = asyncio.run(use())
+    assert [type(one) for one in told[:2]] == [bl.RequestTimeout] * 2
+    assert [one.status for one in told[2:]] == [200] * 4
+    assert server.processed == 4 and server.connections >= 2

@@ -19,7 +19,7 @@ pub fn text() -> String {
             endpoint.method.as_str(),
             endpoint.path,
             envelope(endpoint.envelope),
-            paging(endpoint.paging),
+            paging(endpoint.paging.as_ref()),
             endpoint.section
         );
     }
@@ -46,7 +46,7 @@ fn section(endpoint: &Endpoint) -> String {
     }
     if !endpoint.parameters.is_empty() {
         out += "\n| Parameter | In | Required | Allowed | |\n|---|---|---|---|---|\n";
-        for parameter in endpoint.parameters {
+        for parameter in endpoint.parameters.iter() {
             out += &format!(
                 "| `{}` | {} | {} | {} | {} |\n",
                 parameter.name,
@@ -66,7 +66,7 @@ fn section(endpoint: &Endpoint) -> String {
             );
         }
     }
-    if let ResponseShape::Rows(_, schema) = endpoint.answer {
+    if let ResponseShape::Rows(_, schema) = &endpoint.answer {
         for record in schema.records() {
             out += &fields(record);
         }
@@ -104,11 +104,12 @@ fn envelope(envelope: Envelope) -> String {
     }
 }
 
-fn paging(paging: Option<Paging>) -> &'static str {
+fn paging(paging: Option<&Paging>) -> &'static str {
     match paging {
         None => "",
         Some(Paging::NextKey) => "`next_key`",
         Some(Paging::PageFlag { .. }) => "`page_flag`",
+        Some(Paging::DateRange(_)) => "date range",
     }
 }
 
@@ -141,7 +142,7 @@ fn allowed(parameter: &Parameter) -> String {
         }
         ParameterKind::AccountNumber => "uint64".into(),
         ParameterKind::AccountId => "1 to 64 letters, digits, `_`, `-`".into(),
-        ParameterKind::Integer { min, max } if max >= i64::from(i32::MAX) => {
+        ParameterKind::Integer { min, max } if max >= i128::from(i32::MAX) => {
             if min == 1 {
                 "a positive whole number".into()
             } else {
@@ -150,8 +151,11 @@ fn allowed(parameter: &Parameter) -> String {
         }
         ParameterKind::Integer { min, max } => format!("{min} to {max}"),
         ParameterKind::Date => "`yyyy-MM-dd`".into(),
-        ParameterKind::Micros => "microseconds; 0 is open".into(),
-        ParameterKind::Text => "text".into(),
+        ParameterKind::Time(unit) => format!("{}; 0 is open", unit.name()),
+        ParameterKind::Text | ParameterKind::FreeText | ParameterKind::Segment => "text".into(),
+        ParameterKind::Number | ParameterKind::Decimal => "a number".into(),
+        ParameterKind::Flag => "true or false".into(),
+        ParameterKind::Json => "an object or list".into(),
         // What a token looks like is not the reader's business.
         ParameterKind::Secret => "text".into(),
         ParameterKind::TextList => "list of texts".into(),

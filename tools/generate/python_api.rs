@@ -2,22 +2,22 @@
 
 use boardlot::{
     api::{
-        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, ResponseShape,
-        Schema,
+        ENDPOINTS, Endpoint, Example, ExampleArgument, Parameter, ParameterKind, Record,
+        ResponseShape, Schema,
     },
     error::{Evidence, FailureClass},
     pages::WINDOWS_MAX,
 };
 
 use super::{
-    client_options::{constructor, constructor_doc},
+    client_options::{constructor, constructor_doc, keywords},
     python_common,
-    python_text::{Face, definition, doctest, hanging},
+    python_text::{Face, definition, doctest, hanging, head},
     wrapped,
 };
 
 pub fn text() -> String {
-    let mut out = include_str!("api_head.txt").to_owned();
+    let mut out = include_str!("api_head.txt").to_owned() + &keywords();
     for face in [Face::Sync, Face::Async] {
         out += &class(face);
     }
@@ -53,34 +53,62 @@ fn class(face: Face) -> String {
 }
 
 fn context(face: Face) -> String {
-    let (asynchronous, a) = if face == Face::Async { ("async ", "a") } else { ("", "") };
+    let (asynchronous, a, other) =
+        if face == Face::Async { ("async ", "a", "") } else { ("", "", "a") };
     format!(
         "    {asynchronous}def __{a}enter__(self) -> Self:\n        return self\n\n    \
          {asynchronous}def __{a}exit__(\n        self,\n        kind: type[BaseException] | None,\n        \
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
-         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n"
+         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n\n    \
+         if not TYPE_CHECKING:\n\n        \
+         def __getattr__(self, name):\n            \
+         from .clients.mistakes import missing_attribute\n\n            \
+         raise missing_attribute(self, name)\n\n        \
+         def __{other}enter__(self):\n            \
+         from .clients.mistakes import wrong_with\n\n            \
+         raise wrong_with(self)\n\n        \
+         __{other}exit__ = __{other}enter__\n"
     )
 }
 
 fn method(face: Face, endpoint: &Endpoint) -> String {
     let paged = endpoint.paging.is_some();
     let is_async = face == Face::Async && !paged;
-    let record = match endpoint.answer {
-        ResponseShape::Rows(_, schema) => {
-            let names =
-                schema.records().into_iter().map(|record| format!("_records.{}", record.name));
-            names.collect::<Vec<_>>().join(" | ")
+    let pairs: Vec<String> =
+        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
+    let passed = match pairs.join(", ") {
+        line if line.len() <= 60 => format!("[{line}]"),
+        _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
+    };
+    let call = match (&endpoint.answer, paged) {
+        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
+        (_, true) => {
+            let windows = if endpoint.has_span() { "windows" } else { "None" };
+            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
         }
-        _ => String::new(),
+        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
-    let returns = match (endpoint.answer, paged, face) {
-        (ResponseShape::ServerTime(_), ..) => "datetime.datetime".to_owned(),
-        (_, true, Face::Sync) => format!("Pager[{record}]"),
-        (_, true, Face::Async) => format!("AsyncPager[{record}]"),
-        (_, false, _) => format!("Records[{record}]"),
+    let signature = signature(endpoint, annotation);
+    let returns = match &endpoint.answer {
+        ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
+        _ => "datetime.datetime".to_owned(),
     };
+    overloads(face, endpoint)
+        + &definition(
+            is_async,
+            &endpoint.name,
+            &signature,
+            &returns,
+            &docstring(face, endpoint),
+            &call,
+        )
+}
+
+/// The parameters of an endpoint's method, with the annotation of each.
+fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> Vec<String> {
+    let paged = endpoint.paging.is_some();
     let (required, optional): (Vec<&Parameter>, Vec<&Parameter>) =
         endpoint.arguments().partition(|parameter| parameter.required);
     let mut signature = vec!["self".to_owned()];
@@ -96,21 +124,41 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     if paged {
         signature.push("resume: str | None = None".to_owned());
     }
-    let pairs: Vec<String> =
-        endpoint.arguments().map(|p| format!("(\"{0}\", {0})", p.name)).collect();
-    let passed = match pairs.join(", ") {
-        line if line.len() <= 60 => format!("[{line}]"),
-        _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
+    signature
+}
+
+/// What a method returns whose rows have one of these records.
+fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
+    let class = match (&endpoint.paging, face) {
+        (None, _) => "Records",
+        (Some(_), Face::Sync) => "Pager",
+        (Some(_), Face::Async) => "AsyncPager",
     };
-    let call = match (endpoint.answer, paged) {
-        (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
-        (_, true) => {
-            let windows = if endpoint.has_span() { "windows" } else { "None" };
-            format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
-        }
-        (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
+    let names: Vec<String> =
+        records.iter().map(|record| format!("_records.{}", record.name)).collect();
+    format!("{class}[{}]", names.join(" | "))
+}
+
+/// For type checkers, a signature for each value of the argument that determines the record.
+fn overloads(face: Face, endpoint: &Endpoint) -> String {
+    let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.answer else {
+        return String::new();
     };
-    definition(is_async, endpoint.name, &signature, &returns, &docstring(face, endpoint), &call)
+    let is_async = face == Face::Async && endpoint.paging.is_none();
+    let mut out = String::from("\n    if TYPE_CHECKING:\n");
+    for (value, record) in *records {
+        let signature = signature(endpoint, |parameter| {
+            if parameter.name == *decisive {
+                format!("typing.Literal[\"{value}\"]")
+            } else {
+                annotation(parameter)
+            }
+        });
+        let returns = results(endpoint, face, &[record]);
+        let head = head(is_async, &endpoint.name, &signature, &returns, "        ");
+        out += &format!("\n        @typing.overload\n{head} ...\n");
+    }
+    out
 }
 
 fn annotation(parameter: &Parameter) -> String {
@@ -119,12 +167,18 @@ fn annotation(parameter: &Parameter) -> String {
         | ParameterKind::Market
         | ParameterKind::PlateCode
         | ParameterKind::Text
+        | ParameterKind::FreeText
+        | ParameterKind::Segment
         | ParameterKind::Secret => "str".to_owned(),
+        ParameterKind::Number => "float".to_owned(),
+        ParameterKind::Decimal => "str | int".to_owned(),
+        ParameterKind::Flag => "bool".to_owned(),
+        ParameterKind::Json => "dict[str, typing.Any] | list[typing.Any]".to_owned(),
         ParameterKind::OneOf(words) => format!("typing.Literal[\"{}\"]", words.join("\", \"")),
         ParameterKind::ValuesBy { .. } | ParameterKind::Integer { .. } => "int".to_owned(),
         ParameterKind::AccountNumber | ParameterKind::AccountId => "str | int".to_owned(),
         ParameterKind::Date => "_arguments.Day".to_owned(),
-        ParameterKind::Micros => "_arguments.Time".to_owned(),
+        ParameterKind::Time(_) => "_arguments.Time".to_owned(),
         ParameterKind::TextList | ParameterKind::Cursor => "list[str]".to_owned(),
     }
 }
@@ -137,7 +191,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     let mut arguments = Vec::new();
     for parameter in endpoint.arguments() {
         let form = match parameter.kind {
-            ParameterKind::Micros => {
+            ParameterKind::Time(_) => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
                  microseconds since 1970 as an integer; 0 leaves the range open."
             }
@@ -188,7 +242,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
         })
         .collect();
     let call = format!("client.{}({})", endpoint.name, arguments.join(", "));
-    match (face, endpoint.paging) {
+    match (face, &endpoint.paging) {
         (Face::Sync, _) => doctest(&call, example.expression, example.result),
         (Face::Async, None) => {
             doctest(&format!("(await {call})"), example.expression, example.result)
@@ -201,7 +255,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
 }
 
 fn result_doc(endpoint: &Endpoint) -> String {
-    match endpoint.answer {
+    match &endpoint.answer {
         ResponseShape::ServerTime(_) => {
             "Returns an aware UTC `datetime`, exact to the millisecond.".into()
         }
@@ -212,10 +266,11 @@ fn result_doc(endpoint: &Endpoint) -> String {
                 schema.records().iter().map(|record| format!("`{}`", record.name)).collect();
             let fields = match schema {
                 Schema::One(record) if record.fields().next().is_some() => {
-                    let names: Vec<&str> = record.fields().map(|field| field.name).collect();
+                    let names: Vec<&str> =
+                        record.fields().map(|field| field.name.as_ref()).collect();
                     format!(" Fields: {}; `.schema` has kinds and units.", names.join(", "))
                 }
-                Schema::One(_) => String::new(),
+                Schema::One(_) | Schema::Fields(_) => String::new(),
                 Schema::By(parameter, _) => format!(" The record depends on `{parameter}`."),
             };
             format!("{kind} {}.{fields}", records.join(", "))

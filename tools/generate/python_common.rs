@@ -28,9 +28,51 @@ enum Returns {
 
 const COMMON: &[Common] = &[
     Common {
+        name: "call",
+        parameters: &["endpoint: Endpoint", "/", "**arguments: typing.Any"],
+        returns: Returns::Value("Records[dict[str, typing.Any]]"),
+        doc: "All records of an endpoint that you declared.\n\n\
+              The names in its path are required arguments. The others go into the query or, for POST,\n\
+              into the JSON body, in the order given; those that are None are left out. An argument\n\
+              with a declared kind is checked as those of the built-in methods are. An undeclared one\n\
+              is a string, a number, a bool, a `date` (sent as `yyyy-MM-dd`) or, in a body, a dict or a\n\
+              list. If the endpoint returns pages, all of them are fetched.\n\n\
+              Raises `ConfigError` for an invalid argument, before anything is sent; see\n\
+              `boardlot.errors` for the others.",
+        example: CommonExample(
+            "client.call(bl.Endpoint(\"orders\", \"GET\", \"/api/v1.0/sim-trade/5001/orders\"))",
+            "{}[0][\"side\"] in list(bl.SimSide)",
+            "True",
+        ),
+        passed: "endpoint, list(arguments.items())",
+    },
+    Common {
+        name: "pages",
+        parameters: &[
+            "endpoint: Endpoint",
+            "/",
+            "*",
+            "resume: str | None = None",
+            "**arguments: typing.Any",
+        ],
+        returns: Returns::Pager("dict[str, typing.Any]"),
+        doc: "A pager over the records of an endpoint that you declared, with `paging`.\n\n\
+              The arguments are those of `call`. The cursor is sent in the query of a GET, otherwise in\n\
+              the body. With `paging=\"page_flag\"`, the first request carries an empty cursor only if\n\
+              `page_flag=\"\"` is passed. `resume` is a `.checkpoint()` of the same call.\n\n\
+              Raises `ConfigError` for an invalid argument, before anything is sent; see\n\
+              `boardlot.errors` for the others.",
+        example: CommonExample(
+            "client.pages(bl.Endpoint(\"list\", \"GET\", \"/any/list\", paging=\"next_key\"))",
+            "{}.requests",
+            "0",
+        ),
+        passed: "endpoint, list(arguments.items()), None, resume",
+    },
+    Common {
         name: "fetch_many",
         parameters: &[
-            "method: str",
+            "method: str | Endpoint",
             "keys: abc.Iterable[str | int]",
             "*",
             "concurrency: int = 8",
@@ -40,7 +82,7 @@ const COMMON: &[Common] = &[
         returns: Returns::Value("Records[dict[str, typing.Any]]"),
         doc: "One method for many keys, `concurrency` requests at a time.\n\n\
               `method` is the name of a method with exactly one required argument, such as\n\
-              `\"dividends\"`. Returns one `Records` in the order of the keys. Its first column is the\n\
+              `\"dividends\"`, or an `Endpoint` with one name in its path. Returns one `Records` in the order of the keys. Its first column is the\n\
               key, named like the argument; if a record has a field of that name, an underscore is\n\
               appended to the field's name. With `on_error=\"collect\"`, `.errors` has each key that\n\
               failed with its error; otherwise the first failure is raised and the other requests\n\
@@ -124,22 +166,24 @@ const COMMON: &[Common] = &[
     Common {
         name: "explain",
         parameters: &[
-            "method: str",
-            "path: str",
+            "method: str | Endpoint",
+            "path: str | None = None",
             "query: _arguments.Query | None = None",
             "body: dict[str, typing.Any] | list[typing.Any] | bytes | None = None",
+            "**arguments: typing.Any",
         ],
         returns: Returns::Plain("Explanation"),
         doc: "A request as it would be sent now, with its signature, without sending it.\n\n\
               The `Explanation` has `.payload_lines` (the five lines of the canonical request),\n\
               `.payload`, `.body_hash`, `.headers` with the signature but no key, `.method` and\n\
-              `.url`. Service document, section 5.2.",
+              `.url`. Instead of a method and a path, pass an `Endpoint` and its arguments. Service\n\
+              document, section 5.2.",
         example: CommonExample(
             "client.explain(\"GET\", \"/api/v1.0/server-time\")",
             "{}.payload_lines[1:]",
             "['GET', '/api/v1.0/server-time', '', '']",
         ),
-        passed: "method, path, query, body",
+        passed: "method, path, query, body, list(arguments.items())",
     },
 ];
 

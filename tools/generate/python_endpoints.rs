@@ -49,7 +49,7 @@ fn endpoint(row: &Endpoint, command: &Command) -> String {
     format!(
         "    Endpoint(\n        method={},\n        paged={},\n        arguments={},\n        \
          command={},\n        examples={},\n        key_columns={},\n    ),\n",
-        quoted(row.name),
+        quoted(&row.name),
         if row.paging.is_some() { "True" } else { "False" },
         tuple(arguments),
         quoted(command.name),

@@ -11,7 +11,7 @@ pub fn text() -> String {
         "\"\"\"The service's records as TypedDicts, and its closed sets of values as enums.\n\n\
          Generated from the table of endpoints by `make generate`: change that, not this.\n\
          \"\"\"\n\n\
-         from __future__ import annotations\n\n\
+         # Without `from __future__ import annotations`: libraries read these types at run time.\n\n\
          from enum import Enum, IntEnum\n\
          from typing import Any, TypedDict\n",
     );
@@ -28,7 +28,7 @@ pub fn text() -> String {
 pub fn records() -> Vec<&'static Record> {
     ENDPOINTS
         .iter()
-        .filter_map(|endpoint| match endpoint.answer {
+        .filter_map(|endpoint| match &endpoint.answer {
             ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })
@@ -73,11 +73,21 @@ fn class_of(record: &Record) -> String {
             record.name, record.doc, record.section
         );
     }
-    let mut out = header(record.name, record.doc, record.section);
-    for field in record.fields() {
-        out += &member(field, &python_type(record, field));
+    let members = |required| {
+        let fields = record.fields().filter(move |field| field.required == required);
+        fields.map(|field| member(field, &python_type(record, field))).collect::<String>()
+    };
+    let optional = members(false);
+    if optional.is_empty() {
+        return header(record.name, "TypedDict", record.doc, record.section) + &members(true);
     }
-    out
+    // A base, not `NotRequired`, which `typing` has from Python 3.11 on.
+    let base = format!("_{}Required", record.name);
+    let doc = format!("The fields that every `{}` has.", record.name);
+    header(&base, "TypedDict", &doc, record.section)
+        + &members(true)
+        + &header(record.name, &format!("{base}, total=False"), record.doc, record.section)
+        + &optional
 }
 
 fn class<'a>(
@@ -86,17 +96,16 @@ fn class<'a>(
     section: &str,
     fields: impl Iterator<Item = &'a Field>,
 ) -> String {
-    let mut out = header(name, &format!("{doc}."), section);
+    let mut out = header(name, "TypedDict", &format!("{doc}."), section);
     for field in fields {
         out += &member(field, "str");
     }
     out
 }
 
-fn header(name: &str, doc: &str, section: &str) -> String {
+fn header(name: &str, bases: &str, doc: &str, section: &str) -> String {
     format!(
-        "\n\nclass {name}(TypedDict, total=False):\n    \"\"\"{doc} Service document, section \
-         {section}.\"\"\"\n\n"
+        "\n\nclass {name}({bases}):\n    \"\"\"{doc} Service document, section {section}.\"\"\"\n\n"
     )
 }
 
@@ -114,18 +123,18 @@ fn member(field: &Field, python_type: &str) -> String {
     format!("    {}: {python_type}\n{doc}\n", field.name)
 }
 
-/// The Python type of a field's value as it is sent; what else may stand for none is in the union.
+/// The Python type of a field's value as it is sent.
 fn python_type(record: &Record, field: &Field) -> String {
-    match field.kind {
-        Kind::Text | Kind::Date => "str".to_owned(),
+    let sent = match field.kind {
+        Kind::Text | Kind::Date | Kind::Decimal => "str".to_owned(),
         Kind::Integer => "int".to_owned(),
         Kind::Number => "float".to_owned(),
         Kind::Flag => "bool".to_owned(),
-        Kind::Decimal => "str | None".to_owned(),
         Kind::Timestamp(_, Wire::Integer) => "int".to_owned(),
         Kind::Timestamp(_, Wire::Text) => "str".to_owned(),
         Kind::Object(_) => object_name(record, field),
-    }
+    };
+    if field.nullable { format!("{sent} | None") } else { sent }
 }
 
 /// `symbol_pair` of `CryptoOrder` is a `CryptoOrderSymbolPair`.

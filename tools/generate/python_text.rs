@@ -9,6 +9,24 @@ pub enum Face {
     Async,
 }
 
+/// The line or lines of a method's `def`.
+pub fn head(
+    is_async: bool,
+    name: &str,
+    signature: &[String],
+    returns: &str,
+    indent: &str,
+) -> String {
+    let asynchronous = if is_async { "async " } else { "" };
+    let one_line =
+        format!("{indent}{asynchronous}def {name}({}) -> {returns}:", signature.join(", "));
+    if one_line.len() <= 100 {
+        return one_line;
+    }
+    let parameters = signature.join(&format!(",\n{indent}    "));
+    format!("{indent}{asynchronous}def {name}(\n{indent}    {parameters},\n{indent}) -> {returns}:")
+}
+
 /// A method that returns `call`.
 pub fn definition(
     is_async: bool,
@@ -18,16 +36,8 @@ pub fn definition(
     doc: &str,
     call: &str,
 ) -> String {
-    let (asynchronous, awaited) = if is_async { ("async ", "await ") } else { ("", "") };
-    let one_line = format!("    {asynchronous}def {name}({}) -> {returns}:", signature.join(", "));
-    let head = if one_line.len() <= 100 {
-        one_line
-    } else {
-        format!(
-            "    {asynchronous}def {name}(\n        {},\n    ) -> {returns}:",
-            signature.join(",\n        ")
-        )
-    };
+    let awaited = if is_async { "await " } else { "" };
+    let head = head(is_async, name, signature, returns, "    ");
     let doc: Vec<String> = doc
         .lines()
         .map(|line| if line.is_empty() { String::new() } else { format!("        {line}") })

@@ -78,7 +78,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return tables.text(self)

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from boardlot.cli import endpoints
-from boardlot.cli.click_classes import DataCommand, write_examples
+from boardlot.cli.click_classes import CommandGroup, accept_global_options, write_examples
 from boardlot.cli.error_report import Terminated, report_error, report_warning
 from boardlot.cli.options import global_options
 from boardlot.cli.settings import Settings
@@ -30,11 +30,15 @@ COMMANDS = {
     "demo": ("demo", "Show everything without an account, on the sandbox."),
     "login": ("login", "Log in with the browser and store the tokens."),
     "logout": ("logout", "Delete the tokens of a login."),
+    "profile": ("profile", "List, show, add, choose and remove profiles."),
     "status": ("status", "Show the login and the clock offset."),
     "doctor": ("doctor", "Check each stage of a request, and say what to do."),
     "keygen": ("keygen", "Create a key pair for signed requests."),
     "sandbox": ("sandbox", "Serve the whole service on this machine, with invented data."),
+    "archive": ("archive", "Keep what the service forgets, and read it again."),
+    "open": ("open", "Open the docs or another page of the project in the browser."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
+    "call": ("call", "Call an endpoint of your own, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
@@ -47,7 +51,7 @@ EXAMPLES = [
 ]
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """A group that loads a command's module when it is called, and not for its help line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -60,9 +64,7 @@ class _Commands(click.Group):
             return None
         command = import_module(f"boardlot.cli.{COMMANDS[name][0]}").command
         assert isinstance(command, click.Command)
-        if not isinstance(command, DataCommand):
-            _accept_global_options(command)
-        return command
+        return accept_global_options(command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -75,21 +77,16 @@ class _Commands(click.Group):
             # The reader of stdout closed it, as `head` does: not an error.
             raise click.exceptions.Exit(0) from None
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        write_examples(formatter, EXAMPLES)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
         data = [(name, endpoints.summary(name)) for name in endpoints.ENDPOINTS]
         for title, lines in (("Commands", own), ("Data", data)):
             with formatter.section(title):
                 formatter.write_dl(lines)
-        write_examples(formatter, EXAMPLES)
-
-
-def _accept_global_options(command: click.Command) -> None:
-    """Accept them after the command too, unless it has an option of that name itself."""
-    taken = {name for parameter in command.params for name in (parameter.name, *parameter.opts)}
-    for option in global_options(hidden=True):
-        if taken.isdisjoint((option.name, *option.opts)):
-            command.params.append(option)
 
 
 @click.command(

@@ -8,8 +8,18 @@ from typing import Any
 import click
 
 from boardlot.cli.options import global_options
+from boardlot.cli.terminal import coloured
+from boardlot.clients.mistakes import did_you_mean
 
-__all__ = ["Argument", "Command", "DataCommand", "write_examples"]
+__all__ = [
+    "Argument",
+    "Command",
+    "CommandGroup",
+    "Context",
+    "DataCommand",
+    "accept_global_options",
+    "write_examples",
+]
 
 
 class Argument(click.Argument):
@@ -20,8 +30,35 @@ class Argument(click.Argument):
         self.text = text
 
 
+class HelpFormatter(click.HelpFormatter):
+    """Help with headings and options in colour; `click.echo` removes it if there is no terminal."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, args, prefix or _styled("Usage: ", bold=True))
+
+    def write_heading(self, heading: str) -> None:
+        super().write_heading(_styled(heading, bold=True))
+
+    def write_dl(
+        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        super().write_dl([(_styled(x, fg="cyan"), text) for x, text in rows], col_max, col_spacing)
+
+
+class Context(click.Context):
+    """The context of every command."""
+
+    formatter_class = HelpFormatter
+
+
+def _styled(text: str, **how: Any) -> str:
+    return click.style(text, **how) if coloured() else text
+
+
 class Command(click.Command):
     """A command whose help has examples, and a text for each argument."""
+
+    context_class = Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
@@ -44,7 +81,7 @@ class DataCommand(Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.shared = global_options()
+        self.shared: list[click.Option] = global_options()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *self.shared]
@@ -52,6 +89,54 @@ class DataCommand(Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         _section(formatter, "Global options", _records(ctx, self.shared))
+
+
+class CommandGroup(click.Group):
+    """A command with commands of its own, all of which accept the global options.
+
+    A name may be typed in any case, and one that does not exist is answered with the nearest one.
+    """
+
+    context_class = Context
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.examples = examples
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        command = super().get_command(ctx, name)
+        return command and accept_global_options(command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args and args[0] not in known:
+            lower = args[0].lower()
+            if lower in known:
+                args = [lower, *args[1:]]
+            elif not args[0].startswith("-"):
+                ctx.fail(
+                    f"{args[0]!r} is not a command of {ctx.command_path}"
+                    f"{did_you_mean(args[0], known)}"
+                )
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        _section(formatter, "Options", _records(ctx, self.get_params(ctx)))
+        write_examples(formatter, self.examples)
+
+
+def accept_global_options(command: click.Command) -> click.Command:
+    """Accept them after the command too, unless it has an option of that name itself."""
+    if isinstance(command, DataCommand):
+        return command
+    taken = {name for parameter in command.params for name in (parameter.name, *parameter.opts)}
+    for option in global_options(hidden=True):
+        if taken.isdisjoint((option.name, *option.opts)):
+            command.params.append(option)
+    return command
 
 
 def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:

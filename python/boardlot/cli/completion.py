@@ -1,4 +1,4 @@
-"""`boardlot completion`: the script that makes a shell complete commands and options."""
+"""`boardlot completion`: the script that makes a shell complete commands, options and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHELLS = ["bash", "zsh", "fish"]
 
 
 def script(shell: str) -> None:
-    """Print the script that makes a shell complete commands and options.
+    """Print the script that makes a shell complete commands, options, profiles and columns.
 
     bash must be 4.4 or newer. The script asks `boardlot` itself for completions, so it needs no
     update when boardlot is updated.
@@ -25,9 +25,16 @@ def script(shell: str) -> None:
     click.echo(kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source())
 
 
-command = Command(
+command: Command = Command(
     "completion",
-    params=[Argument("shell", "Your shell.", metavar="bash|zsh|fish", type=click.Choice(SHELLS))],
+    params=[
+        Argument(
+            "shell",
+            "Your shell.",
+            metavar="bash|zsh|fish",
+            type=click.Choice(SHELLS, case_sensitive=False),
+        )
+    ],
     help=script.__doc__,
     callback=script,
     examples=[

@@ -31,8 +31,8 @@ def call(settings: Settings, timeout: float) -> int:
     settings.check()
     findings = examine(
         settings.base_url,
-        auth=settings.auth if settings.key_id or settings.client_id else None,
-        profile=settings.profile,
+        auth=settings.auth if settings.credentials else None,
+        profile=settings.profile_name,
         timeout=timeout,
         **settings.connection,
     )
@@ -47,7 +47,7 @@ def call(settings: Settings, timeout: float) -> int:
     return 1 if failed else 0
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "doctor",
     params=[
         click.Option(

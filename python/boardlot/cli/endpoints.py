@@ -20,6 +20,7 @@ import click
 from boardlot import _endpoints
 from boardlot._api import Client
 from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.completers import complete_markets
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
 
@@ -29,6 +30,8 @@ TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 19
 DAY = "As yyyy-MM-dd."
 # Digits of microseconds since 1970, from 2001 to 2286.
 MICROS_DIGITS = 16
+# Where the option --page-size is stored for a method that calls it limit.
+PAGE_LIMIT = "page_limit"
 # Sentences of a docstring that are about Python, by their beginning or their content.
 OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
 
@@ -89,12 +92,14 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
             run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
+        if PAGE_LIMIT in arguments:
+            arguments["limit"] = arguments.pop(PAGE_LIMIT)
         if arguments.get("request_type") is not None:
             arguments["request_type"] = request_number(**arguments)
         with settings.client() as client:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
-                if _is_resumable(endpoint.method):
+                if _is_resumable(endpoint.method) and not settings.chooses_rows:
                     settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
                 emit(settings, result, endpoint.key_columns)
                 return
@@ -122,6 +127,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     """The argument or option of a method's parameter."""
     help_text = text.parameters.get(parameter.name, "")
     kind: Any = None
+    complete: Any = None
     annotation = re.sub(r"\b(?:typing|_arguments)\.", "", str(parameter.annotation))
     if annotation.startswith("Literal["):
         kind = click.Choice(ast.literal_eval(annotation.removeprefix("Literal")), False)
@@ -131,30 +137,48 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
             else f"{help_text} {_one_of(kind.choices)}"
         )
     elif annotation.startswith("Time"):
-        kind, help_text = _time, f"{help_text} {TIME}"
+        kind, help_text = parse_time, f"{help_text} {TIME}"
     elif annotation.startswith("Day"):
         help_text = f"{help_text} {DAY}"
     elif parameter.name == "request_type":
         names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
         help_text = f"What to list, by name or number: {names}."
+    elif parameter.name in ("market", "trd_market"):
+        kind, complete = _market, complete_markets
+    elif parameter.name in ("symbol", "plate_code"):
+        kind = _symbol
     elif "int" in annotation and "str" not in annotation:
         kind = click.INT
     help_text = _plain(help_text[:1].upper() + help_text[1:])
     if parameter.default is parameter.empty:
         name = parameter.name
-        return Argument(name, help_text, type=kind, metavar=name.upper())
+        return Argument(name, help_text, type=kind, metavar=name.upper(), shell_complete=complete)
     # The name of the value, not of its type: --start TIME, --limit N.
-    metavar = "TIME" if kind is _time else "N" if kind is click.INT else "NAME"
-    return click.Option(
-        [f"--{parameter.name.replace('_', '-')}"], type=kind, help=help_text, metavar=metavar
-    )
+    metavar = "TIME" if kind is parse_time else "N" if kind is click.INT else "NAME"
+    if parameter.name == "limit":
+        # The rows of a page: --limit is the number of rows that are written.
+        names = ["--page-size", PAGE_LIMIT]
+    else:
+        names = [f"--{parameter.name.replace('_', '-')}"]
+    return click.Option(names, type=kind, help=help_text, metavar=metavar)
+
+
+def _market(text: str) -> str:
+    """A market in capital letters, as the service writes them."""
+    return text.upper() if text.isascii() and text.isalpha() else text
+
+
+def _symbol(text: str) -> str:
+    """A symbol with its market in capital letters; codes such as HK.HSImain have a case."""
+    market, dot, code = text.partition(".")
+    return f"{_market(market)}{dot}{code}" if dot else text
 
 
 def _one_of(values: Sequence[str]) -> str:
     return f"One of {', '.join(values)}."
 
 
-def _time(text: str) -> str | int:
+def parse_time(text: str) -> str | int:
     """A time for the client; integers are microseconds since 1970.
 
     Another unit, or a date without hyphens, would be a time in 1970 and is rejected.

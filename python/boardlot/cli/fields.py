@@ -19,7 +19,7 @@ class Fields:
     """The fields to write: those of `--columns`, or those declared and those of the first page."""
 
     def __init__(self, columns: str | None = None, names: Sequence[str] | None = None) -> None:
-        self.selected = _selected(columns)
+        self.selected: list[str] | None = _selected(columns)
         self.names = list(names) if names is not None else None
         self._reported: set[str] = set()
 

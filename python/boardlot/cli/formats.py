@@ -8,13 +8,14 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Protocol
 
 import click
 
 from boardlot._core import Records
 from boardlot.cli.fields import Fields, Rows, names_of
+from boardlot.cli.json_colours import coloured_json
 from boardlot.cli.terminal import coloured
 from boardlot.results import tables
 from boardlot.results.cell_format import escaped
@@ -94,11 +95,12 @@ class Json:
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file = file
         self._fields = fields
+        self._shown = _colour(file)
         self._before = b"[\n "
 
     def write(self, page: Any) -> None:
         for row in _json_rows(page, self._fields):
-            self._file.write(self._before + row)
+            self._file.write(self._before + self._shown(row))
             self._before = b",\n "
 
     def end(self) -> None:
@@ -111,9 +113,12 @@ class JsonLines:
     def __init__(self, file: BinaryIO, fields: Fields) -> None:
         self._file = file
         self._fields = fields
+        self._shown = _colour(file)
 
     def write(self, page: Any) -> None:
-        self._file.write(b"".join(row + b"\n" for row in _json_rows(page, self._fields)))
+        self._file.write(
+            b"".join(self._shown(row) + b"\n" for row in _json_rows(page, self._fields))
+        )
 
     def end(self) -> None:
         pass
@@ -160,6 +165,15 @@ WRITERS: dict[str, Any] = {
     "csv": Csv,
     "parquet": _parquet,
 }
+
+
+def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:
+    """What makes a JSON text ready for the file: a terminal gets colours."""
+    if not (file.isatty() and coloured()):
+        return lambda text: text
+    return lambda text: coloured_json(text.decode("utf-8", "surrogateescape")).encode(
+        "utf-8", "surrogateescape"
+    )
 
 
 def counted(rows: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from boardlot.cli.click_classes import Command
-from boardlot.cli.options import store_option
+from boardlot.cli.options import STORE_OPTIONS, shown_options
 from boardlot.cli.settings import Settings
 from boardlot.cli.stores import check_config, last_client_id, store_for_login
 from boardlot.results.cell_format import escaped
@@ -18,7 +18,7 @@ __all__ = ["command"]
 @click.command(
     "login",
     cls=Command,
-    params=[store_option()],
+    params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --base-url https://api.example.com --profile live login",
         "boardlot --profile live login",
@@ -55,17 +55,19 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     import boardlot as bl
     from boardlot import _core
 
-    known = None
-    if settings.profile is not None:
-        known = _core._profile(settings.profile, may_be_missing=True)
+    settings.check_passphrase()
+    name = settings.profile_name
+    known = _core._profile(name, may_be_missing=True) if name is not None else None
     if known is not None:
-        _check_same(settings, known)
+        _check_same(settings, name, known)
     base_url = settings.base_url or (known or {}).get("base_url")
     if base_url is None:
         raise click.UsageError("no service selected: pass --base-url URL")
-    if settings.profile is not None:
+    if name is not None:
         check_config()
-    store = store_for_login(known["store"] if known else settings.store_file)
+    entry = {"store": None, **(known or {}), **settings.credentials, "base_url": base_url}
+    _check_passphrase(entry)
+    store = store_for_login(entry)
     # Read before the user logs in: a store that cannot be read fails now.
     last = last_client_id(store, base_url)
     if settings.client_id not in (None, last) and not port:
@@ -84,22 +86,33 @@ def command(settings: Settings, no_browser: bool, port: int, timeout: float) -> 
     )
     click.echo(f"logged in as client {escaped(oauth.client_id)}", err=True)
     click.echo(f"scopes: {escaped(' '.join(sorted(oauth.scopes)))}", err=True)
-    if settings.profile is None:
+    if name is None:
         click.echo(f"in Python: boardlot.OAuth({oauth.client_id!r}, store=...)", err=True)
         return
-    _save_profile(settings, known, base_url, oauth.client_id)
-    click.echo(f"in Python: boardlot.Client(profile={settings.profile!r})", err=True)
+    # After a logout the client is registered again, under another id.
+    _save_profile(name, known, {**entry, "kind": "oauth", "client_id": oauth.client_id})
+    click.echo(f"in Python: boardlot.Client(profile={name!r})", err=True)
 
 
-def _check_same(settings: Settings, known: dict[str, Any]) -> None:
+def _check_passphrase(entry: dict[str, Any]) -> None:
+    """Reject a passphrase of nothing."""
+    given = [name for name in ("passphrase_file", "passphrase_command") if entry.get(name)]
+    if given and entry["store"] is None:
+        raise click.UsageError(
+            f"--{given[0].replace('_', '-')} needs --store FILE: the keychain has no passphrase"
+        )
+
+
+def _check_same(settings: Settings, name: str | None, known: dict[str, Any]) -> None:
     """Refuse to renew the profile's login if the options are about another one."""
-    name = settings.profile
     other = "for another login, choose another profile name"
-    if known["kind"] != "oauth":
-        raise click.UsageError(f"the profile {name} is not a login: choose another profile name")
     base_url, store = settings.base_url, settings.store_file
+    if known["kind"] == "api_key":
+        raise click.UsageError(f"the profile {name} is not a login: choose another profile name")
     if base_url is not None and base_url.rstrip("/") != known["base_url"].rstrip("/"):
         raise click.UsageError(f"the profile {name} is for {known['base_url']}: {other}")
+    if known["kind"] == "none":
+        return
     if store is not None and store.absolute() != known["store"]:
         store_name = known["store"] or "the keychain"
         raise click.UsageError(
@@ -109,30 +122,23 @@ def _check_same(settings: Settings, known: dict[str, Any]) -> None:
         raise click.UsageError(f"the profile {name} belongs to {known['client_id']}: {other}")
 
 
-def _save_profile(
-    settings: Settings, known: dict[str, Any] | None, base_url: str, client_id: str
-) -> None:
-    """Make the login a profile, or update the existing one if its client id changed."""
+def _save_profile(name: str, known: dict[str, Any] | None, entry: dict[str, Any]) -> None:
+    """Make the login a profile, or update the existing one if something in it changed."""
     import boardlot as bl
     from boardlot import _core
 
-    name = settings.profile
-    assert name is not None
-    if known is not None and known["client_id"] == client_id:
+    if known is not None and entry == {**known, "base_url": entry["base_url"]}:
         click.echo(f"renewed the login of the profile {name}", err=True)
         return
-    file = settings.store_file if known is None else known["store"]
-    file = None if file is None else file.absolute()
-    # After a logout the client is registered again, under another id.
     try:
-        path = _core._save_profile(name, base_url, client_id, file, replace=known is not None)
+        path = _core._save_profile(name, entry, replace=known is not None)
     except (bl.ConfigError, OSError) as error:
         # Perhaps another process changed it: before the login it was writable.
-        store = "" if file is None else f" --store {file}"
+        store = "" if entry["store"] is None else f" --store {entry['store']}"
         raise bl.StoreError(
             f"the login was stored, but the profile {name} was not: {error}",
-            hint=f"Use the login with --base-url {base_url} --client-id {client_id}{store}, or run "
-            "the command again with another profile name.",
+            hint=f"Use the login with --base-url {entry['base_url']} --client-id "
+            f"{entry['client_id']}{store}, or run the command again with another profile name.",
         ) from error
     action = "added the profile to" if known is None else "updated the profile in"
     click.echo(f"{action} {path}", err=True)

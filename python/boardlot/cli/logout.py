@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from boardlot import hints
 from boardlot.cli.click_classes import Command
-from boardlot.cli.options import store_option
-from boardlot.cli.settings import Login, Settings
-from boardlot.cli.stores import last_client_id
+from boardlot.cli.options import STORE_OPTIONS, shown_options
+from boardlot.cli.settings import Settings
 from boardlot.results.cell_format import escaped
 
 __all__ = ["command"]
@@ -17,7 +15,7 @@ __all__ = ["command"]
 @click.command(
     "logout",
     cls=Command,
-    params=[store_option()],
+    params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --profile live logout",
         "boardlot --base-url https://api.example.com logout",
@@ -38,22 +36,6 @@ def command(settings: Settings, client_id: str | None) -> None:
         raise click.UsageError(
             "no login selected: pass its CLIENT_ID, or --profile NAME of a login"
         )
-    _check_exists(login)
+    login.check_exists()
     login.oauth.logout()
     click.echo(f"deleted the tokens of {escaped(login.oauth.client_id)}", err=True)
-
-
-def _check_exists(login: Login) -> None:
-    """Refuse to delete a missing login: it would look like a success, and leave a lock file."""
-    import boardlot as bl
-
-    try:
-        _ = login.oauth.scopes
-    except bl.LoginRequired:
-        oauth = login.oauth
-        known = last_client_id(login.store, oauth.base_url)
-        raise bl.LoginRequired(
-            f"no such login: {login.store_name} contains none of {oauth.client_id} at "
-            f"{oauth.base_url}",
-            hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
-        ) from None

@@ -6,10 +6,14 @@ from typing import Any
 
 import click
 
+from boardlot.cli.completers import complete_columns, complete_condition, complete_profiles
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
-__all__ = ["global_options", "store_option"]
+__all__ = ["STORE_OPTIONS", "global_options", "profile_option", "shown_options"]
+
+# What the commands about logins show in their help.
+STORE_OPTIONS = ["--store", "--passphrase-file", "--passphrase-command"]
 
 
 def global_options(*, hidden: bool = False) -> list[click.Option]:
@@ -33,7 +37,12 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
 
     file = UserPath()
     return [
-        option("--profile", metavar="NAME", help="A named service and its credentials."),
+        option(
+            "--profile",
+            metavar="NAME",
+            shell_complete=complete_profiles,
+            help="A named service and its credentials; see boardlot profile.",
+        ),
         option("--base-url", metavar="URL", help="Base URL of the service."),
         option("--key-id", metavar="ID", help="Sign with the key of this id; needs --key-file."),
         option("--key-file", metavar="FILE", type=file, help="The private key."),
@@ -46,6 +55,17 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Encrypted file of the login's tokens; default: the keychain.",
         ),
         option(
+            "--passphrase-file",
+            metavar="FILE",
+            type=file,
+            help="File with the passphrase of --store or --key-file; default: ask.",
+        ),
+        option(
+            "--passphrase-command",
+            metavar="COMMAND",
+            help="Command that prints the passphrase; run without a shell.",
+        ),
+        option(
             "--header",
             metavar="'NAME: VALUE'",
             multiple=True,
@@ -55,7 +75,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
         option("--ca-file", metavar="FILE", type=file, help="Also trust these certificates (PEM)."),
         option(
             "--format",
-            type=click.Choice(FORMATS),
+            type=click.Choice(FORMATS, case_sensitive=False),
             metavar="FORMAT",
             help=f"{', '.join(FORMATS)}; default: from --out's extension, otherwise table.",
         ),
@@ -66,10 +86,36 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             help="Write data to this file; - is stdout.",
         ),
         option("--force", is_flag=True, help="Let --out replace an existing file."),
-        option("--columns", metavar="A,B,...", help="Write only these fields, in this order."),
+        option(
+            "--columns",
+            metavar="A,B,...",
+            shell_complete=complete_columns,
+            help="Write only these fields, in this order.",
+        ),
+        option(
+            "--where",
+            metavar="CONDITION",
+            multiple=True,
+            shell_complete=complete_condition,
+            help="Write only rows such as 'qty>=100'; repeat it for more: = != < <= > >= ~.",
+        ),
+        option(
+            "--sort",
+            metavar="A,-B,...",
+            shell_complete=complete_columns,
+            help="Sort by these fields, descending with a minus; needs all rows.",
+        ),
+        option("--limit", metavar="N", type=click.IntRange(1), help="Write at most N rows."),
     ]
 
 
-def store_option() -> click.Option:
-    """The global `--store`, for the help of the commands about logins."""
-    return next(option for option in global_options() if option.name == "store_file")
+def profile_option(help: str) -> click.Option:
+    """The global `--profile`, in the help of a command for which it means something else."""
+    (option,) = shown_options("--profile")
+    option.help = help
+    return option
+
+
+def shown_options(*names: str) -> list[click.Option]:
+    """These global options, for the help of a command that is about them."""
+    return [option for option in global_options() if option.opts[0] in names]

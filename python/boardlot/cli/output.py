@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +12,11 @@ from typing import Any, BinaryIO
 
 import click
 
+from boardlot import crash_safe
 from boardlot.cli.fields import Fields
 from boardlot.cli.formats import WRITERS, Writer, counted
 from boardlot.cli.paths import check_writable, same_file
+from boardlot.cli.row_choice import check_choice, chosen_pages
 from boardlot.cli.settings import Settings
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "check_replaceable",
     "emit",
     "emit_bytes",
-    "replace_file",
     "replacing",
 ]
 
@@ -49,7 +49,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         writer = writer_of(settings, file, key_columns)
         progress = Progress(settings, records)
         with progress:
-            for page in records.pages() if hasattr(records, "pages") else [records]:
+            for page in chosen_pages(settings, records):
                 writer.write(page)
                 file.flush()
                 progress.add(len(page))
@@ -80,6 +80,7 @@ def writer_of(settings: Settings, file: BinaryIO, key_columns: Any = ()) -> Writ
 def check_out(settings: Settings) -> None:
     """Reject an impossible format, columns or destination before a request is sent."""
     Fields(settings.columns)
+    check_choice(settings)
     if settings.data_format == "parquet" and settings.out is None:
         raise click.UsageError("parquet is not text: add --out FILE")
     check_destination(settings)
@@ -169,39 +170,8 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
-    try:
+    with crash_safe.replacing(path, part, force):
         yield part
-        replace_file(part, path, force)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def replace_file(part: Path, path: Path, force: bool) -> None:
-    """Give a complete file its name, once its content is on disk."""
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    if force:
-        if path.exists():
-            shutil.copymode(path, part)
-    elif _linked(part, path):
-        part.unlink()
-        return
-    elif path.exists():
-        raise FileExistsError(
-            errno.EEXIST, "was created in the meantime and is not replaced", str(path)
-        )
-    part.replace(path)
-
-
-def _linked(part: Path, path: Path) -> bool:
-    """Whether a link gave the file its name: unlike a rename, it never replaces another file."""
-    try:
-        os.link(part, path)
-    except OSError:
-        # The name is taken, perhaps by an earlier run that was ended here; or the file system does
-        # not support hard links.
-        return same_file(part, path)
-    return True
 
 
 class Progress:
@@ -211,7 +181,7 @@ class Progress:
     """
 
     def __init__(self, settings: Settings, records: Any, rows: int = 0) -> None:
-        self.rows = rows
+        self.rows: int = rows
         self._records = records
         self._bar: Any = None
         rows_hidden = settings.out is not None or not sys.stdout.isatty()

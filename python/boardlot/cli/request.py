@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.json_colours import coloured_json
 from boardlot.cli.output import check_destination, emit_bytes
 from boardlot.cli.settings import Settings
+from boardlot.cli.terminal import coloured
 
 __all__ = ["command"]
 
@@ -24,9 +26,10 @@ def call(
     goes to stdout, with JSON indented on a terminal; the HTTP status goes to stderr. The exit
     status is 1 from HTTP 400 on; the service may also report an error with HTTP 200.
     """
-    if settings.format is not None or settings.columns is not None:
+    if settings.format is not None or settings.columns is not None or settings.chooses_rows:
         raise click.UsageError(
-            "the response is printed unchanged: leave out --format and --columns"
+            "the response is printed unchanged: leave out --format, --columns, --where, --sort and "
+            "--limit"
         )
     reads = [Path(body[1:])] if body is not None and body.startswith("@") else []
     check_destination(settings, reads)
@@ -40,7 +43,7 @@ def call(
     return 1 if response.status >= 400 else 0
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "request",
     params=[
         Argument("method", "GET, POST, ...", metavar="METHOD"),
@@ -91,9 +94,10 @@ def _body(text: str) -> bytes:
 
 def _readable(content: bytes) -> bytes:
     """The body for a terminal: JSON is indented, control characters are escaped."""
-    text = content.decode("utf-8", "backslashreplace")
+    text, indented = content.decode("utf-8", "backslashreplace"), False
     try:
         text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        indented = True
     except (ValueError, RecursionError):
         text = text.removesuffix("\n")
     escaped = (
@@ -101,4 +105,7 @@ def _readable(content: bytes) -> bytes:
         for char in text
     )
     encoding = sys.stdout.encoding or "utf-8"
-    return ("".join(escaped) + "\n").encode(encoding, "backslashreplace")
+    text = "".join(escaped)
+    if indented and coloured():
+        text = coloured_json(text)
+    return f"{text}\n".encode(encoding, "backslashreplace")

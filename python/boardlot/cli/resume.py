@@ -27,17 +27,12 @@ from boardlot.cli.output import (
     check_out,
     check_replaceable,
     naming,
-    replace_file,
 )
 from boardlot.cli.paths import same_file
 from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
 from boardlot.cli.settings import Settings
+from boardlot.crash_safe import HAS_LOCKS, locked, replace_file, sync
 from boardlot.errors import ConfigError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["run_resumable"]
 
@@ -89,7 +84,7 @@ class State:
         with naming(file):
             with part.open("x", encoding="utf-8") as text:
                 text.write(json.dumps(asdict(self), indent=1) + "\n")
-            replace_file(part, file, force=True)
+            replace_file(part, file)
 
     def computed_digest(self) -> str:
         """Detects accidental changes of the file, not forgery."""
@@ -144,7 +139,7 @@ def run_resumable(
                 pager = call(**arguments, resume=state.checkpoint)
                 with naming(out):
                     _write(settings, state, file, pager, part)
-            if fcntl is None:
+            if not HAS_LOCKS:
                 part.close()
             _finish(settings, state, file, out)
 
@@ -153,6 +148,10 @@ def _checked(settings: Settings, file: Path) -> Path:
     out = settings.out
     if out is None:
         raise click.UsageError("--resume needs --out FILE: piped output cannot be resumed")
+    if settings.chooses_rows:
+        raise click.UsageError(
+            "--resume records a position in all rows: leave out --where, --sort and --limit"
+        )
     if settings.data_format not in RESUMABLE_FORMATS:
         raise click.UsageError(
             f"--resume works with {' and '.join(RESUMABLE_FORMATS)}, not {settings.data_format}: "
@@ -241,8 +240,7 @@ def _record(
     state: State, file: Path, part: BinaryIO, pager: Any, fields: Fields, rows: int
 ) -> None:
     """Write the rows to disk first, then the position after them."""
-    part.flush()
-    os.fsync(part.fileno())
+    sync(part)
     state.rows, state.length = rows, part.tell()
     state.columns, state.checkpoint = fields.names, pager.checkpoint()
     state.save(file)
@@ -289,19 +287,7 @@ def _exclusive(file: Path, out: Path) -> Iterator[BinaryIO]:
 
 def _locked(path: Path, name: str) -> BinaryIO:
     """The file, opened and locked for this process; created if it does not exist."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    while True:
-        file = os.fdopen(os.open(path, flags, 0o666), "r+b")
-        if fcntl is None:  # Windows: an open file cannot be replaced anyway.
-            return file
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        except BlockingIOError:
-            file.close()
-            raise click.UsageError(f"another process is writing {name}") from None
-        except FileNotFoundError:
-            pass
-        # The process that had the lock has just moved or removed the file.
-        file.close()
+    try:
+        return locked(path)
+    except BlockingIOError:
+        raise click.UsageError(f"another process is writing {name}") from None

@@ -7,7 +7,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn
@@ -15,7 +15,9 @@ from typing import Any, Literal, NoReturn
 import click
 
 from boardlot.cli.click_classes import Command
+from boardlot.cli.options import profile_option
 from boardlot.cli.paths import UserPath, reject_existing
+from boardlot.cli.sandbox_profile import check_profile, key_folder, registered
 from boardlot.cli.secret_files import secret_file
 from boardlot.cli.settings import Settings
 
@@ -30,8 +32,10 @@ RATE = click.FloatRange(0.0, 1.0)
     examples=[
         "boardlot sandbox",
         "boardlot sandbox --seed 7 --key-file key.pem",
+        "boardlot sandbox --profile paper",
         "boardlot sandbox --latency 0.05 --error-rate 0.01",
     ],
+    params=[profile_option("Register it as a profile of that name until it ends.")],
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 picks a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -102,8 +106,20 @@ def command(
     What a program needs to connect goes to stdout: base URL, key id and account ids; with
     `boardlot --format json sandbox` as one line of JSON. No secrets are shown: --key-file writes
     the private key to a file that only you can read.
+
+    With --profile, other commands and programs use it as `boardlot --profile NAME ...` and
+    `boardlot.Client(profile=NAME)`. The profile is removed when the sandbox ends; if it is killed,
+    the next sandbox with that name replaces the profile.
     """
+    name = settings.profile
+    if name is not None:
+        check_profile(name)
     if not _is_loopback(host):
+        if name is not None:
+            raise click.UsageError(
+                f"--profile needs a loopback address, and --host is {host}: clients use http only "
+                "on this machine"
+            )
         if not expose:
             raise click.UsageError(
                 f"--host {host} can be reached from other machines: add --expose if you intend that"
@@ -129,8 +145,14 @@ def command(
         "clock_offset": clock_offset,
         "faults": bl.Faults(seed=seed, **faults) if any(faults.values()) else None,
     }
-    with _until_stopped(), bl.Sandbox(**options) as sandbox:
+    with ExitStack() as stack:
+        stack.enter_context(_until_stopped())
+        sandbox = stack.enter_context(bl.Sandbox(**options))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
+        if key_file is None and name is not None:
+            key_file = stack.enter_context(key_folder()) / "key.pem"
+        elif name is not None:
+            stack.callback(click.echo, f"kept {key_file}", err=True)
         if key_file is not None:
             key = bl.generate_key(algorithm)
             info["key_id"] = sandbox.upload_key(key.public_pem)
@@ -138,6 +160,10 @@ def command(
             with secret_file(key_file, key.private_pem):
                 pass
         try:
+            if name is not None and key_file is not None:
+                info["profile"] = name
+                profile = registered(name, sandbox.base_url, info["key_id"], key_file)
+                stack.enter_context(profile)
             _print(info, as_json=settings.format in ("json", "jsonl"))
         except OSError:
             # The key of a sandbox that did not start would block the next run.
@@ -155,6 +181,8 @@ def _print(info: dict[str, Any], *, as_json: bool) -> None:
         click.echo(json.dumps(info))
         return
     click.echo(f"base URL        {info['base_url']}")
+    if "profile" in info:
+        click.echo(f"profile         {info['profile']}")
     if "key_id" in info:
         click.echo(f"key id          {info['key_id']}")
         click.echo(f"key file        {info['key_file']}")
@@ -173,12 +201,13 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def _until_stopped() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the block, which is how this command normally ends."""
+    """Let Ctrl-C, SIGTERM and a closed terminal end the block, as this command normally ends."""
 
     def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
+    names = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
+    before = {name: signal.signal(name, stop) for name in dict.fromkeys(names)}
     try:
         yield
     except KeyboardInterrupt:

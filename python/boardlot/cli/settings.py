@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import click
 
 from boardlot import hints
-from boardlot.cli.stores import last_client_id, open_store
+from boardlot.cli.stores import last_client_id
+from boardlot.clients.profile_auth import profile_auth, profile_store
 
 __all__ = ["FORMATS", "STDOUT", "Login", "Settings"]
 
@@ -28,6 +29,25 @@ class Login(NamedTuple):
     store: Any
     store_name: str
 
+    def check_exists(self) -> None:
+        """Reject a login that the store does not contain.
+
+        Raises:
+            LoginRequired: There is none.
+            StoreError: The store cannot be read.
+        """
+        import boardlot
+
+        try:
+            _ = self.oauth.scopes
+        except boardlot.LoginRequired:
+            known = last_client_id(self.store, self.oauth.base_url)
+            raise boardlot.LoginRequired(
+                f"no such login: {self.store_name} contains none of {self.oauth.client_id} at "
+                f"{self.oauth.base_url}",
+                hint=f"The last login there is {known}." if known else hints.WRONG_LOGIN,
+            ) from None
+
 
 @dataclass
 class Settings:
@@ -39,6 +59,8 @@ class Settings:
     key_file: Path | None = None
     client_id: str | None = None
     store_file: Path | None = None
+    passphrase_file: Path | None = None
+    passphrase_command: str | None = None
     header: tuple[str, ...] = ()
     proxy: str | None = None
     ca_file: Path | None = None
@@ -46,6 +68,9 @@ class Settings:
     out: Path | None = None
     force: bool = False
     columns: str | None = None
+    where: tuple[str, ...] = ()
+    sort: str | None = None
+    limit: int | None = None
 
     # The command line after the program's name.
     typed: Sequence[str] = ()
@@ -70,8 +95,13 @@ class Settings:
         return EXTENSIONS.get(extension, "table")
 
     @property
+    def chooses_rows(self) -> bool:
+        """Whether only some rows are written, or in another order."""
+        return bool(self.where or self.sort or self.limit)
+
+    @property
     def has_credentials(self) -> bool:
-        return any((self.profile, self.key_id, self.client_id))
+        return any((self.profile_name, self.key_id, self.client_id))
 
     @property
     def service(self) -> str:
@@ -80,19 +110,47 @@ class Settings:
         return str(self.base_url or self.profile_entry["base_url"])
 
     @property
-    def profile_entry(self) -> dict[str, Any]:
-        """The profile's entry in `config.toml`; empty if no profile was given."""
+    def profile_name(self) -> str | None:
+        """The profile that was given; the default one if nothing else selects a service."""
         from boardlot import _core
 
-        return {} if self.profile is None else _core._profile(self.profile)
+        if self.profile is not None or any((self.base_url, self.key_id, self.client_id)):
+            return self.profile
+        return _core._profiles()[1]
+
+    @property
+    def profile_entry(self) -> dict[str, Any]:
+        """The profile's entry in `config.toml`; empty without a profile."""
+        from boardlot import _core
+
+        name = self.profile_name
+        return {} if name is None else _core._profile(name)
+
+    @property
+    def credentials(self) -> dict[str, Any]:
+        """What the options say about credentials, as members of a profile's entry."""
+        members: dict[str, Any] = {}
+        if self.key_id is not None and self.key_file is not None:
+            key_file = self.key_file.absolute()
+            members = {"kind": "api_key", "key_id": self.key_id, "private_key": key_file}
+        elif self.client_id is not None:
+            members = {"kind": "oauth", "client_id": self.client_id}
+        if self.store_file is not None:
+            members["store"] = self.store_file.absolute()
+        if self.passphrase_file is not None:
+            members["passphrase_file"] = self.passphrase_file.absolute()
+        if self.passphrase_command is not None:
+            members["passphrase_command"] = _words(self.passphrase_command)
+        return members
 
     @property
     def inputs(self) -> list[Path]:
         """The files that the command reads: data must not overwrite them."""
         from boardlot import _core
 
-        files = [self.key_file, self.store_file, self.ca_file]
-        files += [self.profile_entry.get(name) for name in ("private_key", "store")]
+        files = [self.key_file, self.store_file, self.passphrase_file, self.ca_file]
+        entry = self.profile_entry
+        files += [entry.get(name) for name in ("private_key", "store", "passphrase_file")]
         return [_core._config_file(), *filter(None, files)]
 
     @property
@@ -116,10 +174,11 @@ class Settings:
         entry = self.profile_entry
         client_id = client_id or self.client_id or entry.get("client_id")
         of_profile = client_id is not None and client_id == entry.get("client_id")
-        file = self.store_file or (entry["store"] if of_profile else None)
+        login = {**(entry if of_profile else {}), **self.credentials}
+        file = self.store_file or login.get("store")
         if client_id is None and file is None and self.has_credentials:
             return None
-        store, store_name = open_store(file), str(file or "the keychain")
+        store, store_name = profile_store(login), str(file or "the keychain")
         client_id = client_id or last_client_id(store, self.service)
         if client_id is None:
             raise boardlot.LoginRequired(
@@ -135,12 +194,16 @@ class Settings:
 
         self.check()
         auth = self.auth()
-        return boardlot.Client(self.base_url, profile=self.profile, auth=auth, **self.connection)
+        name = self.profile_name
+        return boardlot.Client(self.base_url, profile=name, auth=auth, **self.connection)
 
     def check_service(self) -> None:
         """Reject options that do not select a service."""
-        if self.base_url is None and self.profile is None:
-            raise click.UsageError("no service selected: pass --base-url URL, or --profile NAME")
+        if self.base_url is None and self.profile_name is None:
+            raise click.UsageError(
+                "no service selected: pass --base-url URL, or --profile NAME; "
+                "`boardlot profile use NAME` makes a profile the default"
+            )
 
     def check(self) -> None:
         """Reject options that do not select one service and one kind of credentials."""
@@ -160,28 +223,36 @@ class Settings:
             )
         if (self.key_id is None) != (self.key_file is None):
             raise click.UsageError("--key-id and --key-file must be passed together")
+        self.check_passphrase()
         if self.store_file is not None and self.client_id is None:
             raise click.UsageError(
                 "--store FILE needs --client-id ID, which `boardlot login` printed"
             )
 
+    def check_passphrase(self) -> None:
+        """Reject options that name two places of the passphrase."""
+        if self.passphrase_file is not None and self.passphrase_command is not None:
+            raise click.UsageError(
+                "--passphrase-file and --passphrase-command are mutually exclusive: pass one"
+            )
+
     def auth(self) -> Any:
         """The credentials of the options; `None` if there are none, or only the profile's."""
-        import boardlot
-
-        if self.key_id is not None and self.key_file is not None:
-            return boardlot.ApiKey(self.key_id, self.key_file, password=_password(self.key_file))
-        if self.client_id is None:
+        members = self.credentials
+        if not members:
             return None
-        store = open_store(self.store_file)
-        return boardlot.OAuth(self.client_id, store=store, base_url=self.service)
+        return profile_auth({"kind": "none", **self.profile_entry, **members}, self.service)
 
 
-def _password(key_file: Path) -> str | None:
-    """The password of an encrypted key, asked for at the terminal; `None` for any other file."""
-    if key_file.is_file() and b"ENCRYPTED" in key_file.read_bytes():
-        return getpass.getpass(f"password of {key_file}: ")
-    return None
+def _words(command: str) -> list[str]:
+    """The program and its arguments, split as a shell does."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise click.UsageError(f"--passphrase-command is not a command line: {error}") from None
+    if not words:
+        raise click.UsageError("--passphrase-command is empty; expected a program")
+    return words
 
 
 def _header(text: str) -> tuple[str, str]:

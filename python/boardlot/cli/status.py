@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from boardlot.cli.click_classes import Command
-from boardlot.cli.options import store_option
+from boardlot.cli.options import STORE_OPTIONS, shown_options
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import Login, Settings
 from boardlot.doctor.network import CLOCK_WINDOW, clock_offset
@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.command(
     "status",
     cls=Command,
-    params=[store_option()],
+    params=shown_options(*STORE_OPTIONS),
     examples=[
         "boardlot --profile live status",
         "boardlot --base-url https://api.example.com status CLIENT_ID",

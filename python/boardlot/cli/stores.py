@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +12,30 @@ import click
 
 from boardlot import hints
 from boardlot.cli.paths import check_writable
+from boardlot.clients.passphrase import Passphrase
+from boardlot.clients.profile_auth import passphrase_of, profile_store
 
-__all__ = ["check_config", "last_client_id", "open_store", "store_for_login"]
-
-
-def open_store(file: Path | None) -> Any:
-    """The keychain, or the encrypted file; the terminal asks for its passphrase."""
-    import boardlot as bl
-
-    if file is None:
-        return bl.KeyringStore()
-    return bl.EncryptedFileStore(file, lambda: getpass.getpass(f"passphrase of {file}: "))
+__all__ = ["check_config", "last_client_id", "store_for_login"]
 
 
-def store_for_login(file: Path | None) -> Any:
-    """The same store, checked before the user logs in; a new file gets its passphrase.
+def store_for_login(entry: Mapping[str, Any]) -> Any:
+    """The store of a profile, checked before the user logs in; a new file gets its passphrase.
 
     Raises:
-        StoreError: The file cannot be written.
+        StoreError: The file cannot be written, or its passphrase cannot be read.
         click.UsageError: The new passphrase is empty, or differs when repeated.
     """
     import boardlot as bl
 
+    file = entry["store"]
     if file is None:
-        return open_store(None)
+        return profile_store(entry)
     _check(file, hints.OTHER_STORE)
     if os.path.lexists(file):
-        return open_store(file)
-    return bl.EncryptedFileStore(file, _new_passphrase(file))
+        return profile_store(entry)
+    passphrase = passphrase_of(entry, file)
+    text = passphrase() if passphrase.unattended else _new_passphrase(passphrase)
+    return bl.EncryptedFileStore(file, text)
 
 
 def last_client_id(store: Any, base_url: str) -> str | None:
@@ -88,10 +84,10 @@ def _check(file: Path, hint: str) -> None:
         ) from error
 
 
-def _new_passphrase(file: Path) -> str:
-    passphrase = getpass.getpass(f"new passphrase of {file}: ")
-    if not passphrase:
+def _new_passphrase(passphrase: Passphrase) -> str:
+    text = passphrase.ask(f"new passphrase of {passphrase.of}: ")
+    if not text:
         raise click.UsageError("the passphrase is empty; expected one that is hard to guess")
-    if getpass.getpass("repeat the passphrase: ") != passphrase:
+    if passphrase.ask("repeat the passphrase: ") != text:
         raise click.UsageError("the passphrases differ: run the command again")
-    return passphrase
+    return text

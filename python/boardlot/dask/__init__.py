@@ -10,10 +10,10 @@ from __future__ import annotations
 
 try:
     import dask.dataframe as _dask  # noqa: F401
-except ImportError as missing:
+except ImportError as _missing:
     raise ImportError(
-        "boardlot.dask needs dask: pip install 'boardlot[dask]'", name=missing.name
-    ) from missing
+        "boardlot.dask needs dask: pip install 'boardlot[dask]'", name=_missing.name
+    ) from _missing
 
 from boardlot.dask.keys import from_keys
 from boardlot.dask.ranges import from_range

@@ -14,6 +14,7 @@ import pyarrow as pa
 from dask.tokenize import tokenize
 from pyarrow import parquet
 
+from boardlot import crash_safe
 from boardlot.errors import ConfigError
 
 __all__ = ["write_missing"]
@@ -104,10 +105,5 @@ def _is_complete(path: Path) -> bool:
 
 def _write(part: pd.DataFrame, path: Path) -> None:
     temporary = path.with_name(f".{path.stem}-{uuid4().hex}.writing")
-    try:
+    with crash_safe.replacing(path, temporary):
         part.to_parquet(temporary, engine="pyarrow", compression="zstd", index=False)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -47,7 +47,8 @@ class Failed(Exception):
 
     def __init__(self, detail: str, hint: str) -> None:
         super().__init__(detail)
-        self.detail, self.hint = detail, hint
+        self.detail: str = detail
+        self.hint: str = hint
 
 
 class Skipped(Exception):
@@ -55,7 +56,8 @@ class Skipped(Exception):
 
     def __init__(self, detail: str, hint: str = "") -> None:
         super().__init__(detail)
-        self.detail, self.hint = detail, hint
+        self.detail: str = detail
+        self.hint: str = hint
 
 
 def run_step(step: str, check: Callable[[], str]) -> Finding:

@@ -28,12 +28,9 @@ def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], A
     """What makes the credentials: those given, otherwise the profile's; `None` for none."""
     if auth is not None:
         return auth if callable(auth) else lambda: auth
-    kind = profile.get("kind")
-    if kind == "api_key":
-        return lambda: _api_key(profile["key_id"], profile["private_key"])
-    if kind == "oauth":
-        return lambda: _login(profile["client_id"], profile["store"])
-    return None
+    if profile.get("kind") in (None, "none"):
+        return None
+    return lambda: _profile_auth(profile)
 
 
 def findings(make: Callable[[], Any] | None, network: Network) -> Iterator[Finding]:
@@ -226,13 +223,7 @@ def _check_accounts(scopes: frozenset[str]) -> str:
     return f"trade:read allows {ACCOUNTS} of {which}"
 
 
-def _api_key(key_id: str, file: Path) -> ApiKey:
-    import boardlot
+def _profile_auth(profile: Mapping[str, Any]) -> object:
+    from boardlot.clients.profile_auth import profile_auth
 
-    return boardlot.ApiKey(key_id, file)
-
-
-def _login(client_id: str, store: Path | None) -> object:
-    from boardlot.clients.profile_login import profile_login
-
-    return profile_login(client_id, store)
+    return profile_auth(profile)

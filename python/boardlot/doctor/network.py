@@ -46,7 +46,7 @@ class Network:
         self.timeout = timeout
         self.proxy: SplitResult | None = None
         # The step after which the service cannot be reached, if any.
-        self.failed_step = ""
+        self.failed_step: str = ""
         self._base_url = base_url
         self._options = options
         self._proxy_url: str | None = options.get("proxy")
@@ -100,8 +100,9 @@ class Network:
     def _settings(self) -> str:
         self._client = self.client()
         url = urlsplit(self._client.base_url)
-        self.scheme, self.host = url.scheme, url.hostname or ""
-        self.port = url.port or PORTS[self.scheme]
+        self.scheme: str = url.scheme
+        self.host: str = url.hostname or ""
+        self.port: int = url.port or PORTS[self.scheme]
         return f"the base URL is {self._client.base_url}"
 
     def _check_proxy(self) -> str:

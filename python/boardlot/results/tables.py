@@ -99,6 +99,7 @@ class Layout:
     ) -> None:
         self._width = width
         parts = [_TextColumn(column, rows, limited=width is not None) for column in columns]
+        self.hidden: int
         self._parts, self.hidden = _fit(parts, width) if width else (parts, 0)
         by_name = {part.name: part for part in parts}
         some = [by_name[name] for name in key_columns if name in by_name]

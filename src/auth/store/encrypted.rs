@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     CHANGE_LOCK_TIMEOUT, Guard, REFRESH_LOCK_TIMEOUT, Secret, TokenStore, WhileWaiting, files,
+    keys::lock_slot,
     sealed::{Key, Salt, Sealed, Values, random, seal},
     store_error,
 };
@@ -147,8 +148,12 @@ impl TokenStore for EncryptedFile {
     }
 
     /// Another file than the lock of `change`, which is taken while this one is held.
-    fn lock(&self, _key: &str) -> Result<Guard> {
-        self.file_lock(".refresh.lock", REFRESH_LOCK_TIMEOUT).map(Guard::new)
+    fn lock(&self, key: &str) -> Result<Guard> {
+        let suffix = match lock_slot(key).as_str() {
+            "" => ".refresh.lock".to_owned(),
+            slot => format!(".refresh-{slot}.lock"),
+        };
+        self.file_lock(&suffix, REFRESH_LOCK_TIMEOUT).map(Guard::new)
     }
 }
 

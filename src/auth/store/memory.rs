@@ -1,85 +1,76 @@
 //! Tokens in the memory of this process.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    time::Instant,
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
 };
 
 use arc_swap::ArcSwap;
 
-use super::{Guard, REFRESH_LOCK_TIMEOUT, Secret, TokenStore};
-use crate::{
-    error::{ErrorKind, Result},
-    process::PerProcess,
-};
+use super::{Guard, Secret, TokenStore, key_locks::KeyLocks};
+use crate::error::Result;
+
+/// A change copies one shard, so its cost does not grow with every user of an application.
+const SHARDS: usize = 64;
 
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
 /// find it locked for ever.
-#[derive(Default)]
 pub struct Memory {
-    values: ArcSwap<BTreeMap<String, Arc<Secret>>>,
-    locks: PerProcess<Arc<Locks>>,
+    shards: [ArcSwap<Values>; SHARDS],
+    locks: KeyLocks,
 }
 
-#[derive(Default)]
-struct Locks {
-    keys: Mutex<HashSet<String>>,
-    released: Condvar,
+type Values = BTreeMap<Arc<str>, Arc<Secret>>;
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory { shards: std::array::from_fn(|_| ArcSwap::default()), locks: KeyLocks::default() }
+    }
+}
+
+impl Memory {
+    fn shard(&self, key: &str) -> impl Iterator<Item = &ArcSwap<Values>> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let number = usize::try_from(hasher.finish() % SHARDS as u64).unwrap_or_default();
+        self.shards.get(number).into_iter()
+    }
+
+    fn change(&self, key: &str, change: impl Fn(&mut Values)) {
+        for shard in self.shard(key) {
+            shard.rcu(|values| {
+                let mut values = Values::clone(values);
+                change(&mut values);
+                values
+            });
+        }
+    }
 }
 
 impl TokenStore for Memory {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
-        Ok(self.values.load().get(key).map(|value| Secret::clone(value)))
+        let mut shard = self.shard(key);
+        Ok(shard.find_map(|values| values.load().get(key).map(|value| Secret::clone(value))))
     }
 
     fn save(&self, key: &str, value: &[u8]) -> Result<()> {
-        let value = Arc::new(Secret::new(value.to_vec()));
-        self.values.rcu(|values| {
-            let mut values = BTreeMap::clone(values);
-            values.insert(key.to_owned(), value.clone());
-            values
+        let (name, value) = (Arc::<str>::from(key), Arc::new(Secret::new(value.to_vec())));
+        self.change(key, |values| {
+            values.insert(name.clone(), value.clone());
         });
         Ok(())
     }
 
     fn delete(&self, key: &str) -> Result<()> {
-        self.values.rcu(|values| {
-            let mut values = BTreeMap::clone(values);
+        self.change(key, |values| {
             values.remove(key);
-            values
         });
         Ok(())
     }
 
     fn lock(&self, key: &str) -> Result<Guard> {
-        let locks = Arc::clone(&*self.locks.get_or_make(|| Ok(Arc::default()))?);
-        let until = Instant::now() + REFRESH_LOCK_TIMEOUT;
-        let mut keys = locks.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        while keys.contains(key) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let what = "another refresh has not finished; call again";
-                return Err(ErrorKind::Store(what.into()).into());
-            }
-            keys =
-                locks.released.wait_timeout(keys, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        keys.insert(key.to_owned());
-        drop(keys);
-        Ok(Guard::new(Release { locks, key: key.to_owned() }))
-    }
-}
-
-struct Release {
-    locks: Arc<Locks>,
-    key: String,
-}
-
-impl Drop for Release {
-    fn drop(&mut self) {
-        self.locks.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-        self.locks.released.notify_all();
+        self.locks.lock(key)
     }
 }
 
@@ -107,17 +98,16 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_locked_by_one_at_a_time() {
-        let store = Arc::new(Memory::default());
-        let first = store.lock("a").expect("locked");
-        let _other = store.lock("b").expect("another key is free");
-        let waiting = {
-            let store = store.clone();
-            std::thread::spawn(move || store.lock("a").map(drop))
-        };
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!waiting.is_finished());
-        drop(first);
-        waiting.join().expect("no panic").expect("locked after the first");
+    fn many_keys_are_kept_apart() {
+        let store = Memory::default();
+        for n in 0..1_000 {
+            store.save(&format!("key-{n}"), format!("{n}").as_bytes()).expect("saves");
+        }
+        store.delete("key-7").expect("deletes");
+        for n in 0..1_000 {
+            let found = store.load(&format!("key-{n}")).expect("loads");
+            let expected = (n != 7).then(|| format!("{n}").into_bytes());
+            assert_eq!(found.map(|value| value.to_vec()), expected);
+        }
     }
 }

@@ -3,7 +3,9 @@
 
 mod encrypted;
 mod files;
+mod key_locks;
 mod keychain;
+mod keys;
 mod memory;
 mod sealed;
 mod state_folder;
@@ -14,9 +16,10 @@ use zeroize::Zeroizing;
 
 pub use encrypted::{EncryptedFile, Passphrase};
 pub use files::WhileWaiting;
+pub use key_locks::KeyLocks;
 pub use keychain::Keychain;
+pub use keys::{registration_key, token_key, user_key};
 pub use memory::Memory;
-pub use state_folder::lock_in_state_folder;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -34,21 +37,44 @@ pub trait TokenStore: Send + Sync {
     /// Deletes a key; an unknown key is not an error.
     fn delete(&self, key: &str) -> Result<()>;
     /// Makes every other process and thread that refreshes the value of the key wait until the guard
-    /// is dropped.
+    /// is released, on the thread that took it.
     fn lock(&self, key: &str) -> Result<Guard>;
 }
 
 /// Bytes that are wiped from memory when they are dropped.
 pub type Secret = Zeroizing<Vec<u8>>;
 
-/// Releases a lock when it is dropped.
-#[expect(dead_code, reason = "held for its drop")]
-pub struct Guard(Box<dyn Send>);
+/// Releases a lock: by [`Guard::release`], or when it is dropped.
+pub struct Guard(Option<Box<Release>>);
+
+/// Releases a lock; the argument is whether a change under it has failed.
+type Release = dyn FnOnce(bool) -> Result<()> + Send;
 
 impl Guard {
     /// A guard that drops `lock` with itself.
     pub fn new(lock: impl Send + 'static) -> Self {
-        Guard(Box::new(lock))
+        Self::released_by(move |_| {
+            drop(lock);
+            Ok(())
+        })
+    }
+
+    /// A guard that is released by this function, which is told whether a change has failed.
+    pub fn released_by(release: impl FnOnce(bool) -> Result<()> + Send + 'static) -> Self {
+        Guard(Some(Box::new(release)))
+    }
+
+    /// Releases the lock. An error means that changes under it may be lost.
+    pub fn release(mut self, failed: bool) -> Result<()> {
+        self.0.take().map_or(Ok(()), |release| release(failed))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.take() {
+            let _ = release(true);
+        }
     }
 }
 
@@ -56,16 +82,6 @@ impl std::fmt::Debug for Guard {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Guard(..)")
     }
-}
-
-/// The key of a client's tokens: the service's address, and the client.
-pub fn token_key(origin: &str, client_id: &str) -> String {
-    format!("{origin} {client_id}")
-}
-
-/// The key of a service's last registration, so that a new login finds it.
-pub fn registration_key(origin: &str) -> String {
-    origin.to_owned()
 }
 
 /// An error of a file, with what to do about it.

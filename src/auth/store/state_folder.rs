@@ -6,12 +6,15 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-use super::{Guard, REFRESH_LOCK_TIMEOUT, files};
+use super::{Guard, REFRESH_LOCK_TIMEOUT, files, keys::lock_slot};
 use crate::error::{ErrorKind, Result};
 
 /// Takes a lock file in the user's state folder, for a store without a folder of its own.
 pub fn lock_in_state_folder(store: &str, key: &str) -> Result<Guard> {
-    let name = format!("{}.lock", digest(&format!("{store}\n{key}")));
+    let name = match lock_slot(key).as_str() {
+        "" => format!("{}.lock", digest(&format!("{store}\n{key}"))),
+        slot => format!("{store}-{slot}.lock"),
+    };
     let path = state_folder()?.join(name);
     files::Lock::acquire(&path, REFRESH_LOCK_TIMEOUT, &|| Ok(())).map(Guard::new)
 }

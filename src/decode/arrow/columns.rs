@@ -208,12 +208,13 @@ mod tests {
         json::parse_members,
     };
 
+    const PAIR: &[Field] = &[Field::text("base", "")];
     const FIELDS: &[Field] = &[
         Field::text("code", ""),
         Field::decimal("price", ""),
         Field::millis("listed", ""),
         Field::date("day", ""),
-        Field::object("pair", &[Field::text("base", "")], ""),
+        Field::object("pair", PAIR, ""),
     ];
 
     fn batch(options: ColumnOptions, records: &[&str]) -> Result<RecordBatch> {
@@ -269,7 +270,8 @@ mod tests {
 
     #[test]
     fn an_invalid_value_within_an_object_is_an_error_or_null() {
-        const NESTED: &[Field] = &[Field::object("pair", &[Field::date("since", "")], "")];
+        const SINCE: &[Field] = &[Field::date("since", "")];
+        const NESTED: &[Field] = &[Field::object("pair", SINCE, "")];
         let columns = |invalid| {
             let options = ColumnOptions { invalid, ..Default::default() };
             let mut columns = Columns::new(NESTED.iter(), None, options);

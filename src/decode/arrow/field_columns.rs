@@ -72,11 +72,11 @@ impl FieldColumns {
         options: ColumnOptions,
     ) -> Self {
         let column = |field: &Field| {
-            let name = field_name(key_name, field.name).into_owned();
+            let name = field_name(key_name, &field.name).into_owned();
             Column::new(name, field.kind, options, Capacity::default())
         };
         FieldColumns {
-            matcher: FieldMatcher::new(fields.clone().map(|field| field.name)),
+            matcher: FieldMatcher::new(fields.clone().map(|field| field.name.as_ref())),
             table: Table {
                 columns: fields.map(column).collect(),
                 undeclared: UndeclaredValues::default(),

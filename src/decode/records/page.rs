@@ -207,7 +207,8 @@ impl Page {
         Ok(())
     }
 
-    fn row_text(&self, index: usize) -> &str {
+    /// The text of a record, as it was received.
+    pub(crate) fn row_text(&self, index: usize) -> &str {
         self.rows.get(index).map_or("", |range| self.text(range))
     }
 

@@ -17,12 +17,13 @@ use crate::{
     error::Result,
 };
 
+const PAIR: &[Field] = &[Field::text("a", ""), Field::number("n", "")];
 const FIELDS: &[Field] = &[
     Field::text("code", ""),
     Field::decimal("price", ""),
     Field::micros("time", ""),
     Field::date("day", ""),
-    Field::object("pair", &[Field::text("a", ""), Field::number("n", "")], ""),
+    Field::object("pair", PAIR, ""),
     Field::flag("flag", ""),
     Field::integer("n", ""),
     Field::number("number", ""),
@@ -109,7 +110,7 @@ fn an_error_says_which_records_its_number_counts() {
     let error = parts.push_slice(&slice).expect_err("invalid").to_string();
     assert!(error.contains("price of record 1 of its window is"), "{error}");
     // In a sequence, records are counted from its beginning.
-    let fields: Vec<&'static Field> = FIELDS.iter().collect();
+    let fields: Vec<Field> = FIELDS.to_vec();
     let before = PageSlice { page: whole, range: 0..2, key: None };
     let records = Rows::new(vec![before, slice], fields.into());
     let error = records.columns(options, || true).expect_err("invalid").to_string();

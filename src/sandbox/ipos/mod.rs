@@ -57,5 +57,5 @@ impl Ipos {
 fn chosen<I: Serialize>(arguments: &Arguments, ipos: &[Ipo<I>], request_type: i64) -> Vec<u8> {
     let items: Vec<&I> =
         ipos.iter().filter(|ipo| ipo.stage.is_in(request_type)).map(|ipo| &ipo.item).collect();
-    rows(arguments.endpoint, &items)
+    rows(&arguments.endpoint, &items)
 }

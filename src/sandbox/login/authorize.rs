@@ -62,7 +62,7 @@ fn read(oauth: &OAuth, query: &str) -> Result<AuthorizationRequest, InvalidReque
         .parameters
         .iter()
         .filter(|parameter| parameter.required)
-        .try_for_each(|parameter| fields.required(parameter.name).map(|_| ()))
+        .try_for_each(|parameter| fields.required(&parameter.name).map(|_| ()))
         .and_then(|()| {
             let text = fields.required("code_challenge")?;
             challenge(text).ok_or_else(|| {
@@ -217,7 +217,7 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 }
 
 fn set_cookie(id: &str, value: &str, age_seconds: i64) -> Option<HeaderValue> {
-    let path = AUTHORIZE.path;
+    let path = &AUTHORIZE.path;
     let attributes = format!("Max-Age={age_seconds}; Path={path}; HttpOnly; SameSite=Strict");
     HeaderValue::from_str(&format!("{COOKIE_PREFIX}{id}={value}; {attributes}")).ok()
 }

@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn secrets_are_struck_out_of_the_recorded_query() {
-        let page = api::AUTHORIZE.path;
+        let page = &*api::AUTHORIZE.path;
         for (path, query, shown) in [
             (page, "client_id=c&state=s&code=x", "client_id=c&state=***&code=***"),
             (page, "st%61te=s&state&a=b=c&", "st%61te=***&state&a=***&"),
-            (api::TOKEN.path, "client_secret=s&client_id=c", "client_secret=***&client_id=c"),
+            (&*api::TOKEN.path, "client_secret=s&client_id=c", "client_secret=***&client_id=c"),
             ("/api/v1.0/accounts/1/fills_history", "code=HK.00700", "code=HK.00700"),
         ] {
             assert_eq!(recorded(path, query), shown);

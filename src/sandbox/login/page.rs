@@ -66,7 +66,7 @@ pub fn consent(
     let target = Url::parse(&request.redirect_uri).ok();
     let origin = target.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let origin = Escaped(&origin);
-    let action = AUTHORIZE.path;
+    let action = &AUTHORIZE.path;
     let (demo_user, demo_password) = (DEMO_USER, DEMO_PASSWORD);
     let user = Escaped(&filled.user);
     let summary = summary(&filled.problems);

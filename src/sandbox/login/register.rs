@@ -52,8 +52,8 @@ pub fn register(
 ) -> Result<HttpResponse, OAuthError> {
     let body: Map<String, Value> = serde_json::from_slice(request.body)
         .map_err(|error| invalid(format!("the body is not a JSON object: {error}")))?;
-    for parameter in REGISTER.parameters {
-        check(parameter, body.get(parameter.name)).map_err(invalid)?;
+    for parameter in REGISTER.parameters.iter() {
+        check(parameter, body.get(parameter.name.as_ref())).map_err(invalid)?;
     }
     let list = |name: &str| -> Vec<String> {
         let items = body.get(name).and_then(Value::as_array);
@@ -113,7 +113,7 @@ pub fn register(
 
 /// Checks a member of the body by its row.
 fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
-    let name = parameter.name;
+    let name = &parameter.name;
     let fits = |value: &Value| match value.as_str() {
         Some(text) => parameter.check(&Argument::Text(text.to_owned()), |_| None).is_ok(),
         None => false,

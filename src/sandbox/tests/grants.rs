@@ -40,7 +40,7 @@ fn a_registration_gives_the_whole_record() {
         assert_eq!((got.status, header(&got, "cache-control")), (201, "no-store".to_owned()));
         let answer = got.json();
         for field in CLIENT_RECORD.fields() {
-            assert!(!answer[field.name].is_null(), "{}", field.name);
+            assert!(!answer[field.name.as_ref()].is_null(), "{}", field.name);
         }
         let members = answer.as_object().expect("an object").len();
         assert_eq!(members, CLIENT_RECORD.fields().count() + besides);
@@ -108,7 +108,7 @@ fn a_code_gives_tokens_and_a_refresh_token_access_tokens() {
     let got = ask_token(&rig, &exchange(&client_id, &code));
     let answer = got.json();
     assert_eq!((got.status, header(&got, "cache-control")), (200, "no-store".to_owned()));
-    let names: Vec<&str> = ACCESS_TOKEN.fields().map(|field| field.name).collect();
+    let names: Vec<&str> = ACCESS_TOKEN.fields().map(|field| field.name.as_ref()).collect();
     assert!(names.iter().all(|name| !answer[*name].is_null()), "{answer}");
     assert_eq!(answer.as_object().expect("an object").len(), names.len());
     assert_eq!((&answer["token_type"], &answer["expires_in"]), (&"Bearer".into(), &7_200.into()));

@@ -24,7 +24,7 @@ pub fn rows<'a>(answer: &'a Value, place: &str) -> &'a Vec<Value> {
 pub fn record(name: &str) -> &'static Record {
     ENDPOINTS
         .iter()
-        .filter_map(|endpoint| match endpoint.answer {
+        .filter_map(|endpoint| match &endpoint.answer {
             ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })
@@ -42,12 +42,12 @@ pub fn assert_fields(
     let row = row.as_object().expect("an object");
     let mut declared = HashSet::new();
     for field in fields {
-        declared.insert(field.name);
-        let Some(value) = row.get(field.name) else {
-            assert!(left_out.contains(&field.name), "{} is missing: {row:?}", field.name);
+        declared.insert(field.name.as_ref());
+        let Some(value) = row.get(field.name.as_ref()) else {
+            assert!(left_out.contains(&field.name.as_ref()), "{} is missing: {row:?}", field.name);
             continue;
         };
-        assert!(!left_out.contains(&field.name), "{} is there: {row:?}", field.name);
+        assert!(!left_out.contains(&field.name.as_ref()), "{} is there: {row:?}", field.name);
         let fits = match field.kind {
             Kind::Text | Kind::Date => value.is_string(),
             Kind::Integer => value.is_i64() || value.is_u64(),

@@ -1,0 +1,279 @@
+"""The archive: filling it, an update that finds nothing new, and reading it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import orjson
+
+from . import peers, server
+from .data import PAGE_ROWS
+from .end_to_end import DAY_MICROS
+from .harness import Done, Limit, Row, Settings, Taken, Target, in_processes
+from .server import APART
+from .signer import Signer
+
+MARKET = "HK"
+TABLE = """create table fills (account text, market text, deal_id text, trd_side text,
+order_id text, code text, stock_name text, qty real, price real, create_time integer, updated_time integer,
+counter_broker_id integer, counter_broker_name text, status text,
+primary key (account, market, deal_id))"""
+COLUMNS = [
+    "trd_side", "deal_id", "order_id", "code", "stock_name", "qty", "price", "create_time",
+    "updated_time", "counter_broker_id", "counter_broker_name", "status",
+]  # fmt: skip
+UPSERT = f"""insert into fills (account, market, {", ".join(COLUMNS)})
+values (?, ?, {", ".join("?" * len(COLUMNS))}) on conflict (account, market, deal_id) do update set
+{", ".join(f"{name} = excluded.{name}" for name in COLUMNS)}
+where excluded.updated_time >= fills.updated_time"""
+
+
+def rows(settings: Settings) -> list[Row]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server.sandbox(fills=1) as (_, key_id, pem, _),
+        server.fixed_pages() as base,
+    ):
+        key_file = Path(folder) / "key.pem"
+        key_file.write_text(pem)
+        common = {"base": base, "key_id": key_id, "key_file": str(key_file), "folder": folder}
+        return [
+            filling(settings, common),
+            nothing_new(settings, common),
+            reading(settings, common),
+            growing(settings, common),
+        ]
+
+
+def filling(settings: Settings, common: dict[str, str]) -> Row:
+    size = int(settings.pick(100_000, 10_000))
+    contenders = {
+        "boardlot": ("fill", {**common, "size": size}),
+        "requests + orjson + sqlite3": ("fill_by_hand", {**common, "size": size}),
+    }
+    return Row(
+        f"{size:,} fills into a SQLite archive, ready pages",
+        "one transaction for each page with its position; both in WAL mode",
+        "s",
+        in_processes("archive", contenders, settings.rounds),
+        [Target("boardlot", ("requests + orjson + sqlite3",), 3.0)],
+    )
+
+
+def nothing_new(settings: Settings, common: dict[str, str]) -> Row:
+    contenders = {
+        "boardlot": ("update_again", {**common, "size": 10_000}),
+        "its requests alone": ("requests_again", {**common, "size": 10_000}),
+    }
+    taken = in_processes("archive", contenders, settings.rounds)
+    pairs = zip(taken["boardlot"].seconds, taken["its requests alone"].seconds, strict=True)
+    beyond = Taken(seconds=[max(0.0, one - other) for one, other in pairs])
+    return Row(
+        "An update of 10,000 fills that finds nothing new",
+        "the same pages again; and the difference",
+        "ms",
+        {**taken, "beyond its requests": beyond},
+        [Limit("beyond its requests", 0.05)],
+    )
+
+
+def reading(settings: Settings, common: dict[str, str]) -> Row:
+    size = int(settings.pick(1_000_000, 50_000))
+    contenders = {
+        "boardlot": ("read", {**common, "size": size}),
+        "pandas.read_sql": ("read_by_hand", {**common, "size": size}),
+    }
+    return Row(
+        f"{size:,} stored fills into pandas",
+        "the same columns and types; pandas reads a table with a typed column for each field",
+        "s",
+        in_processes("archive", contenders, settings.rounds),
+        [Target("boardlot", ("pandas.read_sql",), 4.0)],
+    )
+
+
+def growing(settings: Settings, common: dict[str, str]) -> Row:
+    sizes = [10_000, int(settings.pick(1_000_000, 100_000))]
+    contenders = {f"{size:,} fills": ("fill", {**common, "size": size}) for size in sizes}
+    return Row(
+        "Memory of an update",
+        "the ratio is to the first",
+        "MB",
+        in_processes("archive", contenders, int(settings.pick(3, 1))),
+        ours=next(iter(contenders)),
+        measure="peak",
+    )
+
+
+def client_of(base: str, key_id: str, key_file: str):
+    import boardlot as bl
+
+    client = bl.Client(base, auth=bl.ApiKey(key_id, Path(key_file)))
+    client.server_time()
+    return client
+
+
+def account_of(size: int) -> str:
+    return str(APART + size // PAGE_ROWS)
+
+
+def new_file(folder: str) -> Path:
+    return Path(tempfile.mkdtemp(dir=folder)) / "archive.db"
+
+
+def fill(size: int, folder: str, **line: str) -> Callable[[], Done]:
+    import boardlot as bl
+
+    client, archive = client_of(**line), bl.Archive(new_file(folder))
+
+    def work() -> Done:
+        report = archive.update(client, fills=[(account_of(size), MARKET)])
+        if report.new != size:
+            raise RuntimeError(f"{report}")
+        return Done(1)
+
+    return work
+
+
+def fill_by_hand(size: int, base: str, key_id: str, key_file: str, folder: str):
+    client = peers.Requests(Signer(key_id, Path(key_file).read_text()))
+    connection = by_hand(new_file(folder))
+    account = account_of(size)
+
+    def work() -> Done:
+        end = time.time_ns() // 1000
+        query = f"trd_market=HK&start={end - 90 * DAY_MICROS}&end={end}&page_size={PAGE_ROWS}"
+        url = f"{base}/api/v1.0/accounts/{account}/fills_history?{query}&page_flag="
+        flag = ""
+        while True:
+            answer = orjson.loads(client.get(url + quote(flag, safe="")))
+            if answer["s"] != "ok":
+                raise RuntimeError(answer["errmsg"])
+            flag, fills = answer["d"]["page_flag"], answer["d"]["order_fills"]
+            with connection:
+                connection.executemany(UPSERT, [values(account, one) for one in fills])
+                connection.execute("update position set page_flag = ?", (flag,))
+            if answer["d"]["completed"]:
+                break
+        ((count,),) = connection.execute("select count(*) from fills")
+        if count != size:
+            raise RuntimeError(f"{count} fills")
+        return Done(1)
+
+    return work
+
+
+def by_hand(path: Path) -> sqlite3.Connection:
+    """The database of a hand-written loop, set up as an archive's."""
+    connection = sqlite3.connect(path)
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = normal")
+    connection.execute(TABLE)
+    connection.execute("create index by_time on fills (account, market, updated_time)")
+    connection.execute("create table position (page_flag text)")
+    connection.execute("insert into position values ('')")
+    connection.commit()
+    return connection
+
+
+def values(account: str, one: dict) -> tuple:
+    return (
+        account, MARKET, one["trd_side"], one["deal_id"], one["order_id"], one["code"],
+        one["stock_name"], float(one["qty"]), float(one["price"]), one["create_time"],
+        one["updated_time"], one["counter_broker_id"], one["counter_broker_name"], one["status"],
+    )  # fmt: skip
+
+
+def update_again(size: int, folder: str, **line: str) -> Callable[[], Done]:
+    import boardlot as bl
+
+    client, archive = client_of(**line), bl.Archive(new_file(folder))
+    archive.update(client, fills=[(account_of(size), MARKET)])
+
+    def work() -> Done:
+        report = archive.update(client, fills=[(account_of(size), MARKET)])
+        if (report.new, report.unchanged) != (0, size):
+            raise RuntimeError(f"{report}")
+        return Done(1)
+
+    return work
+
+
+def requests_again(size: int, folder: str, **line: str) -> Callable[[], Done]:
+    client = client_of(**line)
+
+    def work() -> Done:
+        end = client.server_time()
+        if sum(map(len, client.fills_history(account_of(size), MARKET, end=end).pages())) != size:
+            raise RuntimeError("fills are missing")
+        return Done(1)
+
+    work()
+    return work
+
+
+def prepared(size: int, folder: str, name: str, make: Callable[[Path], None]) -> Path:
+    """A file that the first round makes for all."""
+    path = Path(folder) / f"{name}-{size}.db"
+    if not path.exists():
+        temporary = Path(folder) / f"{name}-{os.getpid()}.db"
+        make(temporary)
+        temporary.rename(path)
+    return path
+
+
+def read(size: int, folder: str, **line: str) -> Callable[[], object]:
+    import boardlot as bl
+
+    account = account_of(size)
+
+    def make(path: Path) -> None:
+        with client_of(**line) as client, bl.Archive(path) as archive:
+            archive.update(client, fills=[(account, MARKET)])
+
+    archive = bl.Archive(prepared(size, folder, "archive", make))
+    archive.fills(account, MARKET, code="HK.99999").to_pandas()
+
+    def work() -> object:
+        frame = archive.fills(account, MARKET).to_pandas()
+        if len(frame) != size:
+            raise RuntimeError(f"{len(frame)} fills")
+        return frame
+
+    return work
+
+
+def read_by_hand(size: int, folder: str, **line: str) -> Callable[[], object]:
+    import pandas as pd
+
+    account = account_of(size)
+
+    def make(path: Path) -> None:
+        connection = by_hand(path)
+        with client_of(**line) as client:
+            for page in client.fills_history(account, MARKET).pages():
+                connection.executemany(UPSERT, [values(account, one) for one in page])
+        connection.commit()
+        connection.close()
+
+    connection = sqlite3.connect(prepared(size, folder, "by-hand", make))
+    query = (
+        f"select {', '.join(COLUMNS)} from fills where account = ? and market = ? "
+        "order by updated_time desc"
+    )
+
+    def work() -> object:
+        frame = pd.read_sql(query, connection, params=(account, MARKET))
+        for name in ("create_time", "updated_time"):
+            frame[name] = pd.to_datetime(frame[name], unit="us", utc=True)
+        if len(frame) != size:
+            raise RuntimeError(f"{len(frame)} fills")
+        return frame
+
+    return work

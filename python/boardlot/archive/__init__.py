@@ -1,0 +1,9 @@
+"""An archive of what the service forgets: fills, orders, positions, IPOs, dividends and plates."""
+
+from __future__ import annotations
+
+from boardlot.archive.archive import Archive
+from boardlot.archive.report import Counts, UpdateReport
+from boardlot.archive.sql import QueryResult
+
+__all__ = ["Archive", "Counts", "QueryResult", "UpdateReport"]

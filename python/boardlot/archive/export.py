@@ -1,0 +1,56 @@
+"""An archive's records as a Parquet file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from boardlot import _core, crash_safe
+from boardlot.archive import observations
+from boardlot.archive.database import Database
+from boardlot.archive.fills import FillStore
+from boardlot.archive.lists import Series, list_named
+
+__all__ = ["export"]
+
+
+def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
+    """Write a list to a file, and return the number of rows; see `Archive.export`."""
+    tables = _fills(database) if name == "fills" else _changes(database, name)
+    _core._import_frame_library("to_arrow")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
+    table = pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with crash_safe.replacing(target, temporary):
+        parquet.write_table(table, temporary, compression="zstd")
+    return int(table.num_rows)
+
+
+def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
+    """The table with a leading column for each key."""
+    for place, (name, value) in enumerate(keys.items()):
+        if name in table.column_names:
+            table = table.drop_columns([name])
+        table = table.add_column(place, name, pa.repeat(pa.scalar(value, pa.string()), len(table)))
+    return table
+
+
+def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
+    for account, market in database.read("select account, market from series order by id"):
+        series = Series(account, market)
+        texts = FillStore(database, series).texts()
+        yield {"account": account, "market": market}, series.records(texts)
+
+
+def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], Any]]:
+    of = list_named(name)
+    rows = database.read("select key from lists where list = ? order by id", (of.name,))
+    for (key,) in rows:
+        texts = observations.changes(database, of, key)
+        yield {of.column: key}, of.records(key, [",".join(texts)] if texts else [], observed=True)

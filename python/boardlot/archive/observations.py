@@ -1,0 +1,155 @@
+"""What was seen in the lists that are read as a whole, and when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from boardlot import _core
+from boardlot.archive.database import Database, Row, Transaction
+from boardlot.archive.lists import List
+from boardlot.archive.report import Counts
+
+__all__ = ["changes", "seen", "store_read", "stored"]
+
+# The identity and digest of a record, and its text.
+Record = tuple[str, str, str]
+
+
+def stored(of: List, pages: Iterable[Any]) -> list[Record]:
+    """The records of a list's pages. Several with the same identity are told apart by number."""
+    records: list[Record] = []
+    seen_before: Counter[str] = Counter()
+    for page in pages:
+        for text, identity, digest, _ in _core._record_texts(
+            page, list(of.identity), list(of.ignored), []
+        ):
+            seen_before[identity] += 1
+            number = seen_before[identity]
+            records.append((identity if number == 1 else f"{identity} {number}", digest, text))
+    return records
+
+
+def store_read(
+    database: Database, of: List, key: str, records: list[Record], complete: bool, now: int
+) -> Counts:
+    """Store what a list contained, in one transaction.
+
+    Args:
+        complete: Whether the list is all there is. Otherwise a record that is missing may still
+            exist, so none is gone.
+        now: The time in microseconds. The times of one list never go back, whatever the clock does.
+    """
+    with database.transaction() as transaction:
+        row, read_at, snapshot = _list_row(transaction, of, key)
+        now = max(now, (read_at or 0) + 1)
+        transaction.execute("update lists set read_at = ? where id = ?", (now, row))
+        before = _records_of(transaction, row, snapshot)
+        missing = dict(before)
+        for identity, _, _ in records:
+            missing.pop(identity, None)
+        counts = Counts(gone=len(missing) if complete else 0)
+        ((last_version,),) = transaction.execute(
+            "select coalesce(max(id), 0) from versions where list = ?", (row,)
+        )
+        versions: list[Row] = []
+        current: list[int] = []
+
+        def add(change: str, record: Record) -> int:
+            version = last_version + len(versions) + 1
+            versions.append((row, version, now, change, *record))
+            return int(version)
+
+        for record in records:
+            identity, digest, _ = record
+            old = before.get(identity)
+            if old is not None and old[1] == digest:
+                counts.unchanged += 1
+                current.append(old[0])
+            elif old is not None:
+                counts.changed += 1
+                current.append(add("changed", record))
+            else:
+                counts.new += 1
+                current.append(add("new", record))
+        for identity, (version, digest, text) in missing.items():
+            if complete:
+                add("gone", (identity, digest, text))
+            else:
+                current.append(version)
+        if snapshot is None or current != [version for version, _, _ in before.values()]:
+            transaction.execute_many(
+                "insert into versions (list, id, seen_at, change, identity, digest, record) "
+                "values (?, ?, ?, ?, ?, ?, ?)",
+                versions,
+            )
+            _store_snapshot(transaction, row, (snapshot or 0) + 1, current, now)
+    return counts
+
+
+def _list_row(transaction: Transaction, of: List, key: str) -> Row:
+    """The id of a list, when it was read last, and its snapshot; created if it does not exist."""
+    transaction.execute(
+        "insert into lists (list, key) values (?, ?) on conflict do nothing", (of.name, key)
+    )
+    return transaction.execute(
+        "select id, read_at, snapshot from lists where list = ? and key = ?", (of.name, key)
+    )[0]
+
+
+def _records_of(
+    transaction: Transaction, row: int, snapshot: int | None
+) -> dict[str, tuple[int, str, str]]:
+    """The version, digest and text of each record of a snapshot, in their order."""
+    rows = transaction.execute(
+        "select v.identity, v.id, v.digest, v.record from snapshot_records r "
+        "join versions v on v.list = r.list and v.id = r.version "
+        "where r.list = ? and r.snapshot = ? order by r.position",
+        (row, snapshot or 0),
+    )
+    return {identity: (version, digest, text) for identity, version, digest, text in rows}
+
+
+def _store_snapshot(
+    transaction: Transaction, row: int, snapshot: int, versions: list[int], now: int
+) -> None:
+    transaction.execute(
+        "insert into snapshots (list, id, seen_at) values (?, ?, ?)", (row, snapshot, now)
+    )
+    transaction.execute_many(
+        "insert into snapshot_records (list, snapshot, position, version) values (?, ?, ?, ?)",
+        [(row, snapshot, place, version) for place, version in enumerate(versions)],
+    )
+    transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
+
+
+def seen(database: Database, of: List, key: str, at: int | None) -> list[str]:
+    """The texts of a list's records as they were seen last, or last at a time."""
+    rows = database.read(
+        "select v.record from lists l "
+        "join snapshot_records r on r.list = l.id "
+        "join versions v on v.list = r.list and v.id = r.version "
+        "where l.list = ? and l.key = ? and r.snapshot = "
+        "(select max(id) from snapshots where list = l.id and seen_at <= ?) "
+        "order by r.position",
+        (of.name, key, 2**63 - 1 if at is None else at),
+    )
+    return [text for (text,) in rows]
+
+
+def changes(database: Database, of: List, key: str) -> list[str]:
+    """The texts of a list's changes in their order, each with its time and kind."""
+    rows = database.read(
+        "select v.seen_at, v.change, v.record from lists l join versions v on v.list = l.id "
+        "where l.list = ? and l.key = ? order by v.id",
+        (of.name, key),
+    )
+    return [_observed(text, seen_at, change) for seen_at, change, text in rows]
+
+
+def _observed(text: str, seen_at: int, change: str) -> str:
+    """A record with two more members, which come last: of duplicate names, the last one counts."""
+    members = text[:-1].rstrip()
+    comma = "" if members == "{" else ","
+    return f'{members}{comma}"seen_at":{seen_at},"change":"{change}"}}'

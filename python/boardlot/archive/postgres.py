@@ -1,0 +1,255 @@
+"""An archive in a PostgreSQL database, which many processes and machines can share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg import conninfo
+
+from boardlot.archive import schema
+from boardlot.archive.database import Database, Lock, Row, Transaction, store_error
+from boardlot.errors import ConfigError, StoreError
+
+__all__ = ["Postgres"]
+
+SCHEMA = "boardlot_archive"
+CONNECT_TIMEOUT = 10
+# Only one process at a time creates or migrates the tables.
+PREPARING = "prepare"
+
+
+class Postgres(Database):
+    """The tables are in a schema of their own, `boardlot_archive`.
+
+    A connection that was lost is made again by the next call.
+    """
+
+    identity = "bigint generated always as identity primary key"
+
+    def __init__(self, target: str) -> None:
+        try:
+            given = conninfo.conninfo_to_dict(target)
+        except psycopg.ProgrammingError:
+            raise ConfigError(
+                "the address of the archive is not valid; expected "
+                "postgresql://user@host:port/database"
+            ) from None
+        self._target = target
+        shown = [str(given[part]) for part in ("host", "port", "dbname") if given.get(part)]
+        self.name: str = f"postgresql://{'/'.join(shown)}"
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[Row] | None = None
+        self._process = 0
+        self._has_views = False
+        self._closed = False
+        with self._using():
+            pass
+
+    @contextmanager
+    def _using(self) -> Iterator[psycopg.Connection[Row]]:
+        with self._lock:
+            if self._closed:
+                raise ConfigError(f"the archive {self.name} is closed; open it again")
+            try:
+                if self._process != os.getpid():
+                    if self._connection is not None:
+                        # A forked child must not close what belongs to its parent.
+                        _OF_PARENTS.append(self._connection)
+                    self._connection = None
+                if self._connection is None or self._connection.closed:
+                    self._connect()
+                assert self._connection is not None
+                yield self._connection
+            except psycopg.Error as error:
+                raise self._error(error) from error
+
+    def _connect(self) -> None:
+        # What the server says about a failed login may name the user, but never the password.
+        connection = psycopg.connect(
+            self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
+        )
+        try:
+            connection.execute("set timezone to 'UTC'")
+            with connection.transaction():
+                transaction = _Transaction(connection)
+                transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
+                tables = {
+                    name
+                    for (name,) in transaction.execute(
+                        "select tablename from pg_tables where schemaname = ?", (SCHEMA,)
+                    )
+                }
+                if not tables:
+                    transaction.execute(f"create schema if not exists {SCHEMA}")
+                transaction.execute(f"set search_path to {SCHEMA}, public")
+                found = None
+                if "archive_format" in tables:
+                    ((found,),) = transaction.execute("select version from archive_format")
+                elif tables:
+                    raise store_error(
+                        self.name,
+                        f"has a schema {SCHEMA} of something else",
+                        hint="Choose another database; this one is unchanged.",
+                    )
+                if found != schema.FORMAT:
+                    schema.prepare(self, transaction, found)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._process, self._has_views = connection, os.getpid(), False
+
+    def _error(self, error: psycopg.Error) -> StoreError:
+        text = " ".join(str(error).split())
+        lost = isinstance(error, psycopg.OperationalError)
+        hint = (
+            "Check that the server runs and can be reached, then run the same update again: "
+            "nothing that was stored is lost."
+            if lost
+            else "Check what the user of the database may do."
+        )
+        return store_error(self.name, f"cannot be used: {text}", retryable=lost, hint=hint)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        with self._using() as connection, connection.transaction():
+            yield _Transaction(connection)
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        with self._using() as connection:
+            return _Transaction(connection).execute(sql, parameters)
+
+    def batches(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
+        with (
+            self._using() as connection,
+            connection.transaction(),
+            connection.cursor(name="boardlot_archive") as cursor,
+        ):
+            cursor.execute(_marked(sql), parameters)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
+    def query(
+        self, sql: str, parameters: Sequence[Any], views: Sequence[str]
+    ) -> tuple[list[str], list[Row]]:
+        with self._using() as connection:
+            if not self._has_views:
+                with connection.transaction():
+                    for view in views:
+                        connection.execute(view.encode())
+                self._has_views = True
+            try:
+                with connection.transaction():
+                    connection.execute("set transaction read only")
+                    # A prepared statement is one statement only.
+                    cursor = connection.execute(sql.encode(), parameters or None, prepare=True)
+                    if cursor.description is None:
+                        raise ConfigError("the query failed: it returns nothing; expected a SELECT")
+                    return [column.name for column in cursor.description], cursor.fetchall()
+            except psycopg.OperationalError:
+                raise
+            except psycopg.Error as error:
+                raise ConfigError(f"the query failed: {' '.join(str(error).split())}") from error
+
+    def lock(self, name: str) -> Lock:
+        return _AdvisoryLock(self, self._key(name), name)
+
+    def _key(self, name: str) -> int:
+        """The number of a lock, which is the same in every process."""
+        hashed = hashlib.sha256(f"{SCHEMA}:{name}".encode()).digest()
+        return int.from_bytes(hashed[:8], "big", signed=True)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            connection, self._connection = self._connection, None
+            if connection is not None and self._process == os.getpid():
+                connection.close()
+            elif connection is not None:
+                _OF_PARENTS.append(connection)
+
+    def create_view(self, name: str, query: str) -> str:
+        return f"create temp view {name} as {query}"
+
+    def typed(self, field: str, kind: str, unit: str) -> str:
+        # JSON can contain U+0000, which PostgreSQL's text cannot.
+        document = r"replace(record, '\u0000', '\ufffd')::json"
+        value, of_type = f"({document} ->> '{field}')", f"json_typeof({document} -> '{field}')"
+        integer = (
+            f"case when {value} ~ '^-?[0-9]{{1,19}}$' then case when ({value})::numeric between "
+            f"-9223372036854775808 and 9223372036854775807 then ({value})::bigint end end"
+        )
+        number = f"{value} ~ '{NUMBER}' then ({value})::double precision end"
+        day = f"replace(substr({value}, 1, 10), '/', '-')"
+        return {
+            "integer": f"case when {of_type} = 'number' then {integer} end",
+            "number": f"case when {of_type} = 'number' and {number}",
+            "flag": f"case when {of_type} = 'boolean' then {value} = 'true' end",
+            "decimal": f"case when {of_type} in ('number', 'string') and {number}",
+            "timestamp": self.moment(
+                f"({integer})::numeric * {1_000_000 // PER_SECOND.get(unit, 1)}"
+            ),
+            "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
+        }.get(kind, value)
+
+    def moment(self, column: str) -> str:
+        since = f"timestamptz 'epoch' + (({column})::bigint * interval '1 microsecond')"
+        return f"case when ({column}) between 1 and {LATEST} then {since} end"
+
+
+class _Transaction(Transaction):
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        cursor = self._connection.execute(_marked(sql), parameters or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_marked(sql), rows)
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
+        return f"{column} = any(?)", list(values)
+
+
+class _AdvisoryLock(Lock):
+    """A lock of the server, which ends with the connection."""
+
+    def __init__(self, database: Postgres, key: int, name: str) -> None:
+        verb = "followed" if name.startswith("follow:") else "updated"
+        shown = name.partition(":")[2]
+        held_by = f"{shown} in the archive {database.name} is being {verb} by another process"
+        super().__init__(f"{database.name}/{key}", held_by)
+        self._database, self._key = database, key
+
+    def try_acquire(self) -> bool:
+        return bool(self._database.read("select pg_try_advisory_lock(?)", (self._key,))[0][0])
+
+    def release_others(self) -> None:
+        # A lost connection has lost its locks.
+        with suppress(StoreError, ConfigError):
+            self._database.read("select pg_advisory_unlock(?)", (self._key,))
+
+
+def _marked(sql: str) -> bytes:
+    """The statement with psycopg's own mark of a parameter; none of ours contains another."""
+    return sql.replace("?", "%s").encode()
+
+
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+LATEST = 253_402_300_799_999_999
+# What PostgreSQL converts without an error; the rest is null in a view.
+NUMBER = "^-?[0-9]{1,200}([.][0-9]{1,200})?([eE][+-]?[0-9]{1,2})?$"
+LEAP_YEAR = "([0-9][0-9](0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
+DATE = (
+    "^((?!0000)[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    f"|02-(0[1-9]|1[0-9]|2[0-8]))|(?!0000){LEAP_YEAR}-02-29)$"
+)
+# Connections of a process of which this one was forked.
+_OF_PARENTS: list[Any] = []

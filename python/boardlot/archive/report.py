@@ -1,0 +1,89 @@
+"""What an update did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from boardlot.errors import BoardlotError
+
+__all__ = ["Counts", "UpdateReport"]
+
+# The name of a list and its key: text, or an account and a market.
+Name = tuple[str, "str | tuple[str, str]"]
+
+
+@dataclass
+class Counts:
+    """How many records of a list were new, changed, gone and unchanged."""
+
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
+    unchanged: int = 0
+
+    def add(self, other: Counts) -> None:
+        self.new += other.new
+        self.changed += other.changed
+        self.gone += other.gone
+        self.unchanged += other.unchanged
+
+    @property
+    def total(self) -> int:
+        return self.new + self.changed + self.gone + self.unchanged
+
+
+@dataclass
+class UpdateReport:
+    """What an update did to each list.
+
+    Attributes:
+        lists: The counts of each list by its name and key, such as `("ipos", "hk")` or
+            `("fills", ("281756", "HK"))`.
+        errors: The error of each list that could not be read, by the same names. What the archive
+            has of these lists is unchanged, but for complete pages of fills, from which the next
+            update continues.
+    """
+
+    lists: dict[Name, Counts] = field(default_factory=dict)
+    errors: dict[Name, BoardlotError] = field(default_factory=dict)
+
+    @property
+    def new(self) -> int:
+        """How many records are new, over all lists."""
+        return sum(counts.new for counts in self.lists.values())
+
+    @property
+    def changed(self) -> int:
+        """How many records have changed, over all lists."""
+        return sum(counts.changed for counts in self.lists.values())
+
+    @property
+    def gone(self) -> int:
+        """How many records have disappeared, over all lists."""
+        return sum(counts.gone for counts in self.lists.values())
+
+    @property
+    def unchanged(self) -> int:
+        """How many records are as before, over all lists."""
+        return sum(counts.unchanged for counts in self.lists.values())
+
+    def rows(self) -> Iterator[dict[str, str | int]]:
+        """A row for each list: its name, key, counts and error."""
+        for name, counts in self.lists.items():
+            row: dict[str, str | int] = {"list": name[0], "key": _shown(name[1])}
+            row |= {"new": counts.new, "changed": counts.changed, "gone": counts.gone}
+            row |= {"unchanged": counts.unchanged}
+            yield row | {"error": str(self.errors.get(name, ""))}
+
+    def __str__(self) -> str:
+        rows = list(self.rows())
+        heading = ["list", "key", "new", "changed", "gone", "unchanged", "error"]
+        table = [heading, *([str(row[name]) for name in heading] for row in rows)]
+        widths = [max(len(line[place]) for line in table) for place in range(len(heading))]
+        lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
+        return "\n".join(lines) if rows else "nothing to update"
+
+
+def _shown(key: str | tuple[str, str]) -> str:
+    return key if isinstance(key, str) else " ".join(key)

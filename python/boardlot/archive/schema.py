@@ -1,0 +1,124 @@
+"""The tables of an archive, its format, and how an older format is migrated.
+
+Only what the service cannot change is a column: a record is stored as the text that the service
+sent, so a new field of the service needs no migration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from boardlot.archive.database import Database, Transaction, store_error
+
+__all__ = ["FORMAT", "prepare"]
+
+FORMAT = 1
+
+# Times are microseconds since 1970.
+#
+# A fill has a row for each of its versions. A version belongs to a run, which is one complete read;
+# `published` is the last complete run, and readers ignore versions of later ones. So each page is
+# stored in a transaction of its own, and yet a reader sees complete reads only.
+TABLES = (
+    """create table series (
+        id {identity},
+        account text not null,
+        market text not null,
+        published bigint not null default 0,
+        position text,
+        run_start bigint,
+        run_end bigint,
+        read_at bigint,
+        overlap_read_at bigint,
+        unique (account, market))""",
+    """create table fill_versions (
+        id {identity},
+        series bigint not null,
+        identity text not null,
+        run bigint not null,
+        replaced bigint,
+        updated bigint not null,
+        code text,
+        record text not null,
+        unique (series, identity, run))""",
+    "create index fill_versions_by_time on fill_versions (series, updated)",
+    "create index fill_versions_by_run on fill_versions (series, run, updated)",
+    """create table coverage (
+        series bigint not null,
+        start_at bigint not null,
+        end_at bigint not null,
+        primary key (series, start_at))""",
+    """create table followers (
+        series bigint not null,
+        name text not null,
+        run bigint not null,
+        updated bigint not null,
+        version bigint not null,
+        primary key (series, name))""",
+    # `snapshot` is the last complete read of a list. Each snapshot that differs from the one before
+    # has its own list of versions, so a list looks as it did, in its order, at any time.
+    """create table lists (
+        id {identity},
+        list text not null,
+        key text not null,
+        read_at bigint,
+        snapshot bigint,
+        unique (list, key))""",
+    """create table versions (
+        list bigint not null,
+        id bigint not null,
+        seen_at bigint not null,
+        change text not null,
+        identity text not null,
+        digest text not null,
+        record text not null,
+        primary key (list, id))""",
+    """create table snapshots (
+        list bigint not null,
+        id bigint not null,
+        seen_at bigint not null,
+        primary key (list, id))""",
+    """create table snapshot_records (
+        list bigint not null,
+        snapshot bigint not null,
+        position bigint not null,
+        version bigint not null,
+        primary key (list, snapshot, position))""",
+    "create table archive_format (version bigint not null)",
+)
+
+# The statements that turn each older format into the next one, by the older one's number.
+MIGRATIONS: dict[int, Sequence[str]] = {}
+
+
+def prepare(database: Database, transaction: Transaction, found: int | None) -> None:
+    """Create the tables, or migrate them, in the transaction of the caller.
+
+    Args:
+        found: The format of the database; `None` if it is empty.
+
+    Raises:
+        StoreError: The format is newer than this version of boardlot supports, or too old.
+    """
+    if found is None:
+        for statement in TABLES:
+            transaction.execute(statement.format(identity=database.identity))
+        transaction.execute("insert into archive_format (version) values (?)", (FORMAT,))
+        return
+    if found > FORMAT:
+        raise store_error(
+            database.name,
+            f"has format {found}; this version of boardlot supports format {FORMAT}",
+            hint="Update boardlot; the archive is unchanged.",
+        )
+    for older in range(found, FORMAT):
+        if older not in MIGRATIONS:
+            raise store_error(
+                database.name,
+                f"has format {found}, which this version of boardlot cannot migrate",
+                hint="Migrate it with an earlier version of boardlot; the archive is unchanged.",
+            )
+        for statement in MIGRATIONS[older]:
+            transaction.execute(statement.format(identity=database.identity))
+    if found < FORMAT:
+        transaction.execute("update archive_format set version = ?", (FORMAT,))

@@ -1,0 +1,273 @@
+"""`boardlot archive`: keeps what the service forgets, and reads it again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from boardlot.archive import Archive
+from boardlot.archive.lists import LISTS
+from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.endpoints import parse_time
+from boardlot.cli.output import emit
+from boardlot.cli.paths import UserPath
+from boardlot.cli.settings import Settings
+
+__all__ = ["command"]
+
+
+class _File(click.types.StringParamType):
+    """The path of an archive, or the address of a PostgreSQL database."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if "://" in str(value):
+            return str(value)
+        return str(UserPath().convert(value, param, ctx))
+
+
+def _account(text: str) -> tuple[str, str]:
+    """An account and a trading market, such as 281756:HK."""
+    account, colon, market = text.rpartition(":")
+    if not colon:
+        raise click.UsageError(f"--fills is {text!r}; expected ACCOUNT:MARKET, such as 281756:HK")
+    return account, market
+
+
+FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+# The option of each list: what its keys are.
+KEYS = {
+    "crypto_orders": "ACCOUNT",
+    "sim_orders": "ACCOUNT",
+    "sim_positions": "ACCOUNT",
+    "ipos": "MARKET",
+    "dividends": "SYMBOL",
+    "futures": "SYMBOL",
+    "plates": "PLATE",
+}
+
+
+def _file() -> Argument:
+    return Argument("file", FILE, metavar="FILE", type=_File())
+
+
+def _fills(**more: Any) -> click.Option:
+    return click.Option(["--fills"], metavar="ACCOUNT:MARKET", **more)
+
+
+def _ranges() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--since"],
+            metavar="TIME",
+            help="How far back the fills are to reach; the first update reads 90 days.",
+        ),
+        click.Option(
+            ["--overlap-days"],
+            type=click.FloatRange(0.0),
+            default=7.0,
+            show_default=True,
+            help="How long before the newest stored fill an update starts.",
+        ),
+    ]
+
+
+def update(
+    settings: Settings,
+    file: str,
+    fills: Sequence[str],
+    since: str | None,
+    overlap_days: float,
+    **keys: Sequence[str],
+) -> int:
+    """Read lists, and store what is new, changed or gone.
+
+    Killed at any moment and run again, it ends up as if nothing had happened. A list that fails
+    does not stop the others; the exit status is then 1.
+    """
+    if not fills and not any(keys.values()):
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in ("fills", *keys))
+        raise click.UsageError(f"nothing to update: pass one or more of {options}")
+    accounts = [_account(text) for text in fills]
+    start = None if since is None else parse_time(since)
+    with settings.client() as client, Archive(file) as archive:
+        report = archive.update(
+            client,
+            fills=accounts,
+            since=start,
+            overlap=timedelta(days=overlap_days),
+            progress=settings.out is not None,
+            **keys,
+        )
+    emit(settings, list(report.rows()))
+    return 1 if report.errors else 0
+
+
+def status(settings: Settings, file: str) -> None:
+    """Show what an archive contains: a row for each list."""
+    with _existing(file) as archive:
+        rows = archive.status()
+    emit(settings, [{**row, "read_at": str(row["read_at"] or "")} for row in rows])
+
+
+def export(settings: Settings, file: str, name: str, path: Path) -> None:
+    """Write a list to a Parquet file: fills, or all changes of another list."""
+    if path.exists() and not settings.force:
+        raise click.UsageError(f"{path} already exists: choose another, or add --force")
+    with _existing(file) as archive:
+        rows = archive.export(name, path)
+    click.echo(f"wrote {rows:,} rows to {path}", err=True)
+
+
+def sql(settings: Settings, file: str, query: str) -> None:
+    """Show the result of a query over the views of an archive.
+
+    The views are fills, each list's last content by its name, and its changes as ..._history.
+    """
+    with _existing(file) as archive:
+        result = archive.sql(query)
+    emit(
+        settings,
+        [{name: _plain(value) for name, value in row.items()} for row in result.to_dicts()],
+    )
+
+
+def follow(
+    settings: Settings,
+    file: str,
+    fills: str,
+    every: float,
+    name: str,
+    since: str | None,
+    overlap_days: float,
+) -> None:
+    """Print each new or changed fill as a line of JSON, exactly once, until Ctrl-C.
+
+    A fill counts as delivered when the next one is written, also across restarts.
+    """
+    if settings.format not in (None, "jsonl") or settings.out is not None or settings.columns:
+        raise click.UsageError("fills are printed as lines of JSON: leave out --format and --out")
+    account, start = _account(fills), None if since is None else parse_time(since)
+    out = sys.stdout.buffer
+    with settings.client() as client, Archive(file) as archive:
+        for fill in archive.follow(
+            client,
+            fills=account,
+            every=every,
+            name=name,
+            since=start,
+            overlap=timedelta(days=overlap_days),
+        ):
+            out.write(json.dumps(fill).encode() + b"\n")
+            out.flush()
+
+
+def _existing(file: str) -> Archive:
+    """An archive to read: a file that does not exist is not created."""
+    if "://" not in file and not Path(file).is_file():
+        raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
+    return Archive(file)
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: times and decimals as text."""
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+COMMANDS: dict[str, click.Command] = {
+    "update": DataCommand(
+        "update",
+        params=[
+            _file(),
+            _fills(multiple=True, help="Fills of an account in a market; repeat it for more."),
+            *(
+                click.Option(
+                    [f"--{name.replace('_', '-')}", name],
+                    metavar=KEYS[name],
+                    multiple=True,
+                    help=f"{name.replace('_', ' ').capitalize()} of this "
+                    f"{KEYS[name].lower()}; repeat it for more.",
+                )
+                for name in LISTS
+            ),
+            *_ranges(),
+        ],
+        help=update.__doc__,
+        examples=[
+            "boardlot --profile live archive update trades.db --fills 281756:HK --ipos hk",
+            "boardlot --profile live archive update trades.db --plates HK.BK1001 "
+            "--dividends HK.00700",
+        ],
+        callback=click.pass_obj(update),
+    ),
+    "status": DataCommand(
+        "status",
+        params=[_file()],
+        help=status.__doc__,
+        examples=["boardlot archive status trades.db"],
+        callback=click.pass_obj(status),
+    ),
+    "export": DataCommand(
+        "export",
+        params=[
+            _file(),
+            Argument(
+                "name", "fills, or another list.", metavar="LIST",
+                type=click.Choice(["fills", *LISTS]),
+            ),
+            Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
+        ],
+        help=export.__doc__,
+        examples=["boardlot archive export trades.db fills fills.parquet"],
+        callback=click.pass_obj(export),
+    ),
+    "sql": DataCommand(
+        "sql",
+        params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
+        help=sql.__doc__,
+        examples=[
+            'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
+        ],
+        callback=click.pass_obj(sql),
+    ),
+    "follow": DataCommand(
+        "follow",
+        params=[
+            _file(),
+            _fills(required=True, help="The account and its market."),
+            click.Option(
+                ["--every"], type=click.FloatRange(0.01), default=5.0, show_default=True,
+                help="Seconds between two requests.",
+            ),
+            click.Option(
+                ["--name"], default="default", show_default=True,
+                help="The name of this follower: each has received different fills.",
+            ),
+            *_ranges(),
+        ],
+        help=follow.__doc__,
+        examples=["boardlot --profile live archive follow trades.db --fills 281756:HK"],
+        callback=click.pass_obj(follow),
+    ),
+}  # fmt: skip
+
+
+class _Group(click.Group):
+    """The commands of an archive, in their own order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+
+command: click.Command = _Group(
+    "archive",
+    commands=COMMANDS,
+    help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",
+)

@@ -1,0 +1,57 @@
+"""`boardlot open`: a page of the project in the browser."""
+
+from __future__ import annotations
+
+from importlib.metadata import metadata
+
+import click
+
+from boardlot.cli.click_classes import Argument, Command
+from boardlot.results.cell_format import escaped
+
+__all__ = ["command"]
+
+# The labels of the project's addresses in the package's metadata.
+PAGES = {"docs": "Documentation", "source": "Source", "changelog": "Changelog", "issues": "Issues"}
+
+
+def open_page(page: str) -> None:
+    """Open a page of the project in the browser: its docs, source, changelog or issues.
+
+    The address is also printed, for a machine without a browser.
+    """
+    address = addresses().get(PAGES[page].lower())
+    if address is None:
+        raise click.ClickException(
+            f"this build of boardlot has no address of its {page}: install a released version, or "
+            f"build the docs from the source with `make docs`"
+        )
+    click.echo(escaped(address))
+    if click.launch(address) != 0:
+        click.echo("no browser could be started: open the address yourself", err=True)
+
+
+def addresses() -> dict[str, str]:
+    """The https addresses in the metadata of the installed package, by their labels."""
+    found = {}
+    for entry in metadata("boardlot").get_all("Project-URL") or []:
+        label, _, address = entry.partition(",")
+        if address.strip().startswith("https://"):
+            found[label.strip().lower()] = address.strip()
+    return found
+
+
+command = Command(
+    "open",
+    params=[
+        Argument(
+            "page",
+            f"One of {', '.join(PAGES)}.",
+            metavar="|".join(PAGES),
+            type=click.Choice(list(PAGES), case_sensitive=False),
+        )
+    ],
+    help=open_page.__doc__,
+    callback=open_page,
+    examples=["boardlot open docs"],
+)

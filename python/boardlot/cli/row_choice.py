@@ -1,0 +1,192 @@
+"""Which rows are written, and in which order: `--where`, `--sort` and `--limit`."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import click
+
+from boardlot._core import Records
+from boardlot.cli.fields import Rows, names_of
+from boardlot.cli.settings import Settings
+from boardlot.clients.mistakes import did_you_mean
+from boardlot.results.cell_format import clean
+
+__all__ = ["check_choice", "chosen_pages"]
+
+CONDITION = re.compile(r"\s*([^\s=!<>~]+)\s*(!=|<=|>=|==?|<|>|~)\s*(.*?)\s*", re.DOTALL)
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def check_choice(settings: Settings) -> None:
+    """Reject conditions and an order that cannot be read, before a request is sent."""
+    _conditions(settings)
+    _order(settings)
+
+
+def chosen_pages(settings: Settings, records: Any) -> Iterator[Rows]:
+    """The pages of records or of a pager, with the rows that the options choose.
+
+    Rows are sorted once all of them have arrived; otherwise each page passes through, and the
+    download ends with the last row that is wanted.
+    """
+    conditions, order, left = _conditions(settings), _order(settings), settings.limit
+    if order:
+        # One page, so that the options mean the same as for a list.
+        pages = iter([records.all() if hasattr(records, "all") else records])
+    else:
+        pages = records.pages() if hasattr(records, "pages") else iter([records])
+    checked = False
+    for page in pages:
+        if not checked and len(page):
+            _check_names(page, [*(x.field for x in conditions), *(name for name, _ in order)])
+            checked = True
+        found = _matching(page, conditions) if conditions else page
+        if order:
+            found = _sorted(found, order)
+        if left is not None:
+            found = found[:left]
+            left -= len(found)
+        yield found
+        if left == 0:
+            break
+
+
+class _Condition(NamedTuple):
+    """One `--where`: a field, a comparison and the text that it is compared with."""
+
+    field: str
+    comparison: str
+    text: str
+
+    def holds(self, value: Any) -> bool:
+        """Whether it holds for a typed value."""
+        if isinstance(value, (dict, list)):
+            value = json.dumps(value, ensure_ascii=False)
+        if self.comparison == "~":
+            return value is not None and self.text.casefold() in str(value).casefold()
+        if value is None or self.text == "":
+            # Null, an empty text and a missing field are one: no value.
+            same = value in (None, "") and self.text == ""
+            return self.comparison == "!=" if not same else self.comparison in ("=", "==")
+        return COMPARISONS[self.comparison](*self._comparable(value))
+
+    def _comparable(self, value: Any) -> tuple[Any, Any]:
+        """The value and the text as the same type."""
+        if isinstance(value, bool):
+            if self.text.lower() not in ("true", "false"):
+                raise self._refused("true or false")
+            return value, self.text.lower() == "true"
+        if isinstance(value, (int, float, Decimal)):
+            try:
+                return Decimal(str(value)), Decimal(self.text)
+            except InvalidOperation:
+                raise self._refused("a number") from None
+        if isinstance(value, datetime):
+            return value, self._time()
+        if isinstance(value, date):
+            try:
+                return value, date.fromisoformat(self.text)
+            except ValueError:
+                raise self._refused("a date such as 2026-01-31") from None
+        return str(value).casefold(), self.text.casefold()
+
+    def _time(self) -> datetime:
+        expected = "a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"
+        try:
+            # Python 3.10 does not know the Z.
+            time = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", self.text))
+        except ValueError:
+            raise self._refused(expected) from None
+        if time.tzinfo is None and len(self.text) > len("2026-01-31"):
+            raise self._refused(expected)
+        return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+
+    def _refused(self, expected: str) -> click.UsageError:
+        return click.UsageError(f"--where: {self.field} is {expected}, not {self.text!r}")
+
+
+def _conditions(settings: Settings) -> list[_Condition]:
+    conditions = []
+    for text in settings.where:
+        found = CONDITION.fullmatch(text)
+        if found is None:
+            raise click.UsageError(
+                f"--where {text!r} is not a condition; expected one such as 'qty>=100', "
+                "'code=HK.00700' or 'stock_name~bank'"
+            )
+        conditions.append(_Condition(*found.groups()))
+    return conditions
+
+
+def _order(settings: Settings) -> list[tuple[str, bool]]:
+    """The fields of `--sort`, and whether each is descending."""
+    if settings.sort is None:
+        return []
+    names = [name.strip() for name in settings.sort.split(",")]
+    if not all(name.removeprefix("-") for name in names):
+        raise click.UsageError(
+            f"--sort {settings.sort!r} has an empty name; expected names such as code,-price"
+        )
+    return [(name.removeprefix("-"), name.startswith("-")) for name in names]
+
+
+def _check_names(page: Rows, names: Sequence[str]) -> None:
+    known = names_of(page)
+    for name in names:
+        if name not in known:
+            raise click.UsageError(
+                f"{clean(name)} is not a field of the data{did_you_mean(name, known)}; expected "
+                f"one of {', '.join(map(clean, known))}"
+            )
+
+
+def _typed(page: Rows) -> Sequence[Mapping[str, Any]]:
+    return page.to_dicts(typed=True) if isinstance(page, Records) else page
+
+
+def _matching(page: Rows, conditions: Sequence[_Condition]) -> Rows:
+    return _take(
+        page,
+        [
+            index
+            for index, row in enumerate(_typed(page))
+            if all(condition.holds(row.get(condition.field)) for condition in conditions)
+        ],
+    )
+
+
+def _sorted(page: Rows, order: Sequence[tuple[str, bool]]) -> Rows:
+    rows = _typed(page)
+    indices = list(range(len(rows)))
+    # The last field first: each sort keeps the order of equal rows.
+    for name, descending in reversed(order):
+        present = [index for index in indices if rows[index].get(name) is not None]
+        absent = [index for index in indices if rows[index].get(name) is None]
+        try:
+            present.sort(key=lambda index: rows[index][name], reverse=descending)
+        except TypeError:
+            # Values of several types, or objects.
+            present.sort(key=lambda index: str(rows[index][name]), reverse=descending)
+        indices = present + absent
+    return _take(page, indices)
+
+
+def _take(page: Rows, indices: list[int]) -> Rows:
+    if isinstance(page, Records):
+        return page._take(indices)
+    return [page[index] for index in indices]

@@ -1,0 +1,145 @@
+"""Where a passphrase comes from: a file, a command or the terminal; never the environment."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from boardlot import hints
+from boardlot.errors import StoreError
+
+__all__ = ["Passphrase"]
+
+MAX_BYTES = 4096
+# Seconds that a command may take: a person may have to unlock something.
+COMMAND_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True)
+class Passphrase:
+    """Returns the passphrase of a file when it is called; a pickle says only where it is stored."""
+
+    of: str
+    """The encrypted file that it opens, for the prompt and for errors."""
+    file: str | None = None
+    """The file that contains it, readable only by its owner."""
+    command: tuple[str, ...] | None = None
+    """The program and its arguments that print it; no shell is involved."""
+    called: str = "passphrase"
+    """What the terminal calls it: a key has a password."""
+
+    @classmethod
+    def source(
+        cls,
+        of: str | PathLike[str],
+        file: str | PathLike[str] | None,
+        command: Sequence[str] | None,
+        called: str = "passphrase",
+    ) -> Passphrase:
+        """The passphrase of a file, from one of these or from the terminal."""
+        return cls(
+            os.fspath(of),
+            None if file is None else os.fspath(file),
+            None if command is None else tuple(command),
+            called,
+        )
+
+    def __call__(self) -> str:
+        """The passphrase.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        if self.file is not None:
+            return _only_line(_content(self.file), f"passphrase_file {self.file}")
+        if self.command is not None:
+            return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
+        return self.ask(f"{self.called} of {self.of}: ")
+
+    @property
+    def unattended(self) -> bool:
+        """Whether nobody is asked."""
+        return self.file is not None or self.command is not None
+
+    def ask(self, prompt: str) -> str:
+        """Ask for it at the terminal."""
+        try:
+            return getpass.getpass(prompt)
+        except (EOFError, AttributeError, OSError, ValueError):
+            # There is no terminal, and stdin is closed or empty.
+            print(file=sys.stderr)
+            raise StoreError(
+                f"{self.of} is encrypted and there is no terminal to ask for its passphrase; for "
+                "unattended jobs set passphrase_file or passphrase_command in the profile "
+                "(`boardlot profile add --help`), or pass --passphrase-file or "
+                "--passphrase-command",
+                hint=hints.NO_TERMINAL,
+            ) from None
+
+
+def _content(file: str) -> bytes:
+    """The content of a file that only its owner can read."""
+    try:
+        with Path(file).open("rb") as opened:
+            status = os.fstat(opened.fileno())
+            if os.name == "posix":
+                if status.st_uid not in (os.geteuid(), 0):
+                    raise StoreError(
+                        f"passphrase_file {file} belongs to another user; expected a file of yours",
+                        hint=hints.PASSPHRASE_FILE,
+                    )
+                if status.st_mode & 0o077:
+                    raise StoreError(
+                        f"passphrase_file {file} can be read or changed by other users; "
+                        f"run: chmod 600 {file}",
+                        hint=hints.PASSPHRASE_FILE,
+                    )
+            return opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise StoreError(
+            f"passphrase_file {file} cannot be read: {error.strerror or error}",
+            hint=hints.PASSPHRASE_FILE,
+        ) from None
+
+
+def _output(command: Sequence[str]) -> bytes:
+    """What a command prints. Its arguments are not shown in errors: one may be a secret."""
+    name = f"passphrase_command {command[0]}"
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=COMMAND_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"{name} did not end within {COMMAND_TIMEOUT:g} s"
+    except (OSError, ValueError) as error:
+        problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
+    else:
+        if done.returncode == 0:
+            return done.stdout
+        problem = f"{name} failed with exit status {done.returncode}"
+    raise StoreError(problem, hint=hints.PASSPHRASE_COMMAND) from None
+
+
+def _only_line(text: bytes, name: str) -> str:
+    """The passphrase, without the line break at its end."""
+    line = text.removesuffix(b"\n").removesuffix(b"\r")
+    hint = hints.PASSPHRASE_COMMAND if "command" in name else hints.PASSPHRASE_FILE
+    if not line or b"\n" in line or len(text) > MAX_BYTES:
+        what = "no passphrase" if not line else "more than a line of at most 4 KiB"
+        raise StoreError(f"{name} has {what}; expected the passphrase alone", hint=hint)
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        # Not chained: the error would contain the passphrase.
+        problem = f"{name} is not UTF-8; expected the passphrase alone"
+    raise StoreError(problem, hint=hint)

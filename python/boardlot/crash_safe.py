@@ -1,0 +1,113 @@
+"""Writing files so that a crash leaves the old content or the new, and two writers never mix.
+
+Used by the command line (`--out`, `--resume`), `boardlot.dask` and `boardlot.archive`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["HAS_LOCKS", "locked", "replace_file", "replacing", "sync"]
+
+# Whether a file can be locked and then replaced under its lock.
+HAS_LOCKS = fcntl is not None
+
+
+def sync(file: BinaryIO) -> None:
+    """Put everything that was written to an open file on disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def replacing(path: Path, temporary: Path, force: bool = True) -> Iterator[Path]:
+    """Write to a temporary file in the same folder, which then takes the place of `path`.
+
+    No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
+
+    Args:
+        path: The file.
+        temporary: Where its content is written first; removed if writing fails.
+        force: Whether an existing file is replaced.
+
+    Yields:
+        `temporary`.
+    """
+    try:
+        yield temporary
+        replace_file(temporary, path, force)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_file(temporary: Path, path: Path, force: bool = True) -> None:
+    """Give a complete file its name, once its content is on disk.
+
+    Raises:
+        FileExistsError: There is such a file, and `force` is false.
+    """
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    if force:
+        if path.exists():
+            shutil.copymode(path, temporary)
+    elif _linked(temporary, path):
+        temporary.unlink()
+        return
+    elif path.exists():
+        raise FileExistsError(
+            errno.EEXIST, "was created in the meantime and is not replaced", str(path)
+        )
+    temporary.replace(path)
+
+
+def _linked(temporary: Path, path: Path) -> bool:
+    """Whether a link gave the file its name: unlike a rename, it never replaces another file."""
+    try:
+        os.link(temporary, path)
+    except OSError:
+        # The name is taken, perhaps by an earlier run that was ended here; or the file system does
+        # not support hard links.
+        try:
+            return temporary.samefile(path)
+        except OSError:
+            return False
+    return True
+
+
+def locked(path: Path) -> BinaryIO:
+    """The file, opened for reading and writing and locked for this process until it is closed.
+
+    It is created if it does not exist. The lock ends with the process, however that ends. Windows
+    has no such locks, but does not let an open file be replaced either.
+
+    Raises:
+        BlockingIOError: Another process has the lock, or another part of this one.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    while True:
+        file = os.fdopen(os.open(path, flags, 0o666), "r+b")
+        if fcntl is None:
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except BlockingIOError:
+            file.close()
+            raise
+        except FileNotFoundError:
+            pass
+        # The process that had the lock has just moved or removed the file.
+        file.close()

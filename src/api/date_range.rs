@@ -1,0 +1,21 @@
+//! The declaration of a list that is paged by a range of dates (section 2.4).
+
+/// Paging backward by moving the end of a range of dates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DateRange {
+    /// The parameter for the end of the range.
+    pub end: String,
+    /// Where the next end comes from.
+    pub next: NextEnd,
+    /// The field that identifies a row, if rows may be repeated on the next page.
+    pub unique: Option<String>,
+}
+
+/// Where the end of the next, earlier range comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextEnd {
+    /// This path in the response.
+    At(Vec<String>),
+    /// The day before the earliest date in this field of the records.
+    DayBefore(String),
+}

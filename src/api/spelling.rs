@@ -1,0 +1,75 @@
+//! What a symbol or market was probably meant to be, for errors. The document does not rule these
+//! spellings out, so they are suggested and never corrected.
+
+/// The prefixes that the document names (section 4.2).
+const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "MY"];
+/// The length of a Hong Kong code in the document's examples.
+const HK_DIGITS: usize = 5;
+
+/// Another spelling of a symbol: `HK.00700` for `hk.00700`, `0700.HK` and `HK.700`.
+pub fn suggest_symbol(text: &str) -> Option<String> {
+    let known = |(market, code)| known_market(market).map(|market| (market, code));
+    let (market, code) = text
+        .split_once('.')
+        .and_then(known)
+        .or_else(|| text.rsplit_once('.').map(|(code, market)| (market, code)).and_then(known))?;
+    let is_code_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if code.is_empty() || !code.bytes().all(is_code_byte) {
+        return None;
+    }
+    let code = if market == "HK" && code.bytes().all(|byte| byte.is_ascii_digit()) {
+        let significant = code.trim_start_matches('0');
+        format!("{significant:0>HK_DIGITS$}")
+    } else if code.bytes().any(|byte| byte.is_ascii_uppercase()) || code.ends_with("main") {
+        // As in HK.HSImain: the case of such codes is their own.
+        code.to_owned()
+    } else {
+        code.to_ascii_uppercase()
+    };
+    let suggestion = format!("{market}.{code}");
+    (suggestion != text).then_some(suggestion)
+}
+
+/// A market in capital letters, if it is one and was written otherwise.
+pub fn suggest_market(text: &str) -> Option<String> {
+    let market = known_market(text.trim())?;
+    (market != text).then(|| market.to_owned())
+}
+
+fn known_market(text: &str) -> Option<&'static str> {
+    MARKETS.iter().find(|market| market.eq_ignore_ascii_case(text)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_mistakes_have_a_suggestion() {
+        for (text, expected) in [
+            ("hk.00700", Some("HK.00700")),
+            ("0700.HK", Some("HK.00700")),
+            ("00700.hk", Some("HK.00700")),
+            ("HK.700", Some("HK.00700")),
+            ("HK.0000700", Some("HK.00700")),
+            ("AAPL.US", Some("US.AAPL")),
+            ("us.aapl", Some("US.AAPL")),
+            ("US.brk.b", Some("US.BRK.B")),
+            ("hk.HSImain", Some("HK.HSImain")),
+            ("HK.00700", None),
+            ("US.BRK.B", None),
+            ("JP.NK225main", None),
+            ("XX.1", None),
+            ("v1.0", None),
+            ("HK.", None),
+            ("HK.0/../1", None),
+            ("00700", None),
+            ("", None),
+        ] {
+            assert_eq!(suggest_symbol(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(suggest_market(" hk").as_deref(), Some("HK"));
+        assert_eq!(suggest_market("HK"), None);
+        assert_eq!(suggest_market("hkk"), None);
+    }
+}

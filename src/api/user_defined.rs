@@ -1,0 +1,423 @@
+//! Endpoints that a user declares: the checks of a declaration, and its row.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::{
+    date_range::DateRange,
+    endpoint::{Endpoint, FirstPage, Method, Paging, TimeSpan},
+    parameter::{Parameter, ParameterKind, ParameterLocation},
+    record::{Field, Kind, Schema, TimeUnit, Wire},
+    response::{Envelope, ResponseShape, RowsPlace},
+};
+use crate::error::did_you_mean;
+
+/// The kinds of fields and arguments, as a user writes them.
+const KINDS: [&str; 11] = [
+    "text", "integer", "number", "flag", "decimal", "percent", "seconds", "millis", "micros",
+    "date", "object",
+];
+/// A kind of arguments alone.
+const SYMBOL: &str = "symbol";
+const PATH_MAX_BYTES: usize = 1024;
+
+/// An endpoint as a user declares it.
+#[derive(Debug, Clone)]
+pub struct Declaration {
+    /// Its name, in errors and checkpoints.
+    pub name: String,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// The path below the base URL; `{name}` stands for an argument.
+    pub path: String,
+    /// The place of the records in a response, separated by dots; by default the only list in `data`.
+    pub rows: Option<String>,
+    /// How a list continues.
+    pub paging: Option<DeclaredPaging>,
+    /// The fields of the records; by default columns are inferred.
+    pub record: Vec<Field>,
+    /// The kinds of arguments, by their names.
+    pub arguments: Vec<(String, String)>,
+}
+
+/// How a list continues, as a user declares it.
+#[derive(Debug, Clone)]
+pub enum DeclaredPaging {
+    /// By a cursor of this name: `next_key` or `page_flag`.
+    Cursor(String),
+    /// By moving the end of a range of dates.
+    DateRange(DateRange),
+}
+
+/// What is wrong with a declaration.
+#[derive(Debug)]
+pub struct Mistake {
+    /// The key that it is about, such as `["record", "time"]`.
+    pub key: Vec<String>,
+    /// What is wrong, and what is expected.
+    pub message: String,
+}
+
+impl Mistake {
+    fn new(key: &[&str], message: impl Into<String>) -> Self {
+        Mistake { key: key.iter().map(|&part| part.to_owned()).collect(), message: message.into() }
+    }
+
+    /// The key with dots.
+    pub fn place(&self) -> String {
+        self.key.join(".")
+    }
+}
+
+impl Declaration {
+    /// The row of the endpoint.
+    pub fn endpoint(&self) -> Result<Endpoint, Mistake> {
+        check_name("name", &self.name)?;
+        let method = self.checked_method()?;
+        let rest = match method {
+            Method::Get => ParameterLocation::Query,
+            Method::Post => ParameterLocation::Body,
+        };
+        let answer = ResponseShape::Rows(self.rows_place()?, self.schema()?);
+        let paging = self.checked_paging()?;
+        let names = path_names(&self.path)?;
+        let endpoint = Endpoint {
+            name: Cow::Owned(self.name.clone()),
+            method,
+            path: Cow::Owned(self.path.clone()),
+            section: "",
+            summary: "",
+            notes: "",
+            parameters: Cow::Owned(self.parameters(&names, rest, paging.is_some())?),
+            undeclared: Some(rest),
+            envelope: Envelope::Undocumented,
+            answer,
+            // A list changes nothing at the service.
+            idempotent: method == Method::Get || paging.is_some(),
+            paging,
+            failures: &[],
+            example: None,
+            command: None,
+        };
+        match endpoint.undeclared_cursor().filter(|cursor| names.contains(cursor)) {
+            Some(cursor) => {
+                let message = format!("has {{{cursor}}}, which is the cursor of the pages");
+                Err(Mistake::new(&["path"], message))
+            }
+            None => Ok(endpoint),
+        }
+    }
+
+    fn checked_method(&self) -> Result<Method, Mistake> {
+        match self.method.to_ascii_uppercase().as_str() {
+            "GET" => Ok(Method::Get),
+            "POST" => Ok(Method::Post),
+            _ => {
+                let message =
+                    format!("is '{}'; expected 'GET' or 'POST'", self.method.escape_debug());
+                Err(Mistake::new(&["method"], message))
+            }
+        }
+    }
+
+    fn rows_place(&self) -> Result<RowsPlace, Mistake> {
+        let Some(rows) = &self.rows else { return Ok(RowsPlace::OnlyListOf("data")) };
+        if rows.split('.').any(str::is_empty) {
+            let message = format!(
+                "is '{}'; expected the names that lead to the list, such as 'data.list'",
+                rows.escape_debug()
+            );
+            return Err(Mistake::new(&["rows"], message));
+        }
+        Ok(RowsPlace::At(Cow::Owned(rows.clone())))
+    }
+
+    fn schema(&self) -> Result<Schema, Mistake> {
+        for (index, field) in self.record.iter().enumerate() {
+            if self.record.iter().take(index).any(|known| known.name == field.name) {
+                return Err(Mistake::new(&["record", &field.name], "is declared twice"));
+            }
+        }
+        Ok(Schema::Fields(Arc::from(self.record.as_slice())))
+    }
+
+    fn checked_paging(&self) -> Result<Option<Paging>, Mistake> {
+        match &self.paging {
+            None => Ok(None),
+            Some(DeclaredPaging::DateRange(range)) => Ok(Some(Paging::DateRange(range.clone()))),
+            Some(DeclaredPaging::Cursor(name)) => match name.as_str() {
+                "next_key" => Ok(Some(Paging::NextKey)),
+                // The caller passes an empty cursor for the first page if the endpoint needs one.
+                "page_flag" => {
+                    Ok(Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }))
+                }
+                other => {
+                    let message = format!(
+                        "is '{}'; expected 'next_key', 'page_flag' or a DateRange{}",
+                        other.escape_debug(),
+                        did_you_mean(other, ["next_key", "page_flag"]),
+                    );
+                    Err(Mistake::new(&["paging"], message))
+                }
+            },
+        }
+    }
+
+    fn parameters(
+        &self,
+        path_names: &[&str],
+        rest: ParameterLocation,
+        is_paged: bool,
+    ) -> Result<Vec<Parameter>, Mistake> {
+        let mut parameters = Vec::with_capacity(path_names.len() + self.arguments.len());
+        for &name in path_names {
+            let declared = self.arguments.iter().find(|(known, _)| known == name);
+            let kind = match declared {
+                Some((_, kind)) => path_kind(name, kind)?,
+                None => ParameterKind::Segment,
+            };
+            parameters.push(parameter(name, ParameterLocation::Path, kind, true));
+        }
+        for (index, (name, kind)) in self.arguments.iter().enumerate() {
+            check_argument_name("arguments", name)?;
+            if self.arguments.iter().take(index).any(|(known, _)| known == name) {
+                return Err(Mistake::new(&["arguments", name], "is declared twice"));
+            }
+            if !path_names.contains(&name.as_str()) {
+                parameters.push(parameter(name, rest, argument_kind(name, kind, rest)?, false));
+            }
+        }
+        if is_paged && let Some(reserved) = parameters.iter().find(|p| p.name == "resume") {
+            let message = format!("{} is an argument of `pages` itself; rename it", reserved.name);
+            return Err(Mistake::new(&["arguments"], message));
+        }
+        Ok(parameters)
+    }
+}
+
+/// A field of a record, by the name of its kind.
+pub fn declared_field(name: &str, kind: &str) -> Result<Field, Mistake> {
+    if name.is_empty() {
+        return Err(Mistake::new(&["record"], "has a field without a name"));
+    }
+    let (kind, unit) = match kind {
+        "text" => (Kind::Text, ""),
+        "integer" => (Kind::Integer, ""),
+        "number" => (Kind::Number, ""),
+        "flag" => (Kind::Flag, ""),
+        "decimal" => (Kind::Decimal, ""),
+        "percent" => (Kind::Number, "%"),
+        "seconds" => (Kind::Timestamp(TimeUnit::Seconds, Wire::Integer), ""),
+        "millis" => (Kind::Timestamp(TimeUnit::Millis, Wire::Integer), ""),
+        "micros" => (Kind::Timestamp(TimeUnit::Micros, Wire::Integer), ""),
+        "date" => (Kind::Date, ""),
+        "object" => (Kind::Object(&[]), ""),
+        other => return Err(unknown_kind(&["record", name], other, &KINDS)),
+    };
+    let name = Cow::Owned(name.to_owned());
+    // What the service always sends is not known.
+    Ok(Field { name, kind, unit, values: None, required: false, nullable: true, doc: "" })
+}
+
+fn parameter(
+    name: &str,
+    place: ParameterLocation,
+    kind: ParameterKind,
+    required: bool,
+) -> Parameter {
+    Parameter { name: Cow::Owned(name.to_owned()), place, kind, required, doc: "" }
+}
+
+fn argument_kind(
+    name: &str,
+    kind: &str,
+    place: ParameterLocation,
+) -> Result<ParameterKind, Mistake> {
+    Ok(match kind {
+        "text" => ParameterKind::FreeText,
+        "integer" => ParameterKind::Integer { min: i64::MIN as i128, max: u64::MAX as i128 },
+        "number" | "percent" => ParameterKind::Number,
+        "flag" => ParameterKind::Flag,
+        "decimal" => ParameterKind::Decimal,
+        "seconds" => ParameterKind::Time(TimeUnit::Seconds),
+        "millis" => ParameterKind::Time(TimeUnit::Millis),
+        "micros" => ParameterKind::Time(TimeUnit::Micros),
+        "date" => ParameterKind::Date,
+        SYMBOL => ParameterKind::Symbol { max: None },
+        "object" if place == ParameterLocation::Body => ParameterKind::Json,
+        "object" => {
+            let message = "is 'object'; expected another kind: only the body of a POST has objects";
+            return Err(Mistake::new(&["arguments", name], message));
+        }
+        other => {
+            let known: Vec<&str> = KINDS.into_iter().chain([SYMBOL]).collect();
+            return Err(unknown_kind(&["arguments", name], other, &known));
+        }
+    })
+}
+
+/// What can be a segment of a path.
+fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, Mistake> {
+    match argument_kind(name, kind, ParameterLocation::Path)? {
+        ParameterKind::FreeText => Ok(ParameterKind::Segment),
+        ParameterKind::Integer { .. } => {
+            Ok(ParameterKind::Integer { min: 0, max: u64::MAX as i128 })
+        }
+        kind @ (ParameterKind::Symbol { .. } | ParameterKind::Date | ParameterKind::Time(_)) => {
+            Ok(kind)
+        }
+        _ => {
+            let message = format!(
+                "is '{kind}'; expected 'text', 'symbol', 'integer', 'date', 'seconds', 'millis' or \
+                 'micros': it is in the path"
+            );
+            Err(Mistake::new(&["arguments", name], message))
+        }
+    }
+}
+
+fn unknown_kind(key: &[&str], kind: &str, known: &[&str]) -> Mistake {
+    let message = format!(
+        "is '{}'; expected one of {}{}",
+        kind.escape_debug(),
+        known.join(", "),
+        did_you_mean(kind, known.iter().copied()),
+    );
+    Mistake::new(key, message)
+}
+
+/// The names in the path, or what is wrong with it.
+fn path_names(path: &str) -> Result<Vec<&str>, Mistake> {
+    let wrong = |what: &str| {
+        let message = format!(
+            "is '{}', {what}; expected a path such as '/api/v1.0/quote/{{symbol}}/history-kline'",
+            path.escape_debug()
+        );
+        Mistake::new(&["path"], message)
+    };
+    let Some(inside) = path.strip_prefix('/') else {
+        return Err(wrong("which does not begin with /"));
+    };
+    if path.len() > PATH_MAX_BYTES {
+        return Err(Mistake::new(&["path"], format!("is longer than {PATH_MAX_BYTES} bytes")));
+    }
+    let mut names = Vec::new();
+    for segment in inside.split('/') {
+        if let Some(name) = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            check_argument_name("path", name)?;
+            if names.contains(&name) {
+                return Err(wrong(&format!("which has {{{name}}} twice")));
+            }
+            names.push(name);
+            continue;
+        }
+        let is_plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte);
+        if segment.is_empty() {
+            return Err(wrong("which has an empty segment"));
+        }
+        if matches!(segment, "." | "..") || !segment.bytes().all(is_plain) {
+            let shown = segment.escape_debug();
+            return Err(wrong(&format!("whose segment '{shown}' is neither plain nor {{name}}")));
+        }
+    }
+    Ok(names)
+}
+
+fn check_name(key: &str, name: &str) -> Result<(), Mistake> {
+    if is_valid_name(&name.replace('-', "_")) {
+        return Ok(());
+    }
+    let message = format!(
+        "is '{}'; expected 1 to 64 letters, digits, _ or -, without a digit in front",
+        name.chars().take(64).collect::<String>().escape_debug()
+    );
+    Err(Mistake::new(&[key], message))
+}
+
+/// An argument is a keyword of a Python call.
+fn check_argument_name(key: &str, name: &str) -> Result<(), Mistake> {
+    if is_valid_name(name) {
+        return Ok(());
+    }
+    let message = format!(
+        "has the argument '{}'; expected 1 to 64 letters, digits or _, without a digit in front",
+        name.chars().take(64).collect::<String>().escape_debug()
+    );
+    Err(Mistake::new(&[key], message))
+}
+
+/// Whether a name is 1 to 64 ASCII letters, digits or underscores, without a digit in front.
+fn is_valid_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kline() -> Declaration {
+        Declaration {
+            name: "kline".to_owned(),
+            method: "GET".to_owned(),
+            path: "/api/v1.0/quote/{symbol}/history-kline".to_owned(),
+            rows: Some("data.kline_list".to_owned()),
+            paging: Some(DeclaredPaging::Cursor("next_key".to_owned())),
+            record: vec![declared_field("time", "seconds").expect("a field")],
+            arguments: vec![("start".to_owned(), "seconds".to_owned())],
+        }
+    }
+
+    fn mistake(change: fn(&mut Declaration)) -> String {
+        let mut declaration = kline();
+        change(&mut declaration);
+        let mistake = declaration.endpoint().expect_err("a mistake");
+        format!("{} {}", mistake.place(), mistake.message)
+    }
+
+    #[test]
+    fn a_declaration_becomes_a_row() {
+        let row = kline().endpoint().expect("a row");
+        let parameters: Vec<(&str, ParameterLocation, bool)> =
+            row.parameters.iter().map(|p| (p.name.as_ref(), p.place, p.required)).collect();
+        let expected =
+            [("symbol", ParameterLocation::Path, true), ("start", ParameterLocation::Query, false)];
+        assert_eq!(parameters, expected);
+        assert_eq!(row.undeclared, Some(ParameterLocation::Query));
+        assert!(row.idempotent);
+    }
+
+    #[test]
+    fn a_mistake_names_its_key_and_what_is_expected() {
+        for (change, expected) in [
+            ((|d| d.name = "k line".into()) as fn(&mut Declaration), "name is 'k line'"),
+            (|d| d.method = "PUT".into(), "method is 'PUT'; expected 'GET' or 'POST'"),
+            (|d| d.rows = Some("data..x".into()), "rows is 'data..x'"),
+            (|d| d.path = "api".into(), "does not begin with /"),
+            (|d| d.path = "/a/../b".into(), "segment '..'"),
+            (|d| d.path = "/a?b=1".into(), "segment 'a?b=1'"),
+            (|d| d.path = "/a//b".into(), "empty segment"),
+            (|d| d.path = "/{a}/{a}".into(), "{a} twice"),
+            (|d| d.path = "/{a b}".into(), "path has the argument 'a b'"),
+            (|d| d.path = "/{next_key}".into(), "cursor of the pages"),
+            (|d| d.path = "/x%2f".into(), "segment 'x%2f'"),
+            (
+                |d| d.arguments[0].1 = "second".into(),
+                "arguments.start is 'second'; expected one of text",
+            ),
+            (|d| d.arguments[0].1 = "object".into(), "only the body of a POST"),
+            (|d| d.arguments[0].0 = "resume".into(), "rename it"),
+            (|d| d.record.push(d.record[0].clone()), "record.time is declared twice"),
+            (
+                |d| d.paging = Some(DeclaredPaging::Cursor("next-key".into())),
+                "did you mean 'next_key'?",
+            ),
+        ] {
+            let message = mistake(change);
+            assert!(message.contains(expected), "{message}");
+        }
+        let message = declared_field("time", "decimals").expect_err("a mistake").message;
+        assert!(message.ends_with("object; did you mean 'decimal'?"), "{message}");
+    }
+}

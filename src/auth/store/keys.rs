@@ -1,0 +1,88 @@
+//! The keys of a store, and which lock file guards which key.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// The key of a client's tokens: the service's address, and the client.
+pub fn token_key(origin: &str, client_id: &str) -> String {
+    format!("{origin} {}", one_word(client_id))
+}
+
+/// The key of the tokens of an application's user.
+pub fn user_key(origin: &str, client_id: &str, user: &str) -> String {
+    format!("{} {}", token_key(origin, client_id), one_word(user))
+}
+
+/// The key of a service's last registration, so that a new login finds it.
+pub fn registration_key(origin: &str) -> String {
+    origin.to_owned()
+}
+
+/// The part of the name of the lock file for a key; empty for a key without a user. Users share a fixed
+/// number of lock files: there is no file per user.
+pub fn lock_slot(key: &str) -> String {
+    let has_user = key.split(' ').nth(2).is_some();
+    match Sha256::digest(key).first() {
+        Some(byte) if has_user => format!("{byte:02x}"),
+        _ => String::new(),
+    }
+}
+
+/// Encodes what would make two keys the same or break a line. Different texts stay different.
+fn one_word(text: &str) -> String {
+    let mut word = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '%' || c.is_whitespace() || c.is_control() {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(word, "%{byte:02X}");
+            }
+        } else {
+            word.push(c);
+        }
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn security_43_no_two_users_share_a_key() {
+        let origin = "https://api.example.com";
+        let pairs = [
+            ("a", None),
+            ("a", Some("b")),
+            ("a b", None),
+            ("a%20b", None),
+            ("a", Some("b c")),
+            ("a b", Some("c")),
+            ("a", Some("b%20c")),
+            ("a", Some("b\u{a0}c")),
+            ("a", Some("B")),
+            ("a", Some("b ")),
+            ("a", Some("b\n")),
+            ("a", Some("é")),
+            ("a", Some("e\u{301}")),
+        ];
+        let key = |client: &str, user: Option<&str>| {
+            user.map_or_else(|| token_key(origin, client), |user| user_key(origin, client, user))
+        };
+        let keys: std::collections::HashSet<String> =
+            pairs.iter().map(|(client, user)| key(client, *user)).collect();
+        assert_eq!(keys.len(), pairs.len(), "{keys:?}");
+        assert!(keys.iter().all(|key| !key.contains(['\n', '\0'])));
+        assert_eq!(user_key(origin, "a", "b"), "https://api.example.com a b");
+    }
+
+    #[test]
+    fn users_share_a_fixed_number_of_lock_files() {
+        let slots: std::collections::HashSet<String> = (0..10_000)
+            .map(|n| lock_slot(&user_key("https://x", "c", &format!("user-{n}"))))
+            .collect();
+        assert_eq!(slots.len(), 256);
+        assert_eq!(lock_slot(&token_key("https://x", "c d")), "");
+    }
+}

@@ -1,0 +1,84 @@
+//! One thread for all that a refresh, a login or a logout asks of a store: a store may have one connection
+//! for each thread, and its lock may belong to the thread that took it.
+
+use std::sync::{Arc, mpsc};
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::store::{Guard, TokenStore};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    process::PerProcess,
+};
+
+/// How many of them there are at most. They wait for the service, which may in turn wait for a hook on
+/// another thread of the same pool, so they must never occupy all of it.
+const THREADS_MAX: usize = 64;
+
+static SLOTS: PerProcess<Arc<Semaphore>> = PerProcess::new();
+
+/// A thread that calls one store, until this is dropped. Then it releases the lock.
+pub struct StoreThread(mpsc::Sender<Job>);
+
+type Job = Box<dyn FnOnce(&mut Option<Guard>) + Send>;
+
+impl StoreThread {
+    /// Waits until there are fewer than the maximum.
+    pub async fn start() -> Result<Self> {
+        let slots = SLOTS.get_or_make(|| Ok(Arc::new(Semaphore::new(THREADS_MAX))))?;
+        let slot = Arc::clone(&*slots).acquire_owned().await.map_err(|error| aborted(&error))?;
+        let (jobs, inbox) = mpsc::channel::<Job>();
+        tokio::task::spawn_blocking(move || {
+            let mut guard = None;
+            while let Ok(job) = inbox.recv() {
+                job(&mut guard);
+            }
+            drop(guard);
+            drop(slot);
+        });
+        Ok(StoreThread(jobs))
+    }
+
+    /// Runs work on the thread.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run_with(|_| work()).await
+    }
+
+    /// Takes the lock of a key, and runs work under it.
+    pub async fn run_locked<T: Send + 'static>(
+        &self,
+        store: Arc<dyn TokenStore>,
+        key: String,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.run_with(move |guard| {
+            *guard = Some(store.lock(&key)?);
+            work()
+        })
+        .await
+    }
+
+    /// Releases the lock. An error means that the changes under it may be lost.
+    pub async fn release(&self, failed: bool) -> Result<()> {
+        self.run_with(move |guard| guard.take().map_or(Ok(()), |guard| guard.release(failed))).await
+    }
+
+    async fn run_with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Option<Guard>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, outcome) = oneshot::channel();
+        let job = Box::new(move |guard: &mut Option<Guard>| {
+            let _ = reply.send(work(guard));
+        });
+        self.0.send(job).map_err(|error| aborted(&error))?;
+        outcome.await.unwrap_or_else(|error| Err(aborted(&error)))
+    }
+}
+
+fn aborted(error: &dyn std::fmt::Display) -> Error {
+    ErrorKind::Store(format!("the token store was aborted: {error}; call again")).into()
+}

@@ -1,0 +1,134 @@
+//! A store with the token caches of the users who are active in this process: all credentials of one user
+//! share one token, one refresh and one remembered rejection.
+
+use std::{
+    collections::HashMap,
+    ops::Deref,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{store::TokenStore, token_cache::TokenCache};
+use crate::{error::Result, process::PerProcess};
+
+/// A token store, as all credentials share it that are created for the same one.
+#[derive(Clone)]
+pub struct SharedStore {
+    store: Arc<dyn TokenStore>,
+    caches: Arc<TokenCaches>,
+}
+
+impl SharedStore {
+    /// A store with its caches.
+    pub fn new(store: Arc<dyn TokenStore>, caches: Arc<TokenCaches>) -> Self {
+        SharedStore { store, caches }
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> Arc<dyn TokenStore> {
+        self.store.clone()
+    }
+
+    /// The cache of a key, for callers with this client secret.
+    pub(super) fn cache(&self, key: &str, client_secret: Option<&str>) -> Result<Arc<TokenCache>> {
+        self.caches.get(key, client_secret)
+    }
+}
+
+impl Deref for SharedStore {
+    type Target = dyn TokenStore;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.store
+    }
+}
+
+impl From<Arc<dyn TokenStore>> for SharedStore {
+    fn from(store: Arc<dyn TokenStore>) -> Self {
+        SharedStore { store, caches: Arc::default() }
+    }
+}
+
+impl<T: TokenStore + 'static> From<Arc<T>> for SharedStore {
+    fn from(store: Arc<T>) -> Self {
+        SharedStore::from(store as Arc<dyn TokenStore>)
+    }
+}
+
+impl std::fmt::Debug for SharedStore {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("SharedStore(..)")
+    }
+}
+
+/// The caches that are in use, by the key in the store.
+#[derive(Default)]
+pub struct TokenCaches(PerProcess<Mutex<InUse>>);
+
+#[derive(Default)]
+struct InUse {
+    caches: HashMap<CacheKey, Weak<TokenCache>>,
+    /// The number of entries at which those without a user are removed.
+    sweep_at: usize,
+}
+
+/// The key in the store, and the hash of the caller's own client secret: a wrong one of one caller is
+/// rejected for that caller only.
+type CacheKey = (String, Option<[u8; 32]>);
+
+const SWEEP_MIN: usize = 64;
+
+impl TokenCaches {
+    fn get(&self, key: &str, client_secret: Option<&str>) -> Result<Arc<TokenCache>> {
+        let in_use = self.0.get_or_make(|| Ok(Mutex::default()))?;
+        let mut in_use = in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (key.to_owned(), client_secret.map(|secret| Sha256::digest(secret).into()));
+        if let Some(cache) = in_use.caches.get(&key).and_then(Weak::upgrade) {
+            return Ok(cache);
+        }
+        if in_use.caches.len() >= in_use.sweep_at {
+            in_use.caches.retain(|_, cache| cache.strong_count() > 0);
+            in_use.sweep_at = SWEEP_MIN.max(in_use.caches.len().saturating_mul(2));
+            let room = in_use.sweep_at;
+            in_use.caches.shrink_to(room);
+        }
+        let cache = Arc::new(TokenCache::default());
+        in_use.caches.insert(key, Arc::downgrade(&cache));
+        Ok(cache)
+    }
+}
+
+impl std::fmt::Debug for TokenCaches {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("TokenCaches(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn security_43_a_cache_is_shared_by_one_user_only() {
+        let caches = TokenCaches::default();
+        let get = |key: &str, secret| caches.get(key, secret).expect("a cache");
+        let alice = get("alice", None);
+        assert!(Arc::ptr_eq(&alice, &get("alice", None)));
+        assert!(!Arc::ptr_eq(&alice, &get("bob", None)));
+        assert!(!Arc::ptr_eq(&alice, &get("alice", Some("secret"))));
+    }
+
+    #[test]
+    fn only_active_users_occupy_memory() {
+        let caches = TokenCaches::default();
+        let active = caches.get("active", None).expect("a cache");
+        for n in 0..10_000 {
+            drop(caches.get(&format!("user-{n}"), None).expect("a cache"));
+        }
+        let in_use = caches.0.get().expect("made");
+        let entries = in_use.lock().expect("a lock").caches.len();
+        assert!(entries <= SWEEP_MIN, "{entries}");
+        assert!(Arc::ptr_eq(&active, &caches.get("active", None).expect("a cache")));
+    }
+}

@@ -1,0 +1,84 @@
+//! The word that a caller probably meant.
+
+/// `; did you mean 'dividends'?`, or nothing if no known word is near.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let nearest = nearest(word, known);
+    nearest.map_or(String::new(), |nearest| format!("; did you mean '{nearest}'?"))
+}
+
+/// The known word that needs the fewest changes, if these are at most a third of its characters.
+fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance takes time for each pair of characters.
+    const LONGEST: usize = 64;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let near = known.into_iter().filter(|known| known.len() <= LONGEST).filter_map(|known| {
+        let changes = distance(&lower, &known.to_lowercase());
+        (changes <= known.chars().count().div_ceil(3)).then_some((changes, known))
+    });
+    near.min_by_key(|(changes, _)| *changes).map(|(_, known)| known)
+}
+
+/// The number of characters to insert, remove or replace, or to swap with their neighbour.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX / 2);
+    let mut two_above: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    let mut last = None;
+    for (line, c) in one.chars().enumerate() {
+        let mut row = vec![line + 1];
+        for (place, &d) in other.iter().enumerate() {
+            let replaced = at(&above, place) + usize::from(c != d);
+            let removed = at(&above, place + 1) + 1;
+            let inserted = at(&row, place) + 1;
+            let before = place.checked_sub(1);
+            let swapped = match before.and_then(|before| other.get(before)) {
+                Some(&before) if last == Some(d) && before == c => at(&two_above, place - 1) + 1,
+                _ => usize::MAX,
+            };
+            row.push(replaced.min(removed).min(inserted).min(swapped));
+        }
+        two_above = std::mem::replace(&mut above, row);
+        last = Some(c);
+    }
+    at(&above, other.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_in_any_case() {
+        let known = ["paper", "live", "live-2"];
+        for (word, expected) in [
+            ("papre", Some("paper")),
+            ("PAPER", Some("paper")),
+            ("liv", Some("live")),
+            ("live2", Some("live-2")),
+            ("prod", None),
+            ("", None),
+            ("\u{1f600}", None),
+        ] {
+            assert_eq!(nearest(word, known), expected, "{word}");
+        }
+        assert_eq!(nearest(&"x".repeat(100_000), known), None);
+    }
+
+    #[test]
+    fn a_swap_is_one_change() {
+        for (one, other, changes) in [
+            ("", "", 0),
+            ("", "ab", 2),
+            ("ab", "ba", 1),
+            ("abc", "axc", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(one, other), changes, "{one} {other}");
+            assert_eq!(distance(other, one), changes, "{other} {one}");
+        }
+    }
+}

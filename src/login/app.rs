@@ -1,0 +1,175 @@
+//! The logins of the users of a web application: any worker process can begin one, and any other can
+//! complete it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sha2::{Digest, Sha256};
+use url::Url;
+use zeroize::Zeroizing;
+
+use super::{
+    callback::{self, Callback, Verdict},
+    code_grant::{CodeGrant, check_redirect_uri},
+};
+use crate::{
+    auth::{Attempt, OAuth, SharedStore, TokenSet},
+    error::{Error, ErrorKind, Login, Result},
+    http::{BaseUrl, Sender, SenderOptions},
+    process::PerProcess,
+};
+
+/// A registered client, and where it stores the tokens of its users.
+#[derive(Debug)]
+pub struct App {
+    grant: CodeGrant,
+    store: SharedStore,
+    /// The states whose code was exchanged by this process.
+    used: PerProcess<Mutex<UsedStates>>,
+}
+
+/// The hashes of the last states, old to new. The service itself rejects the second use of a code.
+type UsedStates = VecDeque<[u8; 32]>;
+
+const USED_STATES_MAX: usize = 4_096;
+
+/// What identifies an application.
+pub struct AppOptions {
+    /// The id from its registration.
+    pub client_id: String,
+    /// The secret of a confidential client.
+    pub client_secret: Option<Zeroizing<String>>,
+    /// Where users return to, as it is registered.
+    pub redirect_uri: String,
+    /// Where to save the tokens.
+    pub store: SharedStore,
+    /// How to send requests.
+    pub sender: SenderOptions,
+}
+
+/// A login that begins: the page to send the user to, and what to keep for the callback.
+pub struct AuthorizationRequest {
+    /// The page on which the user logs in and consents.
+    pub url: Url,
+    /// The state and the code verifier.
+    pub attempt: Attempt,
+}
+
+impl App {
+    /// Checks the options. Sends nothing.
+    pub fn new(base: BaseUrl, options: AppOptions) -> Result<Self> {
+        let AppOptions { client_id, client_secret, redirect_uri, store, sender } = options;
+        if client_id.is_empty() || client_id.chars().any(char::is_control) {
+            let expected = "a non-empty string without control characters";
+            return Err(Error::argument("client_id", "not valid", expected));
+        }
+        check_redirect_uri("redirect_uri", &redirect_uri)?;
+        let sender = Sender::new(base, None, sender)?;
+        let login = Login::OfUser;
+        let grant = CodeGrant { sender, client_id, client_secret, redirect_uri, login };
+        Ok(App { grant, store, used: PerProcess::new() })
+    }
+
+    /// The id of the client.
+    pub fn client_id(&self) -> &str {
+        &self.grant.client_id
+    }
+
+    /// The secret of a confidential client.
+    pub fn client_secret(&self) -> Option<&str> {
+        self.grant.client_secret.as_ref().map(|secret| secret.as_str())
+    }
+
+    /// Where users return to.
+    pub fn redirect_uri(&self) -> &str {
+        &self.grant.redirect_uri
+    }
+
+    /// The service's address.
+    pub fn base_url(&self) -> &str {
+        self.grant.sender.base().as_str()
+    }
+
+    /// Begins a login. Sends nothing.
+    pub fn authorization_request(&self) -> Result<AuthorizationRequest> {
+        let attempt = Attempt::new()?;
+        Ok(AuthorizationRequest { url: self.grant.url(&attempt)?, attempt })
+    }
+
+    /// Completes a login: checks the callback against what the user's session holds, exchanges the code
+    /// and saves the tokens.
+    pub async fn fetch_token(
+        &self,
+        callback_url: &str,
+        attempt: Option<Attempt>,
+        user: Option<String>,
+    ) -> Result<Arc<OAuth>> {
+        let oauth = Arc::new(self.credentials(user)?);
+        let Some(attempt) = attempt.filter(|attempt| !attempt.state.is_empty()) else {
+            return Err(callback::invalid(
+                "no login was begun in this session, or it has already ended: start over",
+            ));
+        };
+        if !attempt.has_valid_verifier() {
+            let expected = "the code_verifier of authorization_url(), 43 to 128 characters";
+            return Err(Error::argument("code_verifier", "not valid", expected));
+        }
+        let callback = Callback::from_url(callback_url, &self.grant.redirect_uri)?;
+        let code = match callback.check(&attempt) {
+            Verdict::Code(code) => code,
+            Verdict::Error { error, description } => {
+                return Err(ErrorKind::OAuth { error, description }.into());
+            }
+            Verdict::Unrelated(why) => return Err(callback::invalid(why)),
+        };
+        self.use_once(&attempt)?;
+        let (response, requested_at_ms) = self.grant.exchange(&code, &attempt.verifier).await?;
+        let set = TokenSet::of_user(self.client_id(), oauth.user(), response, requested_at_ms);
+        oauth.save_user(set).await?;
+        Ok(oauth)
+    }
+
+    /// The credentials of a user who has logged in, in this process or another.
+    pub async fn auth(&self, user: Option<String>) -> Result<Arc<OAuth>> {
+        let oauth = Arc::new(self.credentials(user)?);
+        oauth.reload().await?;
+        Ok(oauth)
+    }
+
+    fn credentials(&self, user: Option<String>) -> Result<OAuth> {
+        let CodeGrant { client_id, client_secret, .. } = &self.grant;
+        let oauth = OAuth::new(client_id.clone(), client_secret.clone(), self.store.clone());
+        let oauth = oauth.of_user(user)?;
+        oauth.bind(self.base_url())?;
+        Ok(oauth)
+    }
+
+    /// A second exchange would make the service revoke what the first one returned.
+    fn use_once(&self, attempt: &Attempt) -> Result<()> {
+        let state = Sha256::digest(attempt.state.as_bytes()).into();
+        let used = self.used.get_or_make(|| Ok(Mutex::default()))?;
+        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.contains(&state) {
+            return Err(callback::invalid("this callback was used before: start over"));
+        }
+        if used.len() >= USED_STATES_MAX {
+            used.pop_front();
+        }
+        used.push_back(state);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for AppOptions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "AppOptions({}, {})", self.client_id, self.redirect_uri)
+    }
+}
+
+impl std::fmt::Debug for AuthorizationRequest {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("AuthorizationRequest(...)")
+    }
+}

@@ -1,0 +1,155 @@
+//! The authorization code grant (sections 4.1 and 5.1): the URL of the consent page, and the exchange of
+//! the code for tokens.
+
+use url::{Host, Url};
+use zeroize::Zeroizing;
+
+use super::endpoints::{send, text};
+use crate::{
+    api::{AUTHORIZE, TOKEN},
+    auth::{Attempt, CHALLENGE_METHOD, TokenResponse, now_ms},
+    decode::parse_token_response,
+    error::{Error, ErrorKind, Login, Redactor, Result},
+    http::{RequestPlan, Sender},
+};
+
+/// A client at its service, and where users return to.
+#[derive(Debug)]
+pub struct CodeGrant {
+    pub sender: Sender,
+    pub client_id: String,
+    pub client_secret: Option<Zeroizing<String>>,
+    /// As it is registered.
+    pub redirect_uri: String,
+    /// Whose logins they are.
+    pub login: Login,
+}
+
+impl CodeGrant {
+    /// The page on which the user logs in and consents.
+    pub fn url(&self, attempt: &Attempt) -> Result<Url> {
+        let arguments = [
+            ("client_id", text(&self.client_id)),
+            ("code_challenge", text(&attempt.challenge())),
+            ("code_challenge_method", text(CHALLENGE_METHOD)),
+            ("redirect_uri", text(&self.redirect_uri)),
+            ("response_type", text("code")),
+            ("state", text(&attempt.state)),
+        ];
+        let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
+        Ok(self.sender.request(&plan, None, None)?.url)
+    }
+
+    /// Exchanges the code, once: the token endpoint is not idempotent. Also returns when the request was
+    /// sent.
+    pub async fn exchange(&self, code: &str, verifier: &str) -> Result<(TokenResponse, i64)> {
+        let secret = self.client_secret.as_ref();
+        let mut arguments = vec![
+            ("grant_type", text("authorization_code")),
+            ("code", text(code)),
+            ("client_id", text(&self.client_id)),
+            ("redirect_uri", text(&self.redirect_uri)),
+            ("code_verifier", text(verifier)),
+        ];
+        if let Some(secret) = secret {
+            arguments.push(("client_secret", text(secret)));
+        }
+        let requested_at_ms = now_ms();
+        let sent = send(&self.sender, &TOKEN, &arguments, parse_token_response).await;
+        let response = sent.map_err(|error| {
+            let secrets = [code, verifier].into_iter();
+            let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
+            self.start_over(error.redacted(&redactor))
+        })?;
+        Ok((response, requested_at_ms))
+    }
+
+    /// A code is valid once: after any failure a new login is needed.
+    fn start_over(&self, error: Error) -> Error {
+        let Error { endpoint, .. } = error.clone();
+        let kind = match error.kind.as_ref() {
+            ErrorKind::OAuth { error, description } if error == "invalid_grant" => {
+                let description = format!(
+                    "{description}; the code is unknown, has expired or was used before: start over \
+                     with a new login"
+                );
+                ErrorKind::OAuth { error: error.clone(), description }
+            }
+            ErrorKind::OAuth { .. } | ErrorKind::Config(_) => return error,
+            _ => {
+                return ErrorKind::LoginRequired {
+                    error: "login_required".to_owned(),
+                    message: format!(
+                        "the code was sent but the tokens were not received, and a code is valid \
+                         once: log in again ({error})"
+                    ),
+                    origin: Some(self.sender.base().as_str().to_owned()),
+                    login: self.login,
+                }
+                .into();
+            }
+        };
+        endpoint.iter().fold(kind.into(), |error: Error, name| error.with_endpoint(name))
+    }
+}
+
+/// Checks a redirect URI: https, or http to a loopback address written as a number. The code is in the
+/// URL of the callback, which nobody else may read.
+pub fn check_redirect_uri(name: &str, uri: &str) -> Result<Url> {
+    let refuse = |expected: &str| {
+        // One with an @ may carry a password.
+        let shown = format!("'{}'", uri.escape_debug());
+        let shown = if uri.contains('@') { "not valid" } else { &shown };
+        Err(Error::argument(name, shown, expected))
+    };
+    let Ok(url) = Url::parse(uri) else {
+        return refuse("an absolute URL such as https://app.example.com/callback");
+    };
+    let loopback = match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(_)) | None => false,
+    };
+    if !(url.scheme() == "https" || (url.scheme() == "http" && loopback)) {
+        return refuse(
+            "an https:// URL (http:// is only for a loopback address such as \
+             http://127.0.0.1:8000/callback)",
+        );
+    }
+    if url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return refuse("a URL without a fragment, user name and password");
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirect_uris_are_https_or_a_loopback_literal() {
+        for good in [
+            "https://app.example.com/callback",
+            "https://app.example.com:8443/cb?x=1",
+            "http://127.0.0.1:8000/callback",
+            "http://[::1]/callback",
+        ] {
+            assert!(check_redirect_uri("redirect_uri", good).is_ok(), "{good}");
+        }
+        for wrong in [
+            "",
+            "/callback",
+            "app.example.com/callback",
+            "http://app.example.com/callback",
+            "http://localhost:8000/callback",
+            "http://127.0.0.1.example.com/callback",
+            "https://app.example.com/callback#top",
+            "https://user:pass@app.example.com/callback",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+        ] {
+            let error = check_redirect_uri("redirect_uri", wrong).expect_err(wrong).to_string();
+            assert!(error.starts_with("redirect_uri is ") && !error.contains("pass@"), "{error}");
+        }
+    }
+}

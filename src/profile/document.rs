@@ -1,0 +1,150 @@
+//! Changes to the text of `config.toml` that preserve everything else in it, including comments.
+
+use std::path::Path;
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value};
+
+use super::entry::{Profile, ProfileAuth};
+
+const DEFAULT: &str = "default_profile";
+
+/// The text after a change; the error says what is wrong with the text or the change.
+pub(super) fn changed(
+    before: &str,
+    change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
+) -> Result<String, String> {
+    let mut document: DocumentMut =
+        before.parse().map_err(|error: TomlError| error.message().to_owned())?;
+    // A file of comments alone: they would end up after the first table.
+    let mut head = String::new();
+    if document.is_empty() {
+        document = DocumentMut::new();
+        before.clone_into(&mut head);
+        if !before.is_empty() && !before.ends_with('\n') {
+            head.push('\n');
+        }
+    }
+    change(&mut document)?;
+    Ok(format!("{head}{document}"))
+}
+
+/// Adds a profile; an existing one is an error, or with `replace` is updated.
+pub(super) fn insert(
+    document: &mut DocumentMut,
+    name: &str,
+    profile: &Profile,
+    replace: bool,
+) -> Result<(), String> {
+    let mut profiles = Table::new();
+    profiles.set_implicit(true);
+    let profiles = document.entry("profiles").or_insert(Item::Table(profiles));
+    let profiles = profiles.as_table_like_mut().ok_or("'profiles' is not a table")?;
+    if profiles.contains_key(name) && !replace {
+        return Err(format!("the profile '{name}' already exists; choose another name"));
+    }
+    let entry = profiles.entry(name).or_insert(Item::Table(Table::new()));
+    let entry =
+        entry.as_table_like_mut().ok_or_else(|| format!("the profile '{name}' is not a table"))?;
+    entry.insert("base_url", Item::Value(profile.base_url.as_str().into()));
+    match auth(&profile.auth) {
+        Some(auth) => drop(entry.insert("auth", Item::Value(auth.into()))),
+        None => drop(entry.remove("auth")),
+    }
+    Ok(())
+}
+
+/// Removes a profile; none is the default any more if it was that one.
+pub(super) fn remove(document: &mut DocumentMut, name: &str) -> Result<(), String> {
+    let profiles = document.get_mut("profiles").and_then(Item::as_table_like_mut);
+    if profiles.and_then(|profiles| profiles.remove(name)).is_none() {
+        // Another process was quicker.
+        return Err(format!("the profile '{name}' does not exist any more"));
+    }
+    if document.get(DEFAULT).and_then(Item::as_str) == Some(name) {
+        document.remove(DEFAULT);
+    }
+    Ok(())
+}
+
+/// Makes a profile the default, or none.
+pub(super) fn set_default(document: &mut DocumentMut, name: Option<&str>) {
+    match name {
+        Some(name) => drop(document.insert(DEFAULT, Item::Value(name.into()))),
+        None => drop(document.remove(DEFAULT)),
+    }
+}
+
+fn auth(auth: &ProfileAuth) -> Option<InlineTable> {
+    let text = |path: &Path| Value::from(path.to_string_lossy().as_ref());
+    let mut table = InlineTable::new();
+    let (file, command) = match auth {
+        ProfileAuth::None => return None,
+        ProfileAuth::ApiKey { key_id, private_key, passphrase_file, passphrase_command } => {
+            table.insert("kind", "api_key".into());
+            table.insert("key_id", key_id.as_str().into());
+            table.insert("private_key", text(private_key));
+            (passphrase_file, passphrase_command)
+        }
+        ProfileAuth::OAuth { client_id, store, passphrase_file, passphrase_command } => {
+            table.insert("kind", "oauth".into());
+            table.insert("client_id", client_id.as_str().into());
+            if let Some(store) = store {
+                table.insert("store", text(store));
+            }
+            (passphrase_file, passphrase_command)
+        }
+    };
+    if let Some(file) = file {
+        table.insert("passphrase_file", text(file));
+    }
+    if let Some(command) = command {
+        table.insert("passphrase_command", command.iter().collect::<Array>().into());
+    }
+    Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login(client_id: &str) -> Profile {
+        let auth = ProfileAuth::OAuth {
+            client_id: client_id.to_owned(),
+            store: Some("/tokens".into()),
+            passphrase_file: None,
+            passphrase_command: Some(vec!["pass".to_owned(), "a \"b\"".to_owned()]),
+        };
+        Profile { base_url: "https://api.example.com".to_owned(), auth, endpoints: None }
+    }
+
+    fn inserted(before: &str, name: &str, replace: bool) -> Result<String, String> {
+        changed(before, |document| insert(document, name, &login("a \"quoted\" id"), replace))
+    }
+
+    #[test]
+    fn a_profile_is_added_and_the_rest_is_preserved() {
+        let before = "# mine\n\n[profiles.paper] # not real\nbase_url = 'x'\n";
+        let text = inserted(before, "live", false).expect("added");
+        let added = "\n[profiles.live]\nbase_url = \"https://api.example.com\"\nauth = { kind = \
+                     \"oauth\", client_id = 'a \"quoted\" id', store = \"/tokens\", \
+                     passphrase_command = [\"pass\", 'a \"b\"'] }\n";
+        assert_eq!(text, format!("{before}{added}"));
+        inserted(&text, "live", false).expect_err("it exists");
+        assert_eq!(inserted(&text, "live", true).expect("the same"), text);
+        assert!(inserted("# mine", "live", false).expect("added").starts_with("# mine\n[profiles"));
+    }
+
+    #[test]
+    fn a_profile_is_removed_with_its_being_the_default() {
+        let text = inserted("[profiles.paper]\nbase_url = 'x'\n", "live", false).expect("added");
+        let chosen = changed(&text, |document| {
+            set_default(document, Some("live"));
+            Ok(())
+        });
+        let chosen = chosen.expect("chosen");
+        assert!(chosen.starts_with("default_profile = \"live\"\n"), "{chosen}");
+        let left = changed(&chosen, |document| remove(document, "live")).expect("removed");
+        assert_eq!(left.trim(), "[profiles.paper]\nbase_url = 'x'");
+        changed(&left, |document| remove(document, "live")).expect_err("gone");
+    }
+}

@@ -1,0 +1,102 @@
+//! One profile: a service, its credentials, and where their secret is stored.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// One profile of `config.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The service.
+    pub base_url: String,
+    /// The credentials.
+    #[serde(default)]
+    pub auth: ProfileAuth,
+    /// The file of the user's own endpoints; relative to the configuration folder.
+    pub endpoints: Option<PathBuf>,
+}
+
+/// The kind of credentials, and where the secret is stored.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ProfileAuth {
+    /// None.
+    #[default]
+    None,
+    /// An API key.
+    ApiKey {
+        /// The id that the service gave the key.
+        key_id: String,
+        /// The file of the private key; relative to the configuration folder.
+        private_key: PathBuf,
+        /// The file with the password of an encrypted key.
+        passphrase_file: Option<PathBuf>,
+        /// The command that prints that password, as a program and its arguments.
+        passphrase_command: Option<Vec<String>>,
+    },
+    /// The tokens of a login.
+    #[serde(rename = "oauth")]
+    OAuth {
+        /// The registered client.
+        client_id: String,
+        /// The encrypted file of the tokens; by default they are in the keychain.
+        store: Option<PathBuf>,
+        /// The file with the passphrase of `store`.
+        passphrase_file: Option<PathBuf>,
+        /// The command that prints that passphrase, as a program and its arguments.
+        passphrase_command: Option<Vec<String>>,
+    },
+}
+
+impl Profile {
+    /// The profile of that name from its value in the file in this folder.
+    pub(super) fn of(value: toml::Value, folder: &Path, name: &str) -> Result<Self> {
+        let at = |what: &str| {
+            let path = folder.join("config.toml");
+            Error::config(format!("profile: {}: [profiles.{name}]: {what}", path.display()))
+        };
+        let mut profile: Profile =
+            value.try_into().map_err(|error: toml::de::Error| at(error.message()))?;
+        profile.check_passphrase().map_err(at)?;
+        profile.endpoints = profile.endpoints.map(|file| folder.join(file));
+        match &mut profile.auth {
+            ProfileAuth::ApiKey { private_key, passphrase_file, .. } => {
+                *private_key = folder.join(&private_key);
+                *passphrase_file = passphrase_file.as_ref().map(|file| folder.join(file));
+            }
+            ProfileAuth::OAuth { store, passphrase_file, .. } => {
+                *store = store.as_ref().map(|file| folder.join(file));
+                *passphrase_file = passphrase_file.as_ref().map(|file| folder.join(file));
+            }
+            ProfileAuth::None => {}
+        }
+        Ok(profile)
+    }
+
+    /// A passphrase comes from one place, and belongs to an encrypted file.
+    pub(super) fn check_passphrase(&self) -> Result<(), &'static str> {
+        let (file, command, encrypted) = match &self.auth {
+            ProfileAuth::None => return Ok(()),
+            ProfileAuth::ApiKey { passphrase_file, passphrase_command, .. } => {
+                (passphrase_file, passphrase_command, true)
+            }
+            ProfileAuth::OAuth { store, passphrase_file, passphrase_command, .. } => {
+                (passphrase_file, passphrase_command, store.is_some())
+            }
+        };
+        match (file, command) {
+            (Some(_), Some(_)) => Err(
+                "passphrase_file and passphrase_command are mutually exclusive; set one of them",
+            ),
+            (_, Some(command)) if command.is_empty() => {
+                Err("passphrase_command is empty; expected a program and its arguments")
+            }
+            (None, None) => Ok(()),
+            _ if !encrypted => Err("a passphrase needs `store`, the encrypted file that it opens"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The endpoint of a call, and its arguments.
+
+use pyo3::{prelude::*, types::PyString};
+
+use super::{
+    arguments::argument,
+    endpoint::Endpoint,
+    errors::{raise, wrong_type},
+};
+use crate::{
+    api::{Argument, ENDPOINTS, EndpointRef, endpoint},
+    error::{Error, did_you_mean},
+};
+
+/// The arguments of an endpoint's method by name, unchecked.
+pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
+
+/// The endpoint that a user declared, or that of a method with this name.
+pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
+    if let Ok(endpoint) = value.cast::<Endpoint>() {
+        return Ok(endpoint.get().row.clone().into());
+    }
+    let Ok(method) = value.cast::<PyString>() else {
+        return Err(wrong_type("endpoint", value, "an Endpoint or the name of a method"));
+    };
+    let method = method.to_cow()?;
+    let found = endpoint(&method).ok_or_else(|| {
+        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
+        let nearest = did_you_mean(&method, methods.iter().copied());
+        let expected = format!("one of {}{nearest}", methods.join(", "));
+        let shown = format!("'{}'", method.escape_debug());
+        raise(value.py(), Error::argument("method", &shown, &expected))
+    })?;
+    Ok(found.into())
+}
+
+/// An endpoint and its arguments, without those that are None.
+pub fn endpoint_arguments<'py>(
+    endpoint: &Bound<'py, PyAny>,
+    arguments: &[(String, Bound<'py, PyAny>)],
+) -> PyResult<(EndpointRef, Vec<(String, Argument)>)> {
+    let endpoint = endpoint_argument(endpoint)?;
+    let mut given = Vec::with_capacity(arguments.len());
+    for (name, value) in arguments {
+        if !value.is_none() {
+            given.push((name.clone(), argument(name, value)?));
+        }
+    }
+    Ok((endpoint, given))
+}
+
+/// Arguments in the form that the core takes.
+pub fn borrowed(arguments: &[(String, Argument)]) -> Vec<(&str, Argument)> {
+    arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+}

@@ -1,0 +1,305 @@
+//! Rows that a test brings along: for an endpoint that the user declared, or in place of generated
+//! ones. They are filtered and paged as the endpoint's row says.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{
+    arguments::Arguments,
+    cursor::QueryDigest,
+    envelope::{Body, HandlerResult, Rejection},
+};
+use crate::{
+    api::{
+        DateRange, Endpoint, EndpointRef, Kind, NextEnd, Paging, ResponseShape, Schema, TimeSpan,
+    },
+    error::{Error, Result},
+};
+
+const PAGE: usize = 50;
+const DATE_RANGE_PAGE: usize = 100;
+const PAGE_MAX: usize = 1_000;
+/// By how much the end of the default range may differ from now.
+const NOW_TOLERANCE_MICROS: i64 = 600_000_000;
+
+/// The rows of an endpoint.
+#[derive(Debug)]
+pub struct OwnRows {
+    pub endpoint: EndpointRef,
+    /// The arguments of the requests that get these rows.
+    only: Vec<(String, String)>,
+    rows: Vec<OwnRow>,
+    /// The field by which a range of dates selects rows.
+    time_field: Option<String>,
+}
+
+#[derive(Debug)]
+struct OwnRow {
+    json: Box<RawValue>,
+    values: Map<String, Value>,
+}
+
+impl OwnRows {
+    /// `json` is a list of objects. The rows are for requests with the arguments `only`.
+    pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
+        let list: Vec<Box<RawValue>> = serde_json::from_str(json)
+            .map_err(|error| Error::config(format!("rows is not a list: {error}")))?;
+        let rows: Vec<OwnRow> = list
+            .into_iter()
+            .enumerate()
+            .map(|(index, json)| match serde_json::from_str(json.get()) {
+                Ok(values) => Ok(OwnRow { json, values }),
+                Err(_) => {
+                    let shown: String = json.get().chars().take(40).collect();
+                    Err(Error::argument(&format!("rows[{index}]"), &shown, "a dict"))
+                }
+            })
+            .collect::<Result<_>>()?;
+        if let Some((name, _)) = only
+            .iter()
+            .find(|(name, _)| endpoint.parameter(name).is_none() && endpoint.undeclared.is_none())
+        {
+            let names: Vec<&str> = endpoint.arguments().map(|p| p.name.as_ref()).collect();
+            let shown = format!("not an argument of {}", endpoint.name);
+            return Err(Error::argument(name, &shown, &format!("one of {}", names.join(", "))));
+        }
+        let time_field = match &endpoint.paging {
+            Some(Paging::DateRange(range)) => Some(time_field(&endpoint, range)?),
+            _ => None,
+        };
+        let mut own = OwnRows { endpoint, only, rows, time_field };
+        own.sort()?;
+        Ok(own)
+    }
+
+    /// Whether these are the rows of the same requests.
+    pub fn replaces(&self, other: &OwnRows) -> bool {
+        self.endpoint.method == other.endpoint.method
+            && self.endpoint.path == other.endpoint.path
+            && self.only == other.only
+    }
+
+    /// Whether a request gets these rows.
+    pub fn is_for(&self, arguments: &Arguments) -> bool {
+        self.only.iter().all(|(name, value)| arguments.sent(name).as_ref() == Some(value))
+    }
+
+    /// The earliest row first, if a range of dates selects them.
+    fn sort(&mut self) -> Result<()> {
+        let Some(field) = &self.time_field else { return Ok(()) };
+        for (index, row) in self.rows.iter().enumerate() {
+            if !matches!(row.values.get(field), Some(Value::String(_) | Value::Number(_))) {
+                let text = format!(
+                    "rows[{index}] has no {field}; expected a number or a date in it, by which the \
+                     sandbox pages"
+                );
+                return Err(Error::config(text));
+            }
+        }
+        self.rows.sort_by(|one, other| {
+            compare(one.values.get(field), other.values.get(field)).unwrap_or(Ordering::Equal)
+        });
+        Ok(())
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
+        let rows: Vec<&OwnRow> =
+            self.rows.iter().filter(|row| self.is_wanted(row, arguments)).collect();
+        let mut body = Body::new(&self.endpoint);
+        match &self.endpoint.paging {
+            None => {
+                self.add_totals(&mut body, &rows);
+                Ok(body.rows(&raw(&rows)))
+            }
+            Some(Paging::NextKey) => {
+                let limit = page_size(arguments, "limit", PAGE)?;
+                let (first, next) = self.slice(seed, arguments, rows.len(), limit)?;
+                let page = rows.get(first..first + limit.min(rows.len() - first));
+                let pagination = json!({
+                    "has_more": next.is_some(),
+                    "next_key": next.unwrap_or_else(|| "-1".to_owned()),
+                    "total": rows.len(),
+                });
+                body.top("pagination", pagination);
+                Ok(body.rows(&raw(page.unwrap_or_default())))
+            }
+            Some(Paging::PageFlag { .. }) => {
+                let size = page_size(arguments, "page_size", PAGE)?;
+                let (first, next) = self.slice(seed, arguments, rows.len(), size)?;
+                let page = rows.get(first..first + size.min(rows.len() - first));
+                body.beside("completed", Value::Bool(next.is_none()));
+                body.beside("page_flag", Value::String(next.unwrap_or_default()));
+                Ok(body.rows(&raw(page.unwrap_or_default())))
+            }
+            Some(Paging::DateRange(range)) => self.date_page(body, range, &rows, arguments),
+        }
+    }
+
+    /// The rows up to the end of the range; those of one time are never on two pages.
+    fn date_page(
+        &self,
+        mut body: Body,
+        range: &DateRange,
+        rows: &[&OwnRow],
+        arguments: &Arguments,
+    ) -> HandlerResult {
+        let field = self.time_field.as_deref().unwrap_or_default();
+        let limit = page_size(arguments, "limit", DATE_RANGE_PAGE)?;
+        let time = |row: &OwnRow| row.values.get(field).cloned();
+        let mut first = rows.len().saturating_sub(limit);
+        while let (Some(before), Some(row)) = (first.checked_sub(1), rows.get(first))
+            && rows.get(before).is_some_and(|other| time(other) == time(row))
+        {
+            first = before;
+        }
+        let earlier = first.checked_sub(1).and_then(|before| rows.get(before));
+        body.top("pagination", json!({ "has_more": earlier.is_some() }));
+        if let NextEnd::At(path) = &range.next {
+            let next =
+                earlier.and_then(|row| time(row)).unwrap_or_else(|| Value::String(String::new()));
+            body.at(path, next);
+        }
+        Ok(body.rows(&raw(rows.get(first..).unwrap_or_default())))
+    }
+
+    /// The index of the first row of a page, and the cursor of the next page.
+    fn slice(
+        &self,
+        seed: u64,
+        arguments: &Arguments,
+        count: usize,
+        size: usize,
+    ) -> Result<(usize, Option<String>), Rejection> {
+        let parts: Vec<String> = arguments.identity();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let digest = QueryDigest::new(seed, &parts);
+        let first = match arguments.cursor.as_deref() {
+            None => 0,
+            Some(cursor) => digest
+                .read(cursor)
+                .map(|(place, _)| place as usize)
+                .filter(|place| *place <= count)
+                .ok_or_else(|| Rejection::invalid("the cursor does not belong to this list"))?,
+        };
+        let next = first.saturating_add(size);
+        Ok((first, (next < count).then(|| digest.cursor(next as u32, 0))))
+    }
+
+    /// Whether the filters of the request leave a row in.
+    fn is_wanted(&self, row: &OwnRow, arguments: &Arguments) -> bool {
+        let text = |name: &str| row.values.get(name).and_then(Value::as_str);
+        let within = |field: &str, start: &str, end: &str| {
+            let Some(value) = row.values.get(field) else { return true };
+            let bound = |name: &str| arguments.sent(name).filter(|bound| !bound.is_empty());
+            let is_after = |bound: String| compare_text(value, &bound) == Some(Ordering::Greater);
+            let is_before = |bound: String| compare_text(value, &bound) == Some(Ordering::Less);
+            !bound(start).is_some_and(is_before) && !bound(end).is_some_and(is_after)
+        };
+        if let (Some(field), Some(Paging::DateRange(range))) =
+            (&self.time_field, &self.endpoint.paging)
+        {
+            return within(field, "start", &range.end);
+        }
+        match self.endpoint.name.as_ref() {
+            "fills_history" => {
+                let market = text("code").and_then(|code| code.split_once('.'));
+                let wanted = arguments.text("code");
+                market.is_none_or(|(market, _)| market == arguments.text("trd_market"))
+                    && (wanted.is_empty() || text("code") == Some(wanted))
+                    && (self.is_default_range(arguments) || within("updated_time", "start", "end"))
+            }
+            "trading_days" => within("time", "start", "end"),
+            "sim_positions" => {
+                let market = row.values.get("market").and_then(Value::as_i64);
+                arguments.integer("market").is_none_or(|wanted| market == Some(wanted))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a request is for the range that stands for an open one: the days up to now. It gets
+    /// the rows whatever their times, so that the data of a test do not age.
+    fn is_default_range(&self, arguments: &Arguments) -> bool {
+        let Some(Paging::PageFlag { span: TimeSpan::StartEnd { default_days, .. }, .. }) =
+            self.endpoint.paging
+        else {
+            return false;
+        };
+        let bound = |name: &str| arguments.integer(name).filter(|micros| *micros > 0);
+        match (bound("start"), bound("end")) {
+            (None, None) => true,
+            (Some(start), Some(end)) => {
+                let now = arguments.now_ms.saturating_mul(1_000);
+                let length = default_days * 86_400_000_000;
+                end.abs_diff(now) < NOW_TOLERANCE_MICROS.unsigned_abs()
+                    && end.saturating_sub(start) == length
+            }
+            _ => false,
+        }
+    }
+
+    /// What the service sends beside a list of dividends.
+    fn add_totals(&self, body: &mut Body, rows: &[&OwnRow]) {
+        if self.endpoint.name == "dividends" {
+            let amounts = rows.iter().filter_map(|row| row.values.get("dividend_per_share"));
+            let money: f64 = amounts.filter_map(Value::as_f64).sum();
+            body.beside("total_dividend_count", Value::from(rows.len()));
+            body.beside("total_dividend_money", Value::from(money));
+        }
+    }
+}
+
+fn raw<'a>(rows: &[&'a OwnRow]) -> Vec<&'a RawValue> {
+    rows.iter().map(|row| &*row.json).collect()
+}
+
+/// The field of the records that a range of dates is about.
+fn time_field(endpoint: &Endpoint, range: &DateRange) -> Result<String> {
+    if let NextEnd::DayBefore(field) = &range.next {
+        return Ok(field.clone());
+    }
+    let declared = match &endpoint.answer {
+        ResponseShape::Rows(_, Schema::Fields(fields)) => fields
+            .iter()
+            .find(|field| matches!(field.kind, Kind::Date | Kind::Timestamp(..)))
+            .map(|field| field.name.clone().into_owned()),
+        _ => None,
+    };
+    declared.or_else(|| range.unique.clone()).ok_or_else(|| {
+        Error::config(format!(
+            "the sandbox cannot tell the time of a row of {}; declare a date or time in record, or \
+             unique= in its DateRange",
+            endpoint.name
+        ))
+    })
+}
+
+fn page_size(arguments: &Arguments, name: &str, default: usize) -> Result<usize, Rejection> {
+    let Some(text) = arguments.sent(name) else { return Ok(default) };
+    text.parse().ok().filter(|size| (1..=PAGE_MAX).contains(size)).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        Rejection::invalid(format!(
+            "{name} is '{}'; expected an integer from 1 to {PAGE_MAX}",
+            shown.escape_debug()
+        ))
+    })
+}
+
+fn compare(one: Option<&Value>, other: Option<&Value>) -> Option<Ordering> {
+    match (one?, other?) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        _ => None,
+    }
+}
+
+/// Compares a value with a bound; a time on the day of a bound that is a date belongs to it.
+fn compare_text(value: &Value, bound: &str) -> Option<Ordering> {
+    match value {
+        Value::Number(number) => number.as_f64()?.partial_cmp(&bound.parse().ok()?),
+        Value::String(text) => Some(text.get(..bound.len()).unwrap_or(text).cmp(bound)),
+        _ => None,
+    }
+}

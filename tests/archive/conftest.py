@@ -1,0 +1,55 @@
+"""A service, clients of it, and archives in both databases."""
+
+import boardlot as bl
+import pytest
+
+from . import service as archive_service
+
+
+@pytest.fixture
+def service():
+    with archive_service.serve() as running:
+        yield running
+
+
+@pytest.fixture
+def book(service):
+    return service.book
+
+
+@pytest.fixture
+def client(service):
+    with bl.Client(service.base_url, max_retries=0, timeout=20.0) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    psycopg = pytest.importorskip("psycopg", reason="the extra postgres")
+    assert psycopg
+    from ..support import postgres as server
+
+    if server.folder_of_programs() is None:
+        pytest.skip(server.REASON)
+    with server.Postgres() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request, tmp_path):
+    """Where an archive can be made: a path, or the address of a new database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "archive.db")
+    return request.getfixturevalue("postgres").address()
+
+
+@pytest.fixture
+def archive(target):
+    with bl.Archive(target) as opened:
+        yield opened
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The path of a SQLite archive."""
+    return tmp_path / "archive.db"

@@ -1,0 +1,38 @@
+"""Children that update or follow an archive until they are killed.
+
+`update TARGET URL ACCOUNT`: updates fills and a plate. `follow TARGET URL ACCOUNT FILE`: follows
+the fills and writes the id of each to a file, so that a fill that comes again is recognised.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import boardlot as bl
+
+PLATE = "HK.BK1001"
+
+
+def update(target, url, account):
+    with bl.Client(url) as client, bl.Archive(target) as archive:
+        archive.update(client, fills=[(account, "HK"), (account, "US")], plates=[PLATE])
+
+
+def follow(target, url, account, file):
+    with Path(file).open("ab+") as out:
+        # A line that was cut is not in the file; the last one was handled.
+        out.seek(0)
+        lines = out.read()
+        out.truncate(lines.rfind(b"\n") + 1)
+        last = lines[: lines.rfind(b"\n") + 1].split()[-1:]
+        with bl.Client(url) as client, bl.Archive(target) as archive:
+            for fill in archive.follow(client, fills=(account, "HK"), every=0.01):
+                name = f"{fill['deal_id']}@{fill['updated_time']}".encode()
+                # The one that was being handled when the process died comes again.
+                if [name] != last:
+                    os.write(out.fileno(), name + b"\n")
+                last = [name]
+
+
+if __name__ == "__main__":
+    {"update": update, "follow": follow}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,147 @@
+"""A service written by hand from the service document, whose lists a test changes between reads."""
+
+import json
+import threading
+import time
+from urllib.parse import parse_qsl
+
+from ..support.scripted_server import ScriptedServer, answer
+
+DAY = 86_400 * 10**6
+HOUR = 3_600 * 10**6
+# The member with the list, by the end of the path.
+NAMES = {
+    "orders": "orders",
+    "positions": "positions",
+    "reference-future": "reference_list",
+    "dividends": "dividend_list",
+}
+
+
+def fill(number, updated, **more):
+    """A historical deal of section 2.8."""
+    return {
+        "trd_side": "BUY",
+        "deal_id": str(number),
+        "order_id": f"o{number}",
+        "code": "HK.00700",
+        "stock_name": "TENCENT",
+        "qty": "100",
+        "price": "388.200",
+        "create_time": updated,
+        "updated_time": updated,
+        "counter_broker_id": 6998,
+        "counter_broker_name": "China Investment",
+        "status": "OK",
+        **more,
+    }
+
+
+class Book:
+    """What the service knows: deals by account and market, and other lists by their path.
+
+    `failures` are the answers given first to requests of a path, `pages` the size of a page.
+    """
+
+    def __init__(self, ahead=0.0):
+        self.ahead = ahead
+        self.deals = {}
+        self.lists = {}
+        self.totals = {}
+        self.failures = {}
+        self.page = 50
+        self.before_page = None
+        self._lock = threading.Lock()
+
+    def now(self):
+        return int((time.time() + self.ahead) * 1e6)
+
+    def put_fills(self, count, account="281756", market="HK", first=1, step=60 * 10**6):
+        """So many deals, the latest a minute ago; gives them latest first."""
+        now = self.now()
+        made = [fill(first + n, now - (count - n) * step) for n in range(count)]
+        self.deals.setdefault((account, market), []).extend(made)
+        return self.expected(account, market)
+
+    def expected(self, account="281756", market="HK"):
+        deals = self.deals.get((account, market), [])
+        return sorted(deals, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
+
+    def __call__(self, received):
+        path = received.path
+        with self._lock:
+            if self.failures.get(path):
+                given = self.failures[path].pop(0)
+                if given is not None:
+                    return given
+        if path == "/api/v1.0/server-time":
+            return answer({"server_time_ms": str(self.now() // 1000)})
+        if path.endswith("/fills_history"):
+            return self._fills(received)
+        if path.endswith("/stock"):
+            return self._plate(received)
+        rows = self.lists.get(path, [])
+        if path.startswith("/api/v1/crypto/"):
+            data = {"orders": rows, "page_flag": "", "completed": True}
+            return answer({"code": 0, "msg": "success", "data": data})
+        name = NAMES.get(path.rpartition("/")[2], "list")
+        data = {name: rows}
+        if name == "dividend_list":
+            data["total_dividend_count"] = self.totals.get(path, len(rows))
+            data["total_dividend_money"] = 1.5
+        return answer({"ret_code": 0, "ret_msg": "success", "data": data})
+
+    def _fills(self, received):
+        asked = dict(parse_qsl(received.query, keep_blank_values=True))
+        account = received.path.split("/")[4]
+        start, end = int(asked.get("start", 0)), int(asked.get("end", 0))
+        assert start and end, "an archive asks for a closed range"
+        found = [
+            one
+            for one in self.expected(account, asked["trd_market"])
+            if start <= one["updated_time"] <= end
+        ]
+        begin = int(asked["page_flag"] or 0)
+        if self.before_page is not None:
+            self.before_page(begin // self.page)
+        over = begin + self.page >= len(found)
+        rows = found[begin : begin + self.page]
+        flag = "" if over else str(begin + self.page)
+        return answer({"s": "ok", "d": {"order_fills": rows, "page_flag": flag, "completed": over}})
+
+    def _plate(self, received):
+        rows = self.lists.get(received.path, [])
+        begin = int(json.loads(received.body)["next_key"] or 0)
+        more = begin + self.page < len(rows)
+        pagination = {"has_more": more, "next_key": str(begin + self.page) if more else "-1"}
+        data = {"stock_list": rows[begin : begin + self.page]}
+        return answer({"code": 0, "data": data, "pagination": pagination})
+
+
+def path_of(name, key):
+    """The path of a list's requests."""
+    return {
+        "crypto_orders": f"/api/v1/crypto/accounts/{key}/orders",
+        "sim_orders": f"/api/v1.0/sim-trade/{key}/orders",
+        "sim_positions": f"/api/v1.0/sim-trade/{key}/positions",
+        "ipos": f"/api/v1.0/quote/ipo-list/{key}",
+        "dividends": f"/api/v1.0/quote/{key}/corporate-actions/dividends",
+        "futures": f"/api/v1.0/quote/{key}/reference-future",
+        "plates": f"/api/v1.0/quote/plate/{key}/stock",
+    }[name]
+
+
+def fills_path(account="281756"):
+    return f"/api/v1.0/accounts/{account}/fills_history"
+
+
+def unavailable():
+    return answer({"s": "error", "errcode": -5, "errmsg": "later"}, 503)
+
+
+def serve(**options):
+    """A running service; its book is `.book`."""
+    book = Book(**options)
+    server = ScriptedServer(book)
+    server.book = book
+    return server

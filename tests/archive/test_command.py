@@ -1,0 +1,87 @@
+"""`boardlot archive`: the same from a shell."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from ..support.processes import ROOT
+from .service import fill, path_of, unavailable
+
+HK = ("281756", "HK")
+
+
+@pytest.fixture
+def run(service, file):
+    def boardlot(action, *arguments, status=0):
+        line = [sys.executable, "-m", "boardlot", "--base-url", service.base_url]
+        done = subprocess.run(
+            [*line, "archive", action, str(file), *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == status, done.stderr
+        return done
+
+    return boardlot
+
+
+def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    book.put_fills(60)
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    done = run("update", "--fills", "281756:HK", "--ipos", "hk", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["list"], row["key"], row["new"]) for row in rows] == [
+        ("fills", "281756 HK", 60),
+        ("ipos", "hk", 1),
+    ]
+    done = run("status", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["list"], row["records"], row["unfinished"]) for row in rows] == [
+        ("fills", 60, False),
+        ("ipos", 1, False),
+    ]
+    done = run("sql", "select code, sum(qty) as qty from fills group by 1", "--format", "json")
+    assert json.loads(done.stdout) == [{"code": "HK.00700", "qty": 6000.0}]
+    run("export", "fills", str(tmp_path / "fills.parquet"))
+    assert parquet.read_table(tmp_path / "fills.parquet").num_rows == 60
+    assert (
+        "already exists" in run("export", "fills", str(tmp_path / "fills.parquet"), status=2).stderr
+    )
+
+
+def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
+    book.failures[path_of("ipos", "hk")] = [unavailable(), unavailable(), unavailable()]
+    done = run("update", "--ipos", "hk", "--ipos", "us", "--format", "jsonl", status=1)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "503" in rows[0]["error"] and rows[1]["error"] == ""
+
+
+def test_wrong_usage_ends_with_2_and_creates_nothing(run, file, service):
+    assert "pass one or more of --fills" in run("update", status=2).stderr
+    assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).stderr
+    assert "does not exist" in run("status", status=2).stderr
+    assert "does not exist" in run("sql", "select 1", status=2).stderr
+    assert "lines of JSON" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).stderr
+    assert run("update", "--ipos", "xx", status=2).stderr
+    assert service.received == []
+
+
+def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
+    book.put_fills(3)
+    line = [sys.executable, "-m", "boardlot", "--base-url", service.base_url, "archive", "follow"]
+    command = [*line, str(file), "--fills", "281756:HK", "--every", "0.05"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as child:
+        rows = [json.loads(child.stdout.readline()) for _ in range(3)]
+        assert rows == book.expected()[::-1]
+        book.deals[HK].append(fill(4, book.now() - 1))
+        assert json.loads(child.stdout.readline())["deal_id"] == "4"
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "boardlot: interrupted" in errors and "Traceback" not in errors

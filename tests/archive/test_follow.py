@@ -1,0 +1,177 @@
+"""Following fills: each once, and politely."""
+
+import asyncio
+import itertools
+import signal
+import threading
+import time
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import python
+from ..support.scripted_server import answer
+from .service import fill, fills_path, unavailable
+
+HK = ("281756", "HK")
+
+
+def take(iterator, count):
+    return list(itertools.islice(iterator, count))
+
+
+def ids(fills):
+    return [one["deal_id"] for one in fills]
+
+
+def test_stored_fills_come_first_oldest_first_then_new_and_changed_ones(archive, book, client):
+    book.put_fills(70)
+    followed = archive.follow(client, fills=HK, every=0.01)
+    first = take(followed, 70)
+    assert first == book.expected()[::-1]
+    book.deals[HK].append(fill(71, book.now() - 1))
+    assert ids(take(followed, 1)) == ["71"]
+    book.deals[HK][0] = {**book.deals[HK][0], "qty": "5", "updated_time": book.now() - 1}
+    assert take(followed, 1) == [book.deals[HK][0]]
+
+
+def test_a_fill_is_delivered_when_the_next_one_is_requested(target, book, client):
+    book.put_fills(5)
+    with bl.Archive(target) as archive:
+        followed = archive.follow(client, fills=HK, every=0.01)
+        assert ids(take(followed, 3)) == ["1", "2", "3"]
+        followed.close()
+    with bl.Archive(target) as archive:
+        assert ids(take(archive.follow(client, fills=HK, every=0.01), 3)) == ["3", "4", "5"]
+        other = archive.follow(client, fills=HK, every=0.01, name="other")
+        assert ids(take(other, 2)) == ["1", "2"]
+
+
+def test_two_followers_of_one_name_are_refused(target, book, client):
+    book.put_fills(3)
+    with bl.Archive(target) as archive, bl.Archive(target) as again:
+        followed = archive.follow(client, fills=HK, every=0.01)
+        next(followed)
+        with pytest.raises(bl.StoreError, match="followed by another process"):
+            next(again.follow(client, fills=HK, every=0.01))
+        followed.close()
+        assert ids(take(again.follow(client, fills=HK, every=0.01), 1)) == ["1"]
+
+
+def in_background(archive, client, taken, every=0.05):
+    """Follows in a thread; gives what ends it."""
+    done = threading.Event()
+
+    def work():
+        for one in archive.follow(client, fills=HK, every=every):
+            taken.append(one)
+            if done.is_set():
+                return
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return done, thread
+
+
+def wait_until(holds):
+    end = time.monotonic() + 30
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert holds()
+
+
+def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, service):
+    book.put_fills(400, step=60 * 10**6)
+    archive.update(client, fills=[HK])
+    before, taken = len(service.received), []
+    done, thread = in_background(archive, client, taken, every=0.2)
+    wait_until(lambda: len(service.received) >= before + 8)
+    requests = service.received[before:]
+    # The service's clock once, then one page per tick.
+    assert [one.path.rpartition("/")[2] for one in requests[:8]] == ["server-time"] + [
+        "fills_history"
+    ] * 7
+    # Six ticks of 0.2 s; a busy machine may be late with the first of these requests.
+    assert requests[7].at - requests[1].at > 0.6
+    done.set()
+    book.deals[HK].append(fill(1000, book.now() - 1))
+    thread.join(30)
+    assert ids(taken[-1:]) == ["1000"] and len(taken) == 401
+
+
+def test_a_late_fill_and_more_than_a_page_of_new_ones_arrive(archive, book, client):
+    book.put_fills(100)
+    followed = archive.follow(client, fills=HK, every=0.01)
+    take(followed, 100)
+    book.put_fills(120, first=500, step=1000)
+    late = fill(999, book.expected()[130]["updated_time"] + 1)
+    book.deals[HK].append(late)
+    assert set(ids(take(followed, 121))) == {str(n) for n in (*range(500, 620), 999)}
+
+
+def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, service):
+    book.put_fills(3)
+    book.failures[fills_path()] = [unavailable(), unavailable()]
+    assert ids(take(archive.follow(client, fills=HK, every=0.01), 3)) == ["1", "2", "3"]
+    requests = [one for one in service.received if one.path == fills_path()]
+    waits = [b.at - a.at for a, b in itertools.pairwise(requests[:3])]
+    assert waits[0] > 0.5 and waits[1] > waits[0]
+    book.failures[fills_path()] = [answer({"s": "error", "errcode": -1, "errmsg": "no"}, 403)]
+    followed = archive.follow(client, fills=HK, every=0.01)
+    take(followed, 1)
+    with pytest.raises(bl.PermissionDenied):
+        take(followed, 1)
+
+
+def test_an_async_client_is_followed_with_async_for(archive, book, service):
+    book.put_fills(5)
+
+    async def follow():
+        taken = []
+        async with bl.AsyncClient(service.base_url) as client:
+            followed = archive.follow(client, fills=HK, every=0.01)
+            async for one in followed:
+                taken.append(one)
+                if len(taken) == 5:
+                    book.deals[HK].append(fill(6, book.now() - 1))
+                if len(taken) == 6:
+                    break
+            await followed.aclose()
+        return taken
+
+    assert ids(asyncio.run(follow())) == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):
+    book.put_fills(3)
+    code = """
+    import sys, time
+    import boardlot as bl
+    with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
+        try:
+            for one in archive.follow(client, fills=("281756", "HK"), every=60.0):
+                print(one["deal_id"], flush=True)
+        except KeyboardInterrupt:
+            print(time.time(), flush=True)
+    """
+    with python(code, file, service.base_url) as child:
+        assert [child.stdout.readline().strip() for _ in range(3)] == ["1", "2", "3"]
+        time.sleep(0.5)
+        sent = time.time()
+        child.send_signal(signal.SIGINT)
+        # The promise is 0.2 s; a busy machine needs longer.
+        assert float(child.stdout.readline()) - sent < 1.0
+    assert child.returncode == 0
+    book.deals[HK].append(fill(4, book.now() - 1))
+    with bl.Client(service.base_url) as client, bl.Archive(file) as archive:
+        assert ids(take(archive.follow(client, fills=HK, every=0.01), 1)) == ["4"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"fills": [HK]}, {"fills": "HK"}, {"every": 0.0}, {"every": "5"}, {"name": ""}, {"name": 5}],
+)
+def test_invalid_arguments_are_refused_at_once(arguments, archive, client, service):
+    with pytest.raises(bl.ConfigError):
+        archive.follow(client, **{"fills": HK, **arguments})
+    assert service.received == []

@@ -1,0 +1,314 @@
+"""Two writers, a full disk, files that cannot be used, a server that disappears: a clear error, and
+nothing is lost."""
+
+import os
+import pickle
+import sqlite3
+import threading
+
+import boardlot as bl
+import pytest
+from boardlot.archive import schema
+
+from ..support.processes import run_python
+from .service import HOUR, path_of
+
+HK = [("281756", "HK")]
+PLATE = "HK.BK1001"
+
+
+def content(path):
+    """Everything in a SQLite file."""
+    with sqlite3.connect(path) as connection:
+        return list(connection.iterdump())
+
+
+def test_security_45_a_second_writer_waits(target, book, client):
+    book.put_fills(120)
+    started, go = threading.Event(), threading.Event()
+
+    def hold(page):
+        if page == 1:
+            started.set()
+            go.wait(30)
+
+    book.before_page = hold
+    reports = []
+
+    def update():
+        with bl.Archive(target) as archive:
+            reports.append(archive.update(client, fills=HK))
+
+    threads = [threading.Thread(target=update) for _ in range(2)]
+    threads[0].start()
+    assert started.wait(30)
+    threads[1].start()
+    with bl.Archive(target, wait=0.1) as archive:
+        with pytest.raises(bl.StoreError, match="being updated by another process") as error:
+            archive.update(client, fills=HK)
+        assert error.value.retryable
+        assert archive.fills("281756", "HK") == []
+    book.before_page = None
+    go.set()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(report.new for report in reports) == [0, 120]
+    with bl.Archive(target) as archive:
+        assert archive.fills("281756", "HK") == book.expected()
+
+
+def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
+    file, book, client, service
+):
+    book.put_fills(600, step=3 * HOUR)
+    # RLIMIT_FSIZE is what a full disk is like, for files only.
+    code = """
+    import resource, signal, sys
+    import boardlot as bl
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with bl.Client(sys.argv[2]) as client, bl.Archive(sys.argv[1]) as archive:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        try:
+            archive.update(client, fills=[("281756", "HK")])
+        except bl.StoreError as error:
+            print(error)
+        else:
+            print("no error")
+    """
+    out, _ = run_python(code, file, service.base_url)
+    assert "the archive" in out and ("full" in out or "I/O" in out), out
+    with bl.Archive(file) as archive:
+        assert archive.fills("281756", "HK") == []
+        before = len(service.received)
+        archive.update(client, fills=HK)
+        assert archive.fills("281756", "HK") == book.expected()
+    # It continued after the last page that was stored.
+    first = next(one for one in service.received[before:] if one.path.endswith("fills_history"))
+    assert int(first.query.partition("page_flag=")[2].partition("&")[0]) >= 50
+
+
+def test_security_45_a_file_that_cannot_be_written_can_be_read(file, book, client, monkeypatch):
+    book.put_fills(3)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+    before = content(file)
+    # As root may write everything, the system's answer is replaced; the file is opened read-only.
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with bl.Archive(file) as archive:
+        assert archive.fills("281756", "HK") == book.expected()
+        assert len(archive.sql("select * from fills")) == 3
+        with pytest.raises(bl.StoreError, match="readonly") as error:
+            archive.update(client, fills=HK)
+        assert "make it writable" in error.value.hint
+    monkeypatch.undo()
+    assert content(file) == before
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "page"])
+def test_security_45_a_damaged_file_is_an_error_and_is_left_as_it_is(damage, file, book, client):
+    book.put_fills(300)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+    whole = file.read_bytes()
+    damaged = {
+        "text": b"this is not a database, but a text" * 100,
+        "cut": whole[:6000],
+        "page": whole[:4096] + os.urandom(len(whole) - 4096),
+    }[damage]
+    file.write_bytes(damaged)
+    with pytest.raises(bl.StoreError, match="cannot be used"), bl.Archive(file) as archive:
+        archive.fills("281756", "HK")
+        archive.update(client, fills=HK)
+    if damage == "text":
+        assert file.read_bytes() == damaged
+
+
+def test_a_database_of_something_else_is_left_as_it_is(file):
+    with sqlite3.connect(file) as connection:
+        connection.execute("create table mine (a)")
+    before = file.read_bytes()
+    with pytest.raises(bl.StoreError, match="is a database of something else"):
+        bl.Archive(file)
+    assert file.read_bytes() == before
+
+
+def test_a_newer_format_is_refused_and_left_as_it_is(target):
+    with bl.Archive(target) as archive, archive._database.transaction() as transaction:
+        transaction.execute("update archive_format set version = 99")
+    with pytest.raises(
+        bl.StoreError, match="has format 99; this version of boardlot supports"
+    ) as error:
+        bl.Archive(target)
+    assert "Update boardlot" in error.value.hint
+
+
+def test_an_older_format_is_migrated_or_left_as_it_is(target, book, client, monkeypatch):
+    book.put_fills(3)
+    with bl.Archive(target) as archive:
+        archive.update(client, fills=HK)
+    newer = schema.FORMAT + 1
+    monkeypatch.setattr(schema, "FORMAT", newer)
+    good = ["alter table series add column more text", "update series set more = account"]
+    for statements in (["create table half (a bigint)", "insert into nowhere values (1)"], None):
+        monkeypatch.setattr(
+            schema, "MIGRATIONS", {} if statements is None else {newer - 1: statements}
+        )
+        with pytest.raises(bl.StoreError):
+            bl.Archive(target)
+    monkeypatch.setattr(schema, "MIGRATIONS", {newer - 1: good})
+    with bl.Archive(target) as archive:
+        assert archive._database.read("select more from series") == [("281756",)]
+        assert archive.fills("281756", "HK") == book.expected()
+        assert archive._database.read("select version from archive_format") == [(newer,)]
+        with pytest.raises(bl.StoreError):
+            archive._database.read("select * from half")
+
+
+def test_a_missing_folder_and_invalid_targets_are_clear_errors(tmp_path):
+    with pytest.raises(bl.StoreError, match="cannot be used: unable to open") as error:
+        bl.Archive(tmp_path / "no" / "such" / "archive.db")
+    assert "folder exists" in error.value.hint
+    for target in ("", b"x"):
+        with pytest.raises(bl.ConfigError):
+            bl.Archive(target)
+    with pytest.raises(bl.ConfigError):
+        bl.Archive(tmp_path / "a.db", wait=-1)
+
+
+def test_a_closed_archive_says_so_and_none_can_be_pickled(file, client):
+    archive = bl.Archive(file)
+    with pytest.raises(bl.ConfigError, match="pass its path"):
+        pickle.dumps(archive)
+    archive.close()
+    archive.close()
+    with pytest.raises(bl.ConfigError, match="is closed"):
+        archive.fills("1", "HK")
+    with pytest.raises(bl.ConfigError, match="is closed"):
+        archive.update(client, fills=HK)
+
+
+def test_a_query_changes_nothing_and_a_wrong_one_says_so(archive, book, client):
+    book.put_fills(3)
+    archive.update(client, fills=HK)
+    for query in (
+        "delete from fill_versions",
+        "drop table series",
+        "select * from nowhere",
+        "selec 1",
+        "select 1; drop table series",
+        "commit",
+    ):
+        with pytest.raises(bl.ConfigError, match="the query failed"):
+            archive.sql(query)
+    assert len(archive.sql("select * from fills")) == 3
+    archive.update(client, fills=HK)
+    assert archive.fills("281756", "HK") == book.expected()
+
+
+def test_views_have_the_types_of_the_frames(archive, book, client):
+    pytest.importorskip("pandas")
+    book.put_fills(3)
+    path = path_of("dividends", "HK.00700")
+    book.lists[path] = [
+        {"ex_date": "2026/02/28", "pub_date": "--", "record_date": "", "dividend_per_share": 0.4},
+        {"ex_date": "2026/02/30", "pub_date": "2026/02/01", "dividend_per_share": "0.4"},
+    ]
+    archive.update(client, fills=HK, dividends=["HK.00700"])
+    fills = archive.sql("select * from fills order by updated_time desc").to_pandas()
+    direct = archive.fills("281756", "HK").to_pandas()
+    for name in direct.columns:
+        assert fills[name].dtype == direct[name].dtype, name
+        assert fills[name].tolist() == direct[name].tolist(), name
+    dividends = archive.sql("select * from dividends").to_dicts()
+    assert [str(row["ex_date"]) for row in dividends] == ["2026-02-28", "None"]
+    assert [str(row["pub_date"]) for row in dividends] == ["None", "2026-02-01"]
+    assert [row["dividend_per_share"] for row in dividends] == [0.4, None]
+    assert archive.sql("select * from fills where code = 'no'").to_pandas().empty
+    seen = archive.sql("select change, seen_at from dividends_history").to_polars()
+    assert seen["change"].to_list() == ["new", "new"]
+    assert str(seen["seen_at"].dtype).startswith("Datetime")
+
+
+def test_exports_have_all_keys_and_all_changes(archive, book, client, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    book.put_fills(3)
+    book.put_fills(2, "99", "US")
+    plate = path_of("plates", PLATE)
+    book.lists[plate] = [{"code": "HK.00001"}]
+    archive.update(client, fills=[*HK, ("99", "US")], plates=[PLATE])
+    book.lists[plate] = []
+    archive.update(client, plates=[PLATE])
+    assert archive.export("fills", tmp_path / "fills.parquet") == 5
+    fills = parquet.read_table(tmp_path / "fills.parquet").to_pylist()
+    assert {(one["account"], one["market"]) for one in fills} == {("281756", "HK"), ("99", "US")}
+    archive.export("plates", tmp_path / "plates.parquet")
+    plates = parquet.read_table(tmp_path / "plates.parquet").to_pylist()
+    assert [(one["plate"], one["code"], one["change"]) for one in plates] == [
+        (PLATE, "HK.00001", "new"),
+        (PLATE, "HK.00001", "gone"),
+    ]
+    with pytest.raises(bl.ConfigError):
+        archive.export("stocks", tmp_path / "x.parquet")
+    assert sorted(path.name for path in tmp_path.glob("*parquet*")) == [
+        "fills.parquet",
+        "plates.parquet",
+    ]
+
+
+def test_a_forked_child_opens_the_archive_for_itself(target, book, client):
+    book.put_fills(3)
+    with bl.Archive(target) as archive:
+        archive.update(client, fills=HK)
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if len(archive.fills("281756", "HK")) == 3 else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert archive.update(client, fills=HK).unchanged == 3
+
+
+class TestServer:
+    def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
+        self, book, client, service
+    ):
+        pytest.importorskip("psycopg")
+        from ..support import postgres
+
+        if postgres.folder_of_programs() is None:
+            pytest.skip(postgres.REASON)
+        book.put_fills(300)
+        with postgres.Postgres() as server:
+            address = server.address()
+            with bl.Archive(address) as archive:
+                stopped = threading.Event()
+
+                def disappear(page):
+                    if page == 3:
+                        server.stop()
+                        stopped.set()
+
+                book.before_page = disappear
+                with pytest.raises(bl.StoreError, match="cannot be used") as error:
+                    archive.update(client, fills=HK)
+                assert error.value.retryable and "run the same update again" in error.value.hint
+                with pytest.raises(bl.StoreError):
+                    archive.fills("281756", "HK")
+                assert stopped.wait(60)
+                book.before_page = None
+                server.start()
+                assert archive.fills("281756", "HK") == []
+                before = len(service.received)
+                archive.update(client, fills=HK)
+                assert archive.fills("281756", "HK") == book.expected()
+                assert any("page_flag=1" in one.query for one in service.received[before:][:2])
+
+    def test_a_password_is_in_no_error_and_no_repr(self):
+        pytest.importorskip("psycopg")
+        with pytest.raises(bl.StoreError) as error:
+            bl.Archive("postgresql://user:s3cret-word@127.0.0.1:1/db")
+        assert "s3cret-word" not in f"{error.value!r} {error.value.__cause__!r} {error.value.hint}"
+        with pytest.raises(bl.ConfigError) as refused:
+            bl.Archive("postgresql://user:s3cret-word@[/db")
+        assert "s3cret-word" not in repr(refused.value)

@@ -1,0 +1,121 @@
+"""Completion, tried in bash, zsh and fish: commands, options, profiles, columns and markets."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("fcntl", reason="shells of POSIX")
+
+from boardlot.cli import app, main
+
+from ..support.command_line import Service
+
+# Each shell runs the script that boardlot prints for it, and shows what it would offer.
+SCRIPTS = {
+    "bash": """
+        source <(boardlot completion bash)
+        COMP_WORDS=({words})
+        COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
+        _boardlot_completion boardlot
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """,
+    "zsh": """
+        compdef() {{ }}
+        compadd() {{ print -rl -- "${{completions[@]}}" }}
+        _describe() {{ print -rl -- "${{completions_with_descriptions[@]%%:*}}" }}
+        eval "$(boardlot completion zsh)"
+        words=({words})
+        CURRENT=${{#words}}
+        _boardlot_completion
+    """,
+    "fish": """
+        boardlot completion fish | source
+        complete -C {line} | string replace -r '\\t.*' ''
+    """,
+}
+CASES = [
+    ("boardlot ", {"fills", "profile", "open"}),
+    ("boardlot div", {"dividends"}),
+    ("boardlot --profile ", {"live", "paper"}),
+    ("boardlot --profile pa", {"paper"}),
+    ("boardlot profile use li", {"live"}),
+    ("boardlot fills --columns pr", {"price"}),
+    ("boardlot fills --columns code,pr", {"code,price"}),
+    ("boardlot ipos --sort -list_ti", {"-list_time", "-list_timestamp"}),
+    ("boardlot dividends --where ex", {"ex_date"}),
+    ("boardlot trading-days ", {"HK", "US", "MY"}),
+    ("boardlot fills 281756 h", {"HK"}),
+    ("boardlot ipos s", {"sg"}),
+    ("boardlot dividends HK.00700 --format j", {"json", "jsonl"}),
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: Any) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("service")
+    service = Service(folder, fills=0)
+    (folder / "bin").mkdir()
+    shim = folder / "bin" / "boardlot"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m boardlot "$@"\n')
+    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+    config = folder / "boardlot" / "config.toml"
+    config.write_text(f'{config.read_text()}[profiles.paper]\nbase_url = "https://x.example"\n')
+    service.environment["PATH"] = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+    service.environment["HOME"] = str(folder)
+    yield service
+    service.close()
+
+
+@pytest.mark.parametrize(("typed", "offered"), CASES, ids=[typed for typed, _ in CASES])
+@pytest.mark.parametrize("shell", list(SCRIPTS))
+def test_a_shell_completes(shell: str, typed: str, offered: set[str], service: Service) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed: tools/install-test-packages")
+    words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
+    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed))
+    quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    done = subprocess.run(
+        [shell, *quiet, "-c", script],
+        env=service.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = set(done.stdout.split())
+    assert offered <= found, done.stderr
+    last = typed.rpartition(" ")[2]
+    assert all(word.lower().startswith(last.lower()) for word in found)
+
+
+def test_a_broken_configuration_completes_nothing_and_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "boardlot").mkdir()
+    (tmp_path / "boardlot" / "config.toml").write_text("[broken")
+    import click
+    from boardlot.cli.completers import complete_profiles
+
+    context = click.Context(app.app)
+    assert complete_profiles(context, app.app.params[0], "") == []
+    seen = capsys.readouterr()
+    assert not seen.out and not seen.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "ZSH", "fish"])
+def test_each_shell_has_a_script(shell: str, capsys: Any) -> None:
+    assert main(["completion", shell]) == 0
+    assert "_BOARDLOT_COMPLETE" in capsys.readouterr().out

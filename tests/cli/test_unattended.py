@@ -1,0 +1,262 @@
+"""Jobs without a terminal, as cron runs them: where their passphrase comes from, and where not."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+from boardlot.clients.passphrase import Passphrase
+
+pytest.importorskip("click")
+pytest.importorskip("fcntl", reason="sessions and modes of POSIX")
+
+PASSPHRASE = "correct horse battery staple"
+
+
+class Job:
+    """A login whose tokens are in an encrypted file, and the profile `nightly` for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sandbox = bl.Sandbox(seed=7, fills=60)
+        self.store = folder / "tokens"
+        store = bl.EncryptedFileStore(self.store, PASSPHRASE)
+        flow = bl.begin_login(self.sandbox.base_url, store=store)
+        self.client_id = flow.finish(self.sandbox.authorize_demo_user(flow.url)).client_id
+        self.environment = {
+            **os.environ,
+            "XDG_CONFIG_HOME": str(folder),
+            # None of these is read.
+            "BOARDLOT_PASSPHRASE": PASSPHRASE,
+            "PASSPHRASE": PASSPHRASE,
+        }
+
+    def save(self, monkeypatch: pytest.MonkeyPatch, **passphrase: Any) -> None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(self.folder))
+        entry = {
+            "base_url": self.sandbox.base_url,
+            "kind": "oauth",
+            "client_id": self.client_id,
+            "store": self.store,
+        }
+        _core._save_profile("nightly", {**entry, **passphrase}, replace=True)
+
+    def run(self, *arguments: str, stdin: str = "closed") -> subprocess.CompletedProcess[str]:
+        """The command without a terminal, and with no stdin or an empty one."""
+        command = [sys.executable, "-m", "boardlot", "--profile", "nightly", *arguments]
+        return subprocess.run(
+            command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            start_new_session=True,
+            preexec_fn=(lambda: os.close(0)) if stdin == "closed" else None,
+            timeout=120,
+        )
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: Any) -> Iterator[Job]:
+    job = Job(tmp_path_factory.mktemp("job"))
+    yield job
+    job.sandbox.close()
+
+
+def secret(file: Path, text: str = f"{PASSPHRASE}\n", mode: int = 0o600) -> Path:
+    file.write_text(text)
+    file.chmod(mode)
+    return file
+
+
+def test_a_job_reads_the_passphrase_from_a_file(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret"))
+    done = job.run("dividends", "HK.00700", "--format", "jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 21
+    assert PASSPHRASE not in done.stdout + done.stderr
+
+
+def test_a_job_reads_the_passphrase_from_a_command(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No shell: neither the space nor the dollar sign means anything.
+    program = tmp_path / "print secret $HOME"
+    program.write_text(f"#!/bin/sh\necho '{PASSPHRASE}'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    job.save(monkeypatch, passphrase_command=[str(program)])
+    done = job.run("dividends", "HK.00700", "--format", "jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 21
+
+
+@pytest.mark.parametrize("stdin", ["closed", "empty"])
+def test_without_either_the_error_names_both(
+    stdin: str, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.save(monkeypatch)
+    before = len(job.sandbox.requests)
+    done = job.run("dividends", "HK.00700", stdin=stdin)
+    assert done.returncode == 1
+    last = done.stderr[done.stderr.index("boardlot: ") :]
+    for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
+        assert part in last
+    assert "Traceback" not in done.stderr
+    # Not even a request without credentials.
+    assert len(job.sandbox.requests) == before
+
+
+def test_python_gets_the_same_error(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    job.save(monkeypatch)
+    code = "import boardlot as bl; bl.Client(profile='nightly').dividends('HK.00700')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=job.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=120,
+    )
+    last = done.stderr.strip().splitlines()[-2:]
+    assert "boardlot.errors.StoreError: " in "".join(last)
+    assert "passphrase_file or passphrase_command" in "".join(last)
+
+
+def test_a_wrong_passphrase_is_not_asked_for_again(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.save(monkeypatch, passphrase_file=secret(tmp_path / "secret", "wrong\n"))
+    before = job.store.read_bytes()
+    done = job.run("dividends", "HK.00700")
+    assert done.returncode == 1
+    assert "the passphrase is wrong" in done.stderr
+    assert job.store.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "said"),
+    [
+        (PASSPHRASE, 0o644, "chmod 600"),
+        (PASSPHRASE, 0o620, "chmod 600"),
+        ("", 0o600, "no passphrase"),
+        ("\n", 0o600, "no passphrase"),
+        (f"{PASSPHRASE}\nuser: me\n", 0o600, "more than a line"),
+        ("x" * 100_000, 0o600, "more than a line"),
+        (None, 0o600, "No such file"),
+    ],
+)
+def test_a_file_that_is_not_a_secret_of_ones_own_is_refused(
+    text: str | None, mode: int, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "secret"
+    if text is not None:
+        secret(file, text, mode)
+    with pytest.raises(bl.StoreError) as raised:
+        Passphrase.source("tokens", file, None)()
+    assert said in str(raised.value) and str(file) in str(raised.value)
+    assert PASSPHRASE not in str(raised.value)
+
+
+def test_bytes_that_are_no_text_are_refused_without_showing_them(tmp_path: Path) -> None:
+    file = secret(tmp_path / "secret", "")
+    file.write_bytes(b"\xffsecret")
+    with pytest.raises(bl.StoreError, match="not UTF-8") as raised:
+        Passphrase.source("tokens", file, None)()
+    assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["no-such-program", PASSPHRASE], "no-such-program cannot be run"),
+        (["sh", "-c", f"echo '{PASSPHRASE}'; exit 3"], "exit status 3"),
+        (["sh", "-c", "cat"], "no passphrase"),
+        (["sh", "-c", f"echo '{PASSPHRASE}'; echo more"], "more than a line"),
+    ],
+)
+def test_a_command_that_fails_is_an_error_without_its_arguments(
+    command: list[str], said: str
+) -> None:
+    with pytest.raises(bl.StoreError) as raised:
+        Passphrase.source("tokens", None, command)()
+    assert said in str(raised.value)
+    assert PASSPHRASE not in str(raised.value) + str(raised.value.hint)
+
+
+def test_a_pickle_says_where_the_passphrase_is_and_not_what(tmp_path: Path) -> None:
+    source = Passphrase.source(tmp_path / "tokens", secret(tmp_path / "secret"), None)
+    store = bl.EncryptedFileStore(tmp_path / "tokens", source)
+    store.save("key", b"value")
+    dumped = pickle.dumps(store)
+    assert PASSPHRASE.encode() not in dumped
+    assert pickle.loads(dumped).load("key") == b"value"
+
+
+def test_a_new_store_takes_its_passphrase_from_the_file(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from boardlot.cli import main
+
+    def login(base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
+        flow = bl.begin_login(base_url, **options)
+        return flow.finish(job.sandbox.authorize_demo_user(flow.url))
+
+    monkeypatch.setattr(bl, "login", login)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = secret(tmp_path / "secret", "\n")
+    line = ["--base-url", job.sandbox.base_url, "--profile", "cron", "login"]
+    options = ["--store", str(tmp_path / "tokens"), "--passphrase-file", str(file)]
+    # Read before the user logs in.
+    before = len(job.sandbox.requests)
+    assert main([*line, *options]) == 1
+    assert len(job.sandbox.requests) == before
+    secret(file)
+    assert main([*line, *options]) == 0
+    assert _core._profile("cron")["passphrase_file"] == file
+    assert main(["--profile", "cron", "sim-orders", "5001", "--format", "json"]) == 0
+    # Renewing keeps what the profile says.
+    assert main(["--profile", "cron", "login"]) == 0
+    assert "renewed the login of the profile cron" in capsys.readouterr().err
+    assert main([*line[:2], "login", *options[2:]]) == 2
+    assert "the keychain has no passphrase" in capsys.readouterr().err
+
+
+def test_the_password_of_an_encrypted_key_comes_from_there_too(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private = Ed25519PrivateKey.generate()
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(PASSPHRASE.encode()),
+    )
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    file = secret(tmp_path / "key.pem", pem.decode())
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    entry = {
+        "base_url": job.sandbox.base_url,
+        "kind": "api_key",
+        "key_id": job.sandbox.upload_key(public.decode()),
+        "private_key": file,
+        "passphrase_file": secret(tmp_path / "secret"),
+    }
+    _core._save_profile("key", entry)
+    with bl.Client(profile="key") as client:
+        assert len(client.dividends("HK.00700")) == 21

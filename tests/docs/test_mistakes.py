@@ -1,0 +1,149 @@
+"""Every row of docs/mistakes.md: the mistake is made, and boardlot says what the page says."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+import shlex
+import sys
+import warnings
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import boardlot as bl
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
+CODE = re.compile(r"`([^`]+)`")
+
+
+class Row(NamedTuple):
+    """A mistake, and the parts of the error, each with dots for what may differ."""
+
+    mistake: str
+    says: list[str]
+
+
+def rows() -> list[Row]:
+    found = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| `"):
+            found.append(Row(CODE.findall(cells[0])[0], CODE.findall(cells[1])))
+    return found
+
+
+IN_PYTHON = [row for row in rows() if not row.mistake.startswith("boardlot ")]
+IN_A_SHELL = [row for row in rows() if row.mistake.startswith("boardlot ")]
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Any:
+    with bl.Sandbox(seed=7, fills=20) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def names(sandbox: bl.Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the snippets use, in a folder with the files that they name."""
+    from boardlot import _core
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("live", "paper"):
+        _core._save_profile(name, {"base_url": "https://api.example.com", "kind": "none"})
+    (tmp_path / "public.pem").write_text(bl.generate_key().public_pem)
+    client = sandbox.client()
+    spent = client.fills_history("281756", "HK")
+    spent.all()
+    closed = sandbox.client()
+    closed.close()
+    return {
+        "bl": bl,
+        "datetime": datetime,
+        "sandbox": sandbox,
+        "url": sandbox.base_url,
+        "port": int(sandbox.base_url.rpartition(":")[2]),
+        "client": client,
+        "async_client": sandbox.async_client(),
+        "spent": spent,
+        "closed": closed,
+        "expired": bl.OAuth("client-17", store=bl.MemoryStore()),
+    }
+
+
+def test_the_page_has_the_usual_mistakes() -> None:
+    assert len(IN_PYTHON) >= 25 and len(IN_A_SHELL) >= 4
+    assert len({row.mistake for row in rows()}) == len(rows())
+    assert all(row.says for row in rows())
+
+
+@pytest.mark.parametrize("row", IN_PYTHON, ids=lambda row: row.mistake)
+def test_python_says_what_the_page_says(
+    row: Row, names: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "to_pandas" in row.mistake:
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    if "trio." in row.mistake:
+        names["trio"] = pytest.importorskip("trio")
+    if '"wrong"' in row.mistake:
+        bl.EncryptedFileStore("tokens", "right").save("key", b"value")
+    if sys.platform == "win32" and "profile=" in row.mistake:
+        pytest.skip("the configuration folder of POSIX")
+    code = compile(row.mistake, "<mistake>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    with warnings.catch_warnings(), pytest.raises(Exception) as raised:
+        warnings.simplefilter("ignore")  # A coroutine that is never awaited is the mistake.
+        value = eval(code, names)
+        if inspect.iscoroutine(value):
+            asyncio.run(value)
+    error = raised.value
+    kind, _, text = row.says[0].partition(": ")
+    assert type(error).__name__ == kind, repr(error)
+    assert matches(text, str(error).replace("`", "'")), str(error)
+    for hint in row.says[1:]:
+        assert matches(hint, getattr(error, "hint", "")), getattr(error, "hint", "")
+
+
+@pytest.mark.parametrize("row", IN_A_SHELL, ids=lambda row: row.mistake)
+def test_the_command_says_what_the_page_says(
+    row: Row, names: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("click")
+    from boardlot.cli import main
+
+    assert main(shlex.split(row.mistake)[1:]) == 2
+    seen = capsys.readouterr()
+    assert not seen.out
+    for part in row.says:
+        assert part in seen.err
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether it is the whole text, with anything in place of the dots."""
+    parts = ".*".join(map(re.escape, pattern.split("…")))
+    return re.fullmatch(parts, text, re.DOTALL) is not None
+
+
+def test_a_wrong_clock_needs_nothing() -> None:
+    with bl.Sandbox(seed=7, clock_offset=60.0) as late, late.client() as client:
+        assert len(client.dividends("HK.00700")) == 21
+        assert 55 < client.clock_offset < 65
+
+
+def test_what_exists_is_not_a_mistake(names: dict[str, Any]) -> None:
+    client = names["client"]
+    assert not hasattr(client, "_nothing") and not hasattr(client, "__deepcopy__")
+    with pytest.raises(AttributeError) as raised:
+        _ = client.completely_different
+    assert "did you mean" not in str(raised.value)
+
+    class Own(bl.Client):
+        """A client with an option of its own, which only its constructor knows."""
+
+        def __init__(self, base_url: str, *, colour: str) -> None:
+            self.colour = colour
+
+    assert Own(names["url"], colour="red").colour == "red"

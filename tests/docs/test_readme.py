@@ -1,0 +1,68 @@
+"""The README's table is that of the benchmarks; pictures and versions are where they are named."""
+
+import re
+
+import boardlot as bl
+import documented
+import pytest
+
+from .test_pages import DOCS, ROOT
+
+README = (ROOT / "README.md").read_text("utf-8")
+RESULTS = (ROOT / "benches" / "results.md").read_text("utf-8")
+RATIOS = re.findall(r"^\| (.+?) \| (\S+ \S+) \| (.+?) \| (\d[\d.]*) x \|$", README, re.MULTILINE)
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def measured(row, peer):
+    """What the results say of a row: the cells of boardlot and of a peer."""
+    (section,) = re.findall(rf"^### {re.escape(row)}\n(.*?)(?=^### |\Z)", RESULTS, re.S | re.M)
+    table = {cells(line)[0]: cells(line)[1:] for line in section.splitlines() if line[:1] == "|"}
+    return table["boardlot"], table[peer]
+
+
+def test_the_ratios_of_the_readme_are_those_of_the_benchmarks():
+    assert len(RATIOS) >= 8
+    row = ""
+    for name, value, peer, ratio in RATIOS:
+        row = row if name.startswith("the same, peak memory") else name
+        own, others = measured(row, peer)
+        number = value.split()[0]
+        if row == name:
+            assert (own[0], others[2]) == (number, ratio), name
+        else:
+            assert own[4] == number
+            assert f"{round(float(others[4].replace(',', '')) / float(own[4]), 1)}" == ratio[:3]
+
+
+def test_a_row_where_boardlot_is_slower_is_in_the_table():
+    assert any(float(ratio) < 1 for *_, ratio in RATIOS)
+
+
+@pytest.mark.parametrize("picture", ["terminal.svg", "notebook.png"])
+def test_a_picture_is_shown_and_small(picture):
+    assert f"docs/pictures/{picture}" in README
+    assert f"pictures/{picture}" in (DOCS / "index.md").read_text("utf-8")
+    assert 1_000 < (DOCS / "pictures" / picture).stat().st_size <= 300_000
+
+
+def test_links_of_the_readme_lead_to_files():
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", README)]
+    assert len(links) > 30
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_the_site_has_the_version_of_the_package():
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert f"copyright: boardlot {bl.__version__}," in site
+
+
+def test_every_method_links_to_its_guide_and_back():
+    methods = {name for name in vars(bl.Client) if not name.startswith("_")} - {"close"}
+    assert set(documented.GUIDES) == methods
+    for method, guide in documented.GUIDES.items():
+        assert f"[boardlot.Client.{method}]" in (DOCS / f"{guide}.md").read_text("utf-8"), method

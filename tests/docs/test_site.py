@@ -1,0 +1,175 @@
+"""The site as `make docs` builds it: its files, and its pages in a browser."""
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import boardlot as bl
+import pytest
+
+from ..support.webdriver import Browser, programs
+from .test_pages import DOCS, PAGES, ROOT
+
+SITE = ROOT / "site"
+ADDRESS = "https://boardlot.example.com/"
+# Elements that reach beyond the window, except within what scrolls or is cut by itself.
+TOO_WIDE = """
+const width = document.documentElement.clientWidth;
+const cut = element => ["auto", "scroll", "hidden", "clip"].includes(
+  getComputedStyle(element).overflowX) || getComputedStyle(element).position === "fixed";
+const wide = [...document.querySelectorAll("body *")].filter(element => {
+  if (element.getBoundingClientRect().right <= width + 1) return false;
+  for (let one = element; one && one !== document.body; one = one.parentElement)
+    if (cut(one)) return false;
+  return true;
+});
+const scrolls = document.documentElement.scrollWidth > width;
+return [scrolls, wide.map(element => element.outerHTML.slice(0, 80))];
+"""
+# What the copy button copies: the text of the block in this state.
+COPIED = """
+const blocks = [...document.querySelectorAll(".highlight code")];
+return blocks.filter(code => code.querySelector(".gp")).map(code => {
+  code.setAttribute("data-md-copying", "");
+  const text = code.innerText;
+  code.removeAttribute("data-md-copying");
+  return text;
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def site():
+    zensical = shutil.which("zensical", path=Path(sys.executable).parent)
+    if zensical is None:
+        pytest.skip("zensical is not installed: make docs installs it")
+    command = [zensical, "build", "--strict", "--clean"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return SITE
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+    handler.log_message = lambda *_: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def browser(tmp_path):
+    if None in programs():
+        pytest.skip("needs Chromium and its driver")
+    with Browser(tmp_path, *programs()) as browser:
+        yield browser
+
+
+def pages():
+    """The addresses of all pages, below that of the site."""
+    for page in PAGES[1:]:
+        path = page.relative_to(DOCS).with_suffix("")
+        yield "" if path.name == "index" else f"{path.as_posix()}/"
+
+
+def test_the_sitemap_and_llms_txt_name_every_page(site):
+    sitemap = (site / "sitemap.xml").read_text("utf-8")
+    llms = (site / "llms.txt").read_text("utf-8")
+    for page in pages():
+        assert f"<loc>{ADDRESS}{page}</loc>" in sitemap
+        assert f"<{ADDRESS}{page}index.md>" in llms
+        assert (site / page / "index.md").is_file()
+
+
+def test_llms_full_txt_has_the_pages_and_the_signatures(site):
+    text = (site / "llms-full.txt").read_text("utf-8")
+    for word in ("fills_history", "margin_lever_ratio", "-12006", "fetch_many", "PaginationError"):
+        assert word in text
+
+
+def test_search_finds_fields_errors_and_codes(site):
+    found = json.loads((site / "search.json").read_text("utf-8"))["items"]
+    errors = set(bl.errors.__all__)
+    for word in {"margin_lever_ratio", "counter_broker_id", "-12006", *errors}:
+        assert any(word in item["title"] + item["text"] for item in found), word
+    titles = {item["title"] for item in found}
+    assert {"fills_history", "HkIpo", "RateLimited"} <= {re.sub("<.*?>", "", one) for one in titles}
+
+
+def test_pages_show_the_version_and_load_nothing_from_other_hosts(site):
+    for page in pages():
+        text = (site / page / "index.html").read_text("utf-8")
+        assert f"boardlot {bl.__version__}" in text
+        loaded = re.findall(
+            r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"?(https?:[^\" >]+)", text
+        )
+        assert [one for one in loaded if not one.startswith(ADDRESS)] == []
+
+
+def test_a_method_leads_to_its_guide(site):
+    text = (site / "api" / "clients" / "index.html").read_text("utf-8")
+    assert re.search(r"Guide: <a[^>]* href=\"?../../paging/", text)
+
+
+@pytest.mark.slow  # Every page four times.
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_scrolls_sideways(address, browser, width, scheme):
+    browser.emulate(width, 900, scheme)
+    seen = 0
+    for page in pages():
+        browser.open(address + page)
+        assert browser.run("return document.body.dataset.mdColorScheme") == (
+            "slate" if scheme == "dark" else "default"
+        )
+        assert browser.run(TOO_WIDE) == [False, []], page
+        seen += 1
+    assert seen == len(PAGES) - 1
+
+
+@pytest.mark.slow
+def test_copied_code_has_neither_prompts_nor_output(address, browser):
+    browser.open(address + "api/calendar/")
+    copied = browser.run(COPIED)
+    assert copied
+    for text in copied:
+        assert ">>>" not in text and "ballot" not in text and "ipo_calendar" in text
+    browser.open(address + "coming-from/")
+    assert [text.strip() for text in browser.run(COPIED)] == [
+        "[ -e key.pem ] || boardlot keygen key.pem > key.pub"
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["margin_lever_ratio", "PaginationError"])
+def test_the_search_box_finds_names(address, browser, word):
+    browser.emulate(1280, 900, "light")
+    browser.open(address)
+    browser.wait(
+        lambda: browser.run("document.querySelector('.md-search__button').click(); return 1")
+    )
+    time.sleep(0.5)
+    browser.press(word)
+    shown = "return [...document.querySelectorAll('*')].filter(e => e.shadowRoot)"
+    shown += ".map(e => e.shadowRoot.textContent).join()"
+    assert browser.wait(lambda: word in browser.run(shown))
+
+
+@pytest.mark.slow
+def test_tabs_switch_together(address, browser):
+    browser.emulate(1280, 900, "light")
+    browser.open(address)
+    tabs = "[...document.querySelectorAll('.tabbed-labels label')]"
+    browser.run(f"{tabs}.filter(tab => tab.innerText === 'Async')[0].click()")
+    chosen = "return [...document.querySelectorAll('.tabbed-set > input:checked')].map(input => "
+    chosen += "document.querySelector(`label[for=${input.id}]`).innerText)"
+    browser.wait(lambda: set(browser.run(chosen)) == {"Async"})

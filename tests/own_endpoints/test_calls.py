@@ -1,0 +1,298 @@
+"""`call`, `pages`, `fetch_many` and `explain` of declared endpoints."""
+
+import asyncio
+import datetime
+import decimal
+import json
+from urllib.parse import parse_qsl, unquote
+
+import boardlot as bl
+import pytest
+
+from ..support.clients import MODES, client_of, run, settled
+from ..support.scripted_server import Answer, ScriptedServer, answer
+
+LIST = {"ret_code": 0, "ret_msg": "success", "data": {"list": [{"a": 1}]}}
+SEARCH = bl.Endpoint("search", "GET", "/api/v1.0/search/{group}", rows="data.list")
+CREATE = bl.Endpoint("create", "POST", "/api/v1.0/things", rows="data.list")
+ROWS = [{"time": 1_700_000_000 + 60 * index, "close": f"{index}.50"} for index in range(250)]
+PAGED = {
+    "next_key": bl.Endpoint("list", "POST", "/api/v9/list", rows="data.rows", paging="next_key"),
+    "page_flag": bl.Endpoint("list", "GET", "/api/v9/flag", rows="d.rows", paging="page_flag"),
+    "date range by a place": bl.Endpoint(
+        "list",
+        "GET",
+        "/api/v9/range",
+        rows="data.rows",
+        paging=bl.DateRange("end", next="extra.next_time", unique="time"),
+        record={"time": "seconds", "close": "decimal"},
+    ),
+    "date range by a field": bl.Endpoint(
+        "list", "GET", "/api/v9/days", rows="data.rows", paging=bl.DateRange(before="day")
+    ),
+}
+
+
+def rows_of(endpoint):
+    if "day" not in repr(endpoint.paging):
+        return ROWS
+    first = datetime.date(2025, 1, 1)
+    return [{"day": str(first + datetime.timedelta(days=n)), "close": n} for n in range(250)]
+
+
+def sent(endpoint, **arguments):
+    """The request that goes out for these arguments."""
+    with ScriptedServer([answer(LIST)]) as server, client_of(server) as client:
+        client.call(endpoint, **arguments)
+    return server.received[0]
+
+
+@pytest.fixture(scope="module")
+def served():
+    with bl.Sandbox(seed=7) as sandbox:
+        for endpoint in PAGED.values():
+            sandbox.serve(endpoint, rows_of(endpoint))
+        yield sandbox
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("style", PAGED)
+def test_every_style_of_paging_gives_each_row_once(served, style, mode):
+    endpoint = PAGED[style]
+
+    async def use(client):
+        everything = list(await settled(client.client.call(endpoint)))
+        pager = client.client.pages(endpoint)
+        rows = await client.rows(pager)
+        assert pager.requests > 2
+        return everything, rows
+
+    auth = served.api_key()
+    everything, rows = run(mode, served.base_url, use, auth=auth)
+    # A range of dates is paged from its end; within a page the rows are in ascending order.
+    order = sorted if isinstance(endpoint.paging, bl.DateRange) else list
+    key = {"key": lambda row: row.get("time", row.get("day"))} if order is sorted else {}
+    assert order(rows, **key) == rows_of(endpoint)
+    assert rows == everything
+
+
+@pytest.mark.parametrize("style", PAGED)
+def test_a_checkpoint_resumes_after_the_last_row(served, style):
+    endpoint = PAGED[style]
+    with served.client() as client:
+        whole = list(client.pages(endpoint))
+        pager = client.pages(endpoint)
+        first = [next(pager) for _ in range(120)]
+        checkpoint = pager.checkpoint()
+        with served.client() as other:
+            assert first + list(other.pages(endpoint, resume=checkpoint)) == whole
+        with pytest.raises(bl.ConfigError, match="another call"):
+            client.pages(endpoint, resume=checkpoint, code="HK.00700")
+
+
+def test_declared_fields_are_typed_columns_and_others_are_inferred(served):
+    pl = pytest.importorskip("polars")
+    endpoint = PAGED["date range by a place"]
+    with served.client() as client:
+        frame = client.pages(endpoint, start=ROWS[-5]["time"]).to_polars()
+        assert frame.schema == {"time": pl.Datetime("ms", "UTC"), "close": pl.Float64}
+        assert frame.height == 5
+        inferred = client.call(PAGED["next_key"]).to_polars()
+        assert inferred.schema == {"time": pl.Int64, "close": pl.String}
+
+
+def test_arguments_go_into_path_query_and_body_in_the_order_given():
+    received = sent(SEARCH, z="last", group="a b+ü", a=1, code="HK.00700", flag=True, none=None)
+    assert received.path == "/api/v1.0/search/a%20b%2B%C3%BC"
+    assert parse_qsl(received.query) == [
+        ("z", "last"),
+        ("a", "1"),
+        ("code", "HK.00700"),
+        ("flag", "true"),
+    ]
+    received = sent(CREATE, z=1.5, a=None, list=[1, "x"], dict={"b": None}, flag=False, text="ü")
+    assert received.body.decode() == (
+        '{"z":1.5,"list":[1,"x"],"dict":{"b":null},"flag":false,"text":"ü"}'
+    )
+    assert received.header("Content-Type") == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("seconds", datetime.datetime(2026, 1, 5, tzinfo=datetime.timezone.utc), 1767571200),
+        ("millis", "2026-01-05T08:00:00+08:00", 1767571200000),
+        ("micros", datetime.date(2026, 1, 5), 1767571200000000),
+        ("seconds", 1767571200, 1767571200),
+        ("date", datetime.date(2026, 1, 5), "2026-01-05"),
+        ("decimal", decimal.Decimal("0.10"), "0.10"),
+        ("decimal", "1e-3", "1e-3"),
+        ("number", 1.5, 1.5),
+        ("percent", 3, 3),
+        ("integer", 2**64 - 1, 2**64 - 1),
+        ("flag", True, True),
+        ("text", "", ""),
+        ("symbol", "HK.00700", "HK.00700"),
+        ("object", {"a": [1]}, {"a": [1]}),
+    ],
+)
+def test_a_declared_argument_is_sent_as_its_kind(kind, value, expected):
+    endpoint = bl.Endpoint("mine", "POST", "/mine", rows="data.list", arguments={"x": kind})
+    assert json.loads(sent(endpoint, x=value).body) == {"x": expected}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("seconds", datetime.datetime(2026, 1, 5), "aware datetime"),
+        ("seconds", "soon", "seconds since 1970"),
+        ("seconds", -1, "from 0"),
+        ("date", "2026-02-30", "calendar date"),
+        ("decimal", "0,1", "a Decimal"),
+        ("decimal", 0.1, "a Decimal"),
+        ("number", "1", "a finite number"),
+        ("number", float("nan"), "a finite number"),
+        ("integer", "1", "an integer"),
+        ("integer", True, "an integer"),
+        ("integer", 2**64, "an integer"),
+        ("flag", 1, "True or False"),
+        ("text", "a\nb", "without control characters"),
+        ("text", 1, "a string"),
+        ("symbol", "hk.00700", "{market}.{code}"),
+        ("object", "{}", "a dict or a list"),
+        ("object", {"a": {1}}, "cannot be written as JSON"),
+    ],
+)
+def test_an_argument_that_is_not_of_its_kind_is_refused_before_anything_is_sent(
+    kind, value, expected
+):
+    endpoint = bl.Endpoint("mine", "POST", "/mine", arguments={"x": kind})
+    with (
+        ScriptedServer([]) as server,
+        client_of(server) as client,
+        pytest.raises(bl.ConfigError) as caught,
+    ):
+        client.call(endpoint, x=value)
+    assert "x" in str(caught.value) and expected in str(caught.value)
+    assert server.received == []
+
+
+HOSTILE = ["", ".", "..", "/", "a/b", "../x", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", "x" * 257]
+
+
+@pytest.mark.parametrize("value", [*HOSTILE, 1.5, True, -1, ["a"], None], ids=repr)
+def test_no_value_reaches_another_path(value):
+    with (
+        ScriptedServer([]) as server,
+        client_of(server) as client,
+        pytest.raises(bl.ConfigError, match="group"),
+    ):
+        client.call(SEARCH, group=value)
+    assert server.received == []
+
+
+@pytest.mark.parametrize(
+    "value", ["?", "#", ";", ":", "@", "{group}", " ", "a?b=c#d", "ü", "&", "~"]
+)
+def test_a_value_with_reserved_characters_stays_one_segment(value):
+    received = sent(SEARCH, group=value)
+    assert received.query == ""
+    assert unquote(received.path) == f"/api/v1.0/search/{value}"
+
+
+def test_a_time_of_undeclared_unit_is_refused_with_the_kinds_to_declare():
+    with client_of("https://api.example.com") as client:
+        with pytest.raises(bl.ConfigError, match="'seconds', 'millis' or 'micros'"):
+            client.call(SEARCH, group="a", at=datetime.datetime.now(datetime.timezone.utc))
+        with pytest.raises(bl.ConfigError, match="query of a GET"):
+            client.call(SEARCH, group="a", codes=["HK.00700"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("style", PAGED)
+def test_many_keys_of_a_declared_endpoint(style, mode):
+    endpoint = PAGED[style]
+    keyed = bl.Endpoint(
+        "keyed",
+        endpoint.method,
+        "/api/v9/{symbol}/list",
+        rows=endpoint.rows,
+        paging=endpoint.paging,
+        record={"time": "seconds"} if endpoint.record else None,
+    )
+    with bl.Sandbox(seed=7) as sandbox:
+        sandbox.serve(keyed, rows_of(endpoint)[:60], symbol="HK.00700")
+        sandbox.serve(keyed, rows_of(endpoint)[:1], symbol="HK.00005")
+
+        async def use(client):
+            keys = ["HK.00700", "HK.00005", "HK.00001"]
+            fetch = client.client.fetch_many
+            with pytest.raises(bl.InvalidSymbol, match=r"HK\.00001"):
+                await settled(fetch(keyed, keys))
+            return await settled(fetch(keyed, keys, on_error="collect"))
+
+        found = run(mode, sandbox.base_url, use, auth=sandbox.api_key())
+    assert [row["symbol"] for row in found] == ["HK.00700"] * 60 + ["HK.00005"]
+    assert list(found.errors) == ["HK.00001"]
+
+
+def test_an_endpoint_without_one_key_cannot_be_called_for_many():
+    with client_of("https://api.example.com") as client:
+        for endpoint in (CREATE, bl.Endpoint("two", "GET", "/{a}/{b}")):
+            with pytest.raises(bl.ConfigError, match="no argument for the keys"):
+                client.fetch_many(endpoint, ["x"])
+
+
+def test_many_keys_may_be_the_only_declared_argument():
+    endpoint = bl.Endpoint("q", "GET", "/q", rows="data.list", arguments={"code": "symbol"})
+    with ScriptedServer([answer(LIST)]) as server, client_of(server) as client:
+        assert client.fetch_many(endpoint, ["HK.00700"]) == [{"code": "HK.00700", "a": 1}]
+    assert server.received[0].query == "code=HK.00700"
+
+
+@pytest.mark.parametrize("method", ["call", "pages", "explain"])
+@pytest.mark.parametrize("client_class", [bl.Client, bl.AsyncClient])
+def test_a_missing_path_argument_is_named(client_class, method):
+    endpoint = bl.Endpoint("mine", "GET", "/{symbol}", paging="next_key")
+    client = client_class("https://api.example.com")
+    with pytest.raises(bl.ConfigError, match="symbol is missing") as caught:
+        outcome = getattr(client, method)(endpoint, simbol="HK.00700")
+        asyncio.run(settled(outcome))
+    assert caught.value.endpoint == "mine"
+
+
+def test_only_an_endpoint_with_paging_has_pages():
+    with (
+        client_of("https://api.example.com") as client,
+        pytest.raises(bl.ConfigError, match="create does not return pages"),
+    ):
+        client.pages(CREATE)
+
+
+def test_explain_shows_the_first_request_of_a_declared_endpoint(served):
+    with served.client() as client:
+        shown = client.explain(SEARCH, group="a b", z=1, query="x")
+        assert shown.payload_lines[1:4] == ["GET", "/api/v1.0/search/a%20b", "z=1&query=x"]
+        shown = client.explain(PAGED["next_key"], limit=2)
+        assert shown.method == "POST" and len(shown.body_hash) == 64
+        assert shown.payload_lines[4] == shown.body_hash
+        with pytest.raises(bl.ConfigError, match="path is missing"):
+            client.explain("GET")
+        with pytest.raises(bl.ConfigError, match="limit is not an argument"):
+            client.explain("GET", "/x", limit=2)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "idempotent"),
+    [(SEARCH, True), (CREATE, False), (PAGED["next_key"], True)],
+    ids=["GET", "POST", "a list by POST"],
+)
+def test_only_what_changes_nothing_is_sent_twice(endpoint, idempotent):
+    # The connection is closed after the request was received.
+    with (
+        ScriptedServer([Answer(drop=True)] * 2) as server,
+        client_of(server, max_retries=1) as client,
+        pytest.raises(bl.BoardlotError),
+    ):
+        client.call(endpoint, **({"group": "a"} if endpoint is SEARCH else {}))
+    assert len(server.received) == (2 if idempotent else 1)

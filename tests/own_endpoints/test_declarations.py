@@ -1,0 +1,181 @@
+"""`Endpoint` and `load_endpoints`: what can be declared, and what the mistakes say."""
+
+import copy
+import datetime
+import decimal
+import pickle
+import typing
+
+import boardlot as bl
+import pytest
+
+KLINE = bl.Endpoint(
+    "kline",
+    "GET",
+    "/api/v1.0/quote/{symbol}/history-kline",
+    rows="data.kline_list",
+    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
+    record={"time": "seconds", "open": "decimal", "close": "decimal", "volume": "integer"},
+    arguments={"start": "seconds"},
+    doc="Candles.",
+)
+TOML = """\
+# Two lists whose paths the service document omits.
+[kline]
+method = "GET"
+path = "/api/v1.0/quote/{symbol}/history-kline"
+rows = "data.kline_list"
+paging = { end = "end", next = "extra.next_time", unique = "time" }
+doc = "Candles."
+arguments = { start = "seconds" }
+
+[kline.record]
+time = "seconds"
+open = "decimal"
+close = "decimal"
+volume = "integer"
+"""
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
+def test_a_copy_is_equal_and_has_the_same_repr(copied):
+    assert copied(KLINE) == KLINE
+    assert hash(copied(KLINE)) == hash(KLINE)
+    assert repr(copied(KLINE)) == repr(KLINE)
+    assert copied(KLINE.paging) == KLINE.paging != bl.DateRange(before="time")
+    assert bl.Endpoint("kline", "GET", KLINE.path) != KLINE and KLINE != 1
+
+
+def test_the_repr_is_the_declaration():
+    namespace = {"Endpoint": bl.Endpoint, "DateRange": bl.DateRange}
+    assert eval(repr(KLINE), namespace) == KLINE
+    assert KLINE.record == {
+        "time": "seconds",
+        "open": "decimal",
+        "close": "decimal",
+        "volume": "integer",
+    }
+    assert (KLINE.name, KLINE.method, KLINE.rows, KLINE.doc) == (
+        "kline",
+        "GET",
+        "data.kline_list",
+        "Candles.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"name": ""}, "name is ''"),
+        ({"name": "a b"}, "name is 'a b'"),
+        ({"method": "DELETE"}, "method is 'DELETE'; expected 'GET' or 'POST'"),
+        ({"path": "quote"}, "does not begin with /"),
+        ({"path": "/a/../b"}, "segment '..'"),
+        ({"path": "/a/%2e%2e/b"}, "segment '%2e%2e'"),
+        ({"path": "/a?x=1"}, "segment 'a?x=1'"),
+        ({"path": "/a\nb"}, r"segment 'a\nb'"),
+        ({"path": "/{a}/{a}"}, "{a} twice"),
+        ({"path": "//host/x"}, "empty segment"),
+        ({"rows": "data."}, "rows is 'data.'"),
+        ({"paging": "next"}, "paging is 'next'; expected 'next_key', 'page_flag' or a DateRange"),
+        ({"paging": 3}, "paging"),
+        ({"record": {"time": "second"}}, "record.time is 'second'"),
+        ({"record": {"time": "second"}}, "did you mean 'seconds'?"),
+        ({"record": {"time": 3}}, "record['time']"),
+        ({"record": [("time", "seconds")]}, "a dict"),
+        ({"record": int}, "the class int; expected a dict or a TypedDict"),
+        ({"arguments": {"limit": "int"}}, "arguments.limit is 'int'"),
+        ({"arguments": {"filter": "object"}}, "only the body of a POST"),
+        ({"path": "/{a}", "arguments": {"a": "flag"}}, "arguments.a is 'flag'"),
+        ({"arguments": {"a-b": "text"}}, "the argument 'a-b'"),
+        ({"arguments": {"resume": "text"}, "paging": "next_key"}, "rename it"),
+        ({"path": "/{page_flag}", "paging": "page_flag"}, "cursor"),
+    ],
+    ids=repr,
+)
+def test_a_mistake_is_named_before_anything_is_sent(change, expected):
+    options = {"name": "mine", "method": "GET", "path": "/api/mine", **change}
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.Endpoint(**options)
+    assert expected in str(caught.value)
+
+
+class Candle(typing.TypedDict, total=False):
+    code: str
+    time: typing.Annotated[int, "seconds"]
+    day: datetime.date
+    open: decimal.Decimal
+    change: typing.Annotated[float, "percent"]
+    volume: "int | None"
+    closed: bool
+    pair: dict[str, str]
+    tags: list[str]
+    side: typing.Literal["BUY", "SELL"]
+
+
+def test_a_typed_dict_declares_the_record():
+    endpoint = bl.Endpoint("mine", "GET", "/mine", record=Candle)
+    with bl.Sandbox() as sandbox, sandbox.client() as client:
+        sandbox.serve(endpoint, [])
+        schema = client.call(endpoint).schema
+    assert {field.name: field.kind for field in schema} == {
+        "code": "text",
+        "time": "timestamp",
+        "day": "date",
+        "open": "decimal",
+        "change": "number",
+        "volume": "integer",
+        "closed": "flag",
+        "pair": "object",
+        "side": "text",
+    }
+    assert {field.name: field.unit for field in schema}["change"] == "%"
+    assert pickle.loads(pickle.dumps(endpoint)) == endpoint
+
+
+def test_a_datetime_in_a_typed_dict_needs_its_unit():
+    class Timed(typing.TypedDict):
+        at: datetime.datetime
+
+    with pytest.raises(bl.ConfigError, match=r"Timed.at is a datetime; expected Annotated\[int"):
+        bl.Endpoint("mine", "GET", "/mine", record=Timed)
+
+
+def test_a_file_declares_the_same(tmp_path):
+    path = tmp_path / "endpoints.toml"
+    path.write_text(TOML, "utf-8")
+    assert bl.load_endpoints(path) == {"kline": KLINE} == bl.load_endpoints(str(path))
+    path.write_text("", "utf-8")
+    assert bl.load_endpoints(path) == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "expected"),
+    [
+        ('"GET"', '"PATCH"', 3, "[kline] method is 'PATCH'; expected 'GET' or 'POST'"),
+        ('"GET"', "1", 3, "[kline] method is of type integer; expected text"),
+        ("rows =", "row =", 5, "[kline] row is not a key of it; expected method, path, rows"),
+        ("next =", "nxet =", 6, "[kline.paging] nxet is not a key of it"),
+        ("start =", "'a b' =", 8, "[kline] arguments has the argument 'a b'"),
+        ('open = "decimal"', 'open = "decimla"', 12, "[kline] record.open is 'decimla'"),
+        ('volume = "integer"', "volume = integer", 14, "is not valid TOML"),
+        ("[kline]", "[kline", 2, "is not valid TOML"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_mistake_in_a_file_names_file_line_table_and_key(tmp_path, before, after, line, expected):
+    path = tmp_path / "endpoints.toml"
+    path.write_text(TOML.replace(before, after, 1), "utf-8")
+    with pytest.raises(bl.ConfigError) as caught:
+        bl.load_endpoints(path)
+    assert f"endpoints.toml, line {line}: {expected}" in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(bl.ConfigError, match=r"missing\.toml"):
+        bl.load_endpoints(tmp_path / "missing.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(bl.ConfigError, match=r"binary.toml is not valid UTF-8"):
+        bl.load_endpoints(tmp_path / "binary.toml")

@@ -1,0 +1,302 @@
+"""The sandbox as a test double: rows of one's own, planned failures, a fixed date."""
+
+import asyncio
+import datetime
+
+import boardlot as bl
+import pytest
+
+KLINE = bl.Endpoint(
+    "kline",
+    "GET",
+    "/api/v1.0/quote/{symbol}/history-kline",
+    rows="data.kline_list",
+    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
+    record={"time": "seconds", "close": "decimal"},
+)
+CANDLES = [{"time": 1_700_000_000 + 60 * n, "close": f"{n}.5"} for n in range(5)]
+FILL = {
+    "trd_side": "BUY",
+    "deal_id": "1",
+    "order_id": "2",
+    "code": "HK.00700",
+    "stock_name": "TENCENT",
+    "qty": "100",
+    "price": "0.10",
+    "create_time": 1_600_000_000_000_000,
+    "updated_time": 1_600_000_000_000_000,
+    "counter_broker_id": 1,
+    "counter_broker_name": "",
+    "status": "OK",
+}
+# Each built-in method with the path of its rows: arguments, and a row.
+PUT = {
+    "trading_days": (("HK", "2026-01-01", "2026-01-31"), {"time": "2026-01-05"}),
+    "reference_futures": (("HK.HSImain",), {"code": "HK.HSI2601"}),
+    "ipo_list": (("hk",), {"code": "HK.09999"}),
+    "dividends": (("HK.00700",), {"dividend_per_share": 1.5}),
+    "plate_stocks": (("HK.BK1001",), {"code": "HK.00700"}),
+    "crypto_orders": (("7",), {"order_id": "1"}),
+    "sim_orders": (("7",), {"order_id": "1"}),
+    "sim_positions": (("7",), {"pstn_id": "1"}),
+    "fills_history": (("7", "HK"), FILL),
+}
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with bl.Sandbox(seed=7, fills=60, orders=6, plate_stocks=20) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def sandbox(shared):
+    """One sandbox for all tests, in its initial state."""
+    yield shared
+    shared.faults = None
+    shared.reset()
+
+
+@pytest.mark.parametrize("name", PUT)
+def test_put_replaces_the_rows_of_every_method(sandbox, name):
+    arguments, row = PUT[name]
+    rows = [{**row, "index": index, "ünï": [None, 1.10, "x"]} for index in range(120)]
+    sandbox.put(name, rows)
+    with sandbox.client() as client:
+        result = getattr(client, name)(*arguments)
+        assert list(result) == rows
+    sandbox.put(name, [])
+    with sandbox.client() as client:
+        assert list(getattr(client, name)(*arguments)) == []
+
+
+def test_put_for_one_account_leaves_the_others(sandbox):
+    one, other = sandbox.accounts["trade"]
+    sandbox.put("fills_history", [FILL], account=one)
+    with sandbox.client() as client:
+        assert client.fills_history(one, "HK").all() == [FILL]
+        assert client.fills_history(one, "US").all() == []
+        assert len(client.fills_history(other, "HK").all()) > 1
+        # A closed range selects by the update time, as the service does.
+        assert client.fills_history(one, "HK", start="2020-09-01", end="2020-10-01").all() == [FILL]
+        assert client.fills_history(one, "HK", start="2020-10-01", end="2020-11-01").all() == []
+        assert client.fills_history(one, "HK", code="HK.00005").all() == []
+    sandbox.reset()
+    with sandbox.client() as client:
+        assert len(client.fills_history(one, "HK").all()) > 1
+
+
+def test_put_for_a_symbol_and_what_stands_beside_the_dividends(sandbox):
+    rows = [{"dividend_per_share": 1.5}, {"dividend_per_share": 0.25}]
+    sandbox.put("dividends", rows, symbol="HK.00700")
+    with sandbox.client() as client:
+        found = client.dividends("HK.00700")
+        assert found == rows
+        assert found.meta["total_dividend_count"] == 2
+        assert found.meta["total_dividend_money"] == 1.75
+        assert client.dividends("US.AAPL") != rows
+
+
+def test_put_takes_records_of_the_service(sandbox):
+    with sandbox.client() as client:
+        stocks = client.plate_stocks("HK.BK1001").all()
+        sandbox.put("plate_stocks", stocks[:3], plate_code="HK.BK1999")
+        assert client.plate_stocks("HK.BK1999").all() == stocks[:3]
+
+
+@pytest.mark.parametrize("auth", ["Ed25519", "RSA-SHA256", "oauth"])
+def test_what_is_served_needs_the_credentials_of_the_service(sandbox, auth):
+    sandbox.serve(KLINE, CANDLES)
+    with sandbox.client(auth) as client:
+        assert client.pages(KLINE, symbol="HK.00700").all() == CANDLES
+    with bl.Client(sandbox.base_url) as client, pytest.raises(bl.AuthenticationError):
+        client.call(KLINE, symbol="HK.00700")
+
+
+def test_what_is_served_is_available_to_an_async_client(sandbox):
+    sandbox.serve(KLINE, CANDLES)
+
+    async def use():
+        async with sandbox.async_client() as client:
+            found = [row async for row in client.pages(KLINE, symbol="HK.00700", limit=2)]
+            return found, await client.call(KLINE, symbol="HK.00700", limit=2)
+
+    rows, everything = asyncio.run(use())
+    assert sorted(rows, key=lambda row: row["time"]) == CANDLES
+    assert list(everything) == rows
+
+
+def test_served_rows_have_the_range_and_page_that_were_asked_for(sandbox):
+    sandbox.serve(KLINE, reversed(CANDLES))
+    start, end = CANDLES[1]["time"], CANDLES[3]["time"]
+    with sandbox.client() as client:
+        pager = client.pages(KLINE, symbol="HK.00700", start=start, end=end, limit=2)
+        assert [row["time"] for row in pager] == [
+            CANDLES[2]["time"],
+            CANDLES[3]["time"],
+            CANDLES[1]["time"],
+        ]
+        with pytest.raises(bl.InvalidParameter, match="limit"):
+            client.call(KLINE, symbol="HK.00700", limit=0)
+    paths = [request.path for request in sandbox.requests]
+    assert set(paths) == {"/api/v1.0/quote/HK.00700/history-kline"}
+
+
+def test_rows_of_one_time_are_on_one_page(sandbox):
+    rows = [{"time": 1_700_000_000 + n // 3, "close": str(n)} for n in range(12)]
+    endpoint = bl.Endpoint(
+        "ties",
+        "GET",
+        "/ties",
+        rows="data.list",
+        paging=bl.DateRange(next="extra.next_time"),
+        record={"time": "seconds"},
+    )
+    sandbox.serve(endpoint, rows)
+    with sandbox.client() as client:
+        found = client.call(endpoint, limit=4)
+        assert sorted(found, key=lambda row: int(row["close"])) == rows
+
+
+@pytest.mark.parametrize(
+    ("serve", "expected"),
+    [
+        (lambda sandbox: sandbox.serve(KLINE, [{"close": "1"}]), r"rows\[0\] has no time"),
+        (lambda sandbox: sandbox.serve(KLINE, [1]), r"rows\[0\] is 1; expected a dict"),
+        (lambda sandbox: sandbox.serve(KLINE, {"time": 1}), "a list of dicts"),
+        (lambda sandbox: sandbox.serve(KLINE, "rows"), "a list of dicts"),
+        (lambda sandbox: sandbox.serve(KLINE, [{"time": {1}}]), "cannot be written as JSON"),
+        (
+            lambda sandbox: sandbox.serve(
+                bl.Endpoint("x", "GET", "/x", paging=bl.DateRange(next="extra.next")), []
+            ),
+            "cannot tell the time of a row of x",
+        ),
+        (lambda sandbox: sandbox.put("fills", []), "did you mean|expected one of"),
+        (lambda sandbox: sandbox.put("server_time", []), "server_time"),
+        (lambda sandbox: sandbox.put("dividends", [], account="1"), "not about an account"),
+        (lambda sandbox: sandbox.put("dividends", [], simbol="x"), "not an argument of dividends"),
+        (lambda sandbox: sandbox.fail_next("fills_histroy"), "did you mean 'fills_history'"),
+        (lambda sandbox: sandbox.fail_next(status=200), "would|expected|status is 200"),
+        (lambda sandbox: sandbox.fail_next(code=0), "a success"),
+        (lambda sandbox: sandbox.fail_next(times=0), "times is 0"),
+        (lambda sandbox: sandbox.fail_next(status=99999), "status is 99999"),
+        (lambda sandbox: bl.Sandbox(today="2026-01-05"), "a date"),
+        (lambda sandbox: bl.Sandbox(today=datetime.date(1901, 1, 1)), "today is 1901-01-01"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(sandbox, serve, expected):
+    with pytest.raises(bl.ConfigError, match=expected):
+        serve(sandbox)
+
+
+def test_the_next_requests_of_one_endpoint_fail_and_then_no_more(sandbox):
+    sandbox.fail_next("fills_history", status=503, times=2)
+    account = sandbox.accounts["trade"][0]
+    with sandbox.client(max_retries=0) as client:
+        assert client.dividends("HK.00700")
+        for _ in range(2):
+            with pytest.raises(bl.ServiceError) as caught:
+                client.fills_history(account, "HK").all()
+            assert caught.value.http_status == 503
+        assert client.fills_history(account, "HK").all()
+    statuses = [r.status for r in sandbox.requests if r.path.endswith("fills_history")]
+    assert statuses[:3] == [503, 503, 200]
+
+
+def test_a_client_that_retries_gets_over_a_planned_failure(sandbox):
+    sandbox.fail_next("dividends", status=503)
+    with sandbox.client(max_retries=2) as client:
+        assert client.dividends("HK.00700")
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        ({"status": 401}, bl.AuthenticationError),
+        ({"status": 403}, bl.PermissionDenied),
+        ({"status": 429}, bl.RateLimited),
+        ({"status": 500}, bl.ServiceError),
+        ({"status": 0}, bl.TransportError),
+        ({"code": -7}, bl.InvalidSymbol),
+        ({"code": -3, "message": "no such thing"}, bl.InvalidParameter),
+        ({"code": -2, "status": 500}, bl.ServiceError),
+        ({"code": -777}, bl.ApiError),
+    ],
+)
+def test_a_planned_failure_is_the_error_that_the_service_would_cause(sandbox, failure, expected):
+    sandbox.fail_next("dividends", **failure)
+    with sandbox.client(max_retries=0) as client:
+        with pytest.raises(expected) as caught:
+            client.dividends("HK.00700")
+        if "code" in failure:
+            assert caught.value.code == failure["code"]
+        if "message" in failure:
+            assert caught.value.message == "no such thing"
+        assert client.dividends("HK.00700")
+
+
+def test_a_failure_can_be_planned_for_a_path_an_endpoint_or_any_request(sandbox):
+    sandbox.serve(KLINE, CANDLES)
+    sandbox.fail_next(KLINE)
+    sandbox.fail_next("/api/v1.0/quote/US.AAPL/corporate-actions/dividends", times=None)
+    with sandbox.client(max_retries=0) as client:
+        assert client.dividends("HK.00700")
+        with pytest.raises(bl.ServiceError):
+            client.call(KLINE, symbol="HK.00700")
+        assert client.call(KLINE, symbol="HK.00700") == CANDLES
+        for _ in range(3):
+            with pytest.raises(bl.ServiceError):
+                client.dividends("US.AAPL")
+        sandbox.fail_next(status=500)
+        with pytest.raises(bl.ServiceError):
+            client.sim_orders("5001")
+        sandbox.reset()
+        assert client.dividends("US.AAPL")
+
+
+def test_a_refresh_of_tokens_can_fail_too(sandbox):
+    client = sandbox.client("oauth", max_retries=0)
+    sandbox.revoke_tokens()
+    sandbox.fail_next("token", status=503)
+    with pytest.raises(bl.BoardlotError):
+        client.dividends("HK.00700")
+    assert client.dividends("HK.00700")
+
+
+TODAY = datetime.date(2026, 1, 5)
+
+
+def test_the_date_of_the_sandbox_can_be_fixed():
+    seen = []
+    for _ in range(2):
+        with bl.Sandbox(seed=7, fills=60, today=TODAY) as sandbox, sandbox.client() as client:
+            assert client.server_time().date() == TODAY
+            fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all()
+            latest = max(fill["updated_time"] for fill in fills)
+            assert datetime.date(2025, 10, 1) < datetime.date.fromtimestamp(latest / 1e6) <= TODAY
+            # The key's timestamps are of the local clock, and accepted.
+            assert [r.status for r in sandbox.requests if r.status != 200] == []
+            seen.append((fills, client.ipo_list("hk"), client.dividends("HK.00700")))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("auth", ["Ed25519", "oauth"])
+def test_a_wrong_clock_is_corrected_whatever_the_date_of_the_sandbox(auth):
+    with (
+        bl.Sandbox(seed=7, today=TODAY, clock_offset=60.0) as sandbox,
+        sandbox.client(auth) as client,
+    ):
+        for _ in range(2):
+            assert client.dividends("HK.00700")
+
+
+@pytest.mark.boardlot_sandbox(seed=7, today=TODAY)
+def test_the_fixture_has_all_of_it(boardlot_sandbox):
+    boardlot_sandbox.serve(KLINE, CANDLES)
+    boardlot_sandbox.put("sim_orders", [{"order_id": "1"}])
+    boardlot_sandbox.fail_next("sim_orders", status=503, times=1)
+    with boardlot_sandbox.client() as client:
+        assert client.sim_orders("5001") == [{"order_id": "1"}]
+        assert client.call(KLINE, symbol="HK.00700") == CANDLES
+        assert client.server_time().date() == TODAY

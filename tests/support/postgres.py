@@ -1,0 +1,96 @@
+"""A real PostgreSQL server of Debian's packages, on loopback and in a folder of its own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg
+
+REASON = "PostgreSQL is not installed: apt-get install postgresql"
+# What the server is run as if the tests are run by root, which it refuses to be.
+OWNER = "postgres"
+DATABASES = iter(range(10**6))
+
+
+def folder_of_programs():
+    """Where `initdb` and `postgres` are; None if they are not installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    program = str(found[-1]) if found else shutil.which("initdb")
+    return Path(program).parent if program else None
+
+
+class Postgres:
+    """A running server; `address()` makes a database of its own."""
+
+    def __init__(self):
+        self._programs = folder_of_programs()
+        self._user = {"user": OWNER} if os.getuid() == 0 else {}
+        self._folder = Path(tempfile.mkdtemp(prefix="boardlot-postgres-"))
+        if self._user:
+            shutil.chown(self._folder, OWNER)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._process = None
+
+    def __enter__(self):
+        self._run("initdb", "--auth=trust", "--username=boardlot", "--no-sync", "--encoding=UTF8")
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def start(self):
+        options = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": 40,
+            "shared_buffers": "16MB",
+        }
+        arguments = [part for item in options.items() for part in ("-c", "{}={}".format(*item))]
+        self._process = subprocess.Popen(
+            [self._programs / "postgres", "-D", self._folder / "data", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            **self._user,
+        )
+        end = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self._address("postgres")).close()
+                return
+            except psycopg.OperationalError:
+                if self._process.poll() is not None or time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self):
+        """At once, as if the machine had gone; what was committed is kept."""
+        if self._process is not None:
+            # SIGQUIT: without waiting for connections.
+            self._process.send_signal(3)
+            self._process.wait(60)
+            self._process = None
+
+    def address(self):
+        """The address of a new database."""
+        name = f"archive_{os.getpid()}_{next(DATABASES)}"
+        with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
+            connection.execute(f"create database {name}".encode())
+        return self._address(name)
+
+    def _address(self, database):
+        return f"postgresql://boardlot@127.0.0.1:{self.port}/{database}"
+
+    def _run(self, program, *arguments):
+        command = [self._programs / program, "-D", self._folder / "data", *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **self._user)

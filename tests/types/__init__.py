@@ -1,0 +1,1 @@
+"""What type checkers see: records, overloads, names, docstrings, and every example."""

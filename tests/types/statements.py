@@ -1,0 +1,64 @@
+"""What type checkers accept, and on lines that end with `# error` reject. Never run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import boardlot as bl
+import pandas as pd
+import polars as pl
+
+
+def names(sandbox: bl.Sandbox) -> None:
+    print(bl.ConfigEror)  # error
+    print(bl.ConfigError, bl.Fill, bl.SimSide.BUY)
+    sandbox.client(nonsense=True)  # error
+    sandbox.client(timeout="5")  # error
+    sandbox.client("oauth", timeout=5, headers={"X-Service-Client-Nnid": "1"})
+    sandbox.async_client(max_retrys=1)  # error
+    bl.Client("https://api.example.com", nonsense=True)  # error
+    bl.Sandbox(sed=7)  # error
+
+
+def markets(client: bl.Client) -> None:
+    hk: bl.Records[bl.HkIpo] = client.ipo_list("hk")
+    us: bl.Records[bl.UsIpo] = client.ipo_list("us", request_type=bl.IpoRequest.UPCOMING)
+    cn: bl.Records[bl.CnIpo] = client.ipo_list("cn")
+    sg: bl.Records[bl.SgIpo] = client.ipo_list("sg")
+    my: bl.Records[bl.MyIpo] = client.ipo_list("my")
+    other: bl.Records[bl.UsIpo] = client.ipo_list("hk")  # error
+    print(client.ipo_list("jp"), hk, us, cn, sg, my, other)  # error
+    print(hk[0]["entrance_price"] + 1)
+    print(us[0]["entrance_price"])  # error
+
+
+async def awaited(client: bl.AsyncClient) -> None:
+    hk: bl.Records[bl.HkIpo] = await client.ipo_list("hk")
+    forgotten: bl.Records[bl.HkIpo] = client.ipo_list("hk")  # error
+    print(hk, forgotten)
+    async for fill in client.fills_history("281756", "HK"):
+        print(fill["price"].upper())
+        print(fill["prise"])  # error
+
+
+def fields(client: bl.Client) -> None:
+    dividend = client.dividends("HK.00700")[0]
+    print(dividend["dividend_per_share"] * 2)
+    currency: str | None = dividend.get("currency")
+    order = client.sim_orders(5001)[0]
+    print(order["aux_price"].upper())  # error
+    print(order["price"].upper(), currency)
+    rows: Sequence[bl.SimOrder] = client.sim_orders(5001)
+    day: dict[str, Any] = client.trading_days("HK", "2026-01-01", "2026-01-31")[0]
+    print(rows, day["time"])
+
+
+def frames(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
+    frame: pd.DataFrame = records.to_pandas(decimals="decimal")
+    other: pl.DataFrame = pager.to_polars()
+    pager.to_pandas(decimals="exact")  # error
+    print(frame, other, pager.to_arrow().num_rows)
+    for batch in pager.to_arrow(batches=True):
+        print(batch.num_rows)
+    for page in pager.pages():
+        fills: bl.Records[bl.Fill] = page[1:]
+        print(fills)

@@ -1,0 +1,44 @@
+"""What type checkers accept and reject: the lines of `statements.py`."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STATEMENTS = Path(__file__).with_name("statements.py")
+LINES = STATEMENTS.read_text("utf-8").splitlines()
+WRONG = [number for number, line in enumerate(LINES, 1) if line.endswith("# error")]
+
+
+def mypy():
+    """The lines that mypy reports."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", str(STATEMENTS)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = re.findall(
+        rf"^{re.escape(STATEMENTS.name)}:(\d+): error",
+        done.stdout.replace(str(STATEMENTS.relative_to(ROOT)), STATEMENTS.name),
+        re.MULTILINE,
+    )
+    return {int(number) for number in found}
+
+
+def pyright(tmp_path):
+    """The lines that pyright reports in strict mode."""
+    copy = tmp_path / STATEMENTS.name
+    copy.write_text("# pyright: strict\n" + STATEMENTS.read_text("utf-8"), "utf-8")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run([*command, str(copy)], cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    # Counted from 0, below the line with the mode.
+    return {one["range"]["start"]["line"] for one in found if one["severity"] == "error"}
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_type_checkers_reject_mistakes_and_nothing_else(checker, tmp_path):
+    pytest.importorskip(checker)
+    assert sorted(mypy() if checker == "mypy" else pyright(tmp_path)) == WRONG
+    assert WRONG

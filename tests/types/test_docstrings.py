@@ -1,0 +1,65 @@
+"""Every public class and function has its docstring where type checkers and editors look for it."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import boardlot as bl
+import griffe
+import stub_docstrings
+
+PACKAGE = Path(bl.__file__).parent
+
+
+def test_the_stub_has_the_docstrings_of_the_compiled_module():
+    stub = ast.parse(stub_docstrings.STUB.read_text("utf-8"))
+    found = list(stub_docstrings.documented(stub))
+    assert len(found) > 100
+    for node, docstring in found:
+        assert ast.get_docstring(node) == docstring, f"{node.name}: run `make stubs`"
+
+
+def test_a_stub_without_docstrings_gets_them_and_one_with_them_stays():
+    stub = stub_docstrings.STUB.read_text("utf-8")
+    bare = ast.parse(stub)
+    for node, _ in stub_docstrings.documented(bare):
+        node.body = node.body[1:] or [ast.Expr(ast.Constant(...))]
+    again = stub_docstrings.completed(ast.unparse(bare))
+    assert ast.dump(ast.parse(again)) == ast.dump(ast.parse(stub))
+    assert stub_docstrings.completed(stub) == stub
+
+
+def public(thing, path):
+    """Everything public within, as it is written, with its path."""
+    yield path, thing
+    if thing.is_class:
+        for name, member in thing.members.items():
+            if not name.startswith("_") and (member.is_function or member.is_class):
+                yield from public(member, f"{path}.{name}")
+
+
+def test_every_public_class_function_and_method_is_documented():
+    package = griffe.load("boardlot", search_paths=[PACKAGE.parent], allow_inspection=False)
+    stub = griffe.visit(
+        "boardlot._core", PACKAGE / "_core.pyi", (PACKAGE / "_core.pyi").read_text()
+    )
+    checked = 0
+    for name in set(bl.__all__) - {"__version__"}:
+        native = name in stub.members and not stub.members[name].is_alias
+        thing = stub.members[name] if native else package[name].final_target
+        for path, member in public(thing, name):
+            assert member.docstring and member.docstring.value.strip(), path
+            checked += 1
+    assert checked > 100
+
+
+def test_modules_have_docstrings():
+    for file in PACKAGE.glob("**/*.py"):
+        assert ast.get_docstring(ast.parse(file.read_text("utf-8"))), file
+
+
+def test_the_docstring_that_help_shows_is_that_of_the_stub():
+    stub = ast.parse(stub_docstrings.STUB.read_text("utf-8"))
+    documented = {node.name: docstring for node, docstring in stub_docstrings.documented(stub)}
+    assert documented["Pager"] == inspect.getdoc(bl.Pager)
+    assert documented["login"] == inspect.getdoc(bl.login)

@@ -1,0 +1,1 @@
+"""Web applications with their own users: `OAuthApp` and the example application."""

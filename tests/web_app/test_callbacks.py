@@ -1,0 +1,265 @@
+"""Promises 1, 6, 9 and 44: which callbacks complete a login of a user, and what the others say."""
+
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import boardlot as bl
+import pytest
+
+from ..support.applications import KINDS, REDIRECT, application, consent, fetch, log_in
+from ..support.authorization_http import Fault, told_back
+from ..support.authorization_server import challenge_of
+from ..support.clients import client_of
+from ..support.logins import quotes
+from ..support.secret_search import hits
+from ..support.stores import DictStore
+
+kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+@kinds
+def test_the_authorization_url_has_what_section_4_1_shows_and_nothing_is_sent(server, kind):
+    app = application(server, kind=kind)
+    begun = app.authorization_url()
+    url = urlsplit(begun.url)
+    assert f"{url.scheme}://{url.netloc}{url.path}" == f"{server.base_url}/oauth2/authorize/confirm"
+    query = parse_qs(url.query, strict_parsing=True)
+    challenge = query.pop("code_challenge")
+    assert query == {
+        "client_id": [app.client_id],
+        "code_challenge_method": ["S256"],
+        "redirect_uri": [REDIRECT],
+        "response_type": ["code"],
+        "state": [begun.state],
+    }
+    assert len(begun.code_verifier) == 43 and begun.code_verifier not in begun.url
+    assert challenge == [challenge_of(begun.code_verifier)]
+    others = [app.authorization_url() for _ in range(100)]
+    assert len({other.state for other in [begun, *others]}) == 101
+    assert len({other.code_verifier for other in [begun, *others]}) == 101
+    assert server.counts == {"register": 1}
+
+
+@kinds
+@pytest.mark.parametrize("part", ["url", "path"])
+def test_a_callback_completes_the_login_in_another_worker(server, kind, part):
+    store = DictStore()
+    app = application(server, store, kind)
+    begun = app.authorization_url()
+    session = {"state": str(begun.state), "code_verifier": str(begun.code_verifier)}
+    (client,) = server.clients.values()
+    worker = kind(
+        server.base_url,
+        app.client_id,
+        redirect_uri=REDIRECT,
+        client_secret=client.secret,
+        store=store,
+    )
+    callback = consent(server, begun.url)
+    if part == "path":
+        callback = callback.removeprefix("https://app.example.com")
+        assert callback.startswith("/callback?")
+    auth = fetch(worker, callback, begun, **session)
+    assert auth.user == "alice" and "quote:read" in auth.scopes
+    assert list(quotes(client_of(server, auth))) == []
+    (request,) = server.of("authorization_code")
+    assert request.form["redirect_uri"] == REDIRECT
+
+
+WRONG = {
+    "a wrong state": lambda q: {**q, "state": "x" * 43},
+    "a cut state": lambda q: {**q, "state": q["state"][:-1]},
+    "an empty state": lambda q: {**q, "state": ""},
+    "no state": lambda q: {"code": q["code"]},
+    "two states": lambda q: [*q.items(), ("state", q["state"])],
+    "no code": lambda q: {"state": q["state"]},
+    "an empty code": lambda q: {**q, "code": ""},
+    "two codes": lambda q: [*q.items(), ("code", "another")],
+    "the same code twice": lambda q: [*q.items(), ("code", q["code"])],
+    "another parameter twice": lambda q: [*q.items(), ("x", "1"), ("x", "2")],
+    "a code and an error": lambda q: {**q, "error": "access_denied"},
+    "two errors": lambda q: [("state", q["state"]), ("error", "a"), ("error", "b")],
+    "an error without the state": lambda q: {"error": "access_denied"},
+    "an error with another state": lambda q: {"error": "access_denied", "state": "x"},
+}
+
+
+@kinds
+@pytest.mark.parametrize("wrong", WRONG)
+def test_security_44_a_callback_that_does_not_match_sends_nothing(server, kind, wrong):
+    app = application(server, kind=kind)
+    begun = app.authorization_url()
+    query = {k: v for k, [v] in parse_qs(urlsplit(consent(server, begun.url)).query).items()}
+    forged = f"{REDIRECT}?{urlencode(WRONG[wrong](query))}"
+    with pytest.raises(bl.OAuthError) as caught:
+        fetch(app, forged, begun)
+    assert not isinstance(caught.value, bl.LoginRequired)
+    assert caught.value.error in ("invalid_request", "access_denied") and caught.value.hint
+    assert not hits([query["code"], begun.state, begun.code_verifier], str(caught.value))
+    assert server.counts == {"register": 1}
+    # The real one still works: nothing was used up.
+    assert fetch(app, f"{REDIRECT}?{urlencode(query)}", begun).user == "alice"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://app.example.com/other",
+        "https://app.example.com/callback/",
+        "https://evil.example/callback",
+        "http://app.example.com/callback",
+        "https://app.example.com:444/callback",
+        "https://app.example.com@evil.example/callback",
+        "//evil.example/callback",
+        "/other",
+        "callback",
+        "",
+    ],
+)
+def test_security_44_a_callback_at_another_place_sends_nothing(server, place):
+    app = application(server)
+    begun = app.authorization_url()
+    query = urlsplit(consent(server, begun.url)).query
+    for forged in (f"{place}?{query}", f"{place}#{query}", place):
+        with pytest.raises(bl.OAuthError, match=re.escape(f"expected {REDIRECT}?code=")):
+            fetch(app, forged, begun)
+    assert server.counts == {"register": 1}
+
+
+def test_an_error_of_the_service_is_raised_as_it_is_and_sends_nothing(server):
+    app = application(server)
+    begun = app.authorization_url()
+    told = {"error": "access_denied", "error_description": "no way", "state": begun.state}
+    with pytest.raises(bl.OAuthError) as caught:
+        fetch(app, f"{REDIRECT}?{urlencode(told)}", begun)
+    assert (caught.value.error, caught.value.description) == ("access_denied", "no way")
+    assert server.counts == {"register": 1}
+
+
+@pytest.mark.parametrize("state", [None, ""])
+def test_security_1_a_session_without_a_login_completes_none(server, state):
+    """A forged callback with an empty state must not match an empty session."""
+    app = application(server)
+    begun = app.authorization_url()
+    consent(server, begun.url)
+    for query in ("code=x&state=", "code=x", f"code=x&state={begun.state}"):
+        with pytest.raises(bl.OAuthError, match="no login was begun in this session"):
+            fetch(app, f"{REDIRECT}?{query}", begun, state=state)
+    with pytest.raises(bl.OAuthError, match="no login was begun"):
+        fetch(app, f"{REDIRECT}?code=x&state={begun.state}", begun, code_verifier=None)
+    assert server.counts == {"register": 1}
+
+
+def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server):
+    app = application(server)
+    begun = {user: app.authorization_url() for user in ("alice", "bob")}
+    back = {user: consent(server, own.url) for user, own in begun.items()}
+    for user, other in (("alice", "bob"), ("bob", "alice")):
+        with pytest.raises(bl.OAuthError, match="state"):
+            fetch(app, back[other], begun[user], user)
+    assert server.counts["authorization_code"] == 0
+    for user, own in begun.items():
+        assert fetch(app, back[user], own, user).user == user
+
+
+def test_a_code_verifier_of_another_login_is_rejected_by_the_service(server):
+    app = application(server)
+    begun, other = app.authorization_url(), app.authorization_url()
+    with pytest.raises(bl.OAuthError, match="start over"):
+        fetch(app, consent(server, begun.url), begun, code_verifier=other.code_verifier)
+    server.complaints.clear()
+
+
+@pytest.mark.parametrize("verifier", ["short", "x" * 129, "ü" * 43, "x y" * 20])
+def test_a_code_verifier_outside_its_grammar_is_not_sent(server, verifier):
+    app = application(server)
+    begun = app.authorization_url()
+    with pytest.raises(bl.ConfigError, match="code_verifier") as caught:
+        fetch(app, consent(server, begun.url), begun, code_verifier=verifier)
+    assert verifier not in str(caught.value)
+    assert server.counts == {"register": 1}
+
+
+@kinds
+def test_security_44_a_state_is_good_for_one_exchange(server, kind):
+    app = application(server, kind=kind)
+    begun = app.authorization_url()
+    callback = consent(server, begun.url)
+    auth = fetch(app, callback, begun)
+    with pytest.raises(bl.OAuthError, match="start over"):
+        fetch(app, callback, begun)
+    assert server.counts["authorization_code"] == 1
+    # A second exchange would have made the service revoke what the first one returned.
+    assert list(quotes(client_of(server, auth))) == []
+
+
+@kinds
+@pytest.mark.parametrize("end", ["used", "expired"])
+def test_a_used_or_expired_code_says_to_start_over(server, kind, end):
+    store = DictStore()
+    app = application(server, store, kind, confidential=False)
+    begun = app.authorization_url()
+    callback = consent(server, begun.url)
+    if end == "used":
+        fetch(app, callback, begun)
+        store.kept.clear()
+    else:
+        for code in server.codes.values():
+            code.expires = 0.0
+    worker = kind(server.base_url, app.client_id, redirect_uri=REDIRECT, store=store)
+    with pytest.raises(bl.OAuthError) as caught:
+        fetch(worker, callback, begun)
+    assert caught.value.error == "invalid_grant"
+    assert "start over" in str(caught.value) and "start over" in caught.value.description
+    assert "login" in caught.value.hint.lower()
+    assert store.kept == {}
+    server.complaints.clear()
+
+
+def test_security_9_a_code_is_sent_once_even_if_the_answer_is_lost(server):
+    app = application(server)
+    begun = app.authorization_url()
+    server.faults["authorization_code"] = Fault(lost=True)
+    with pytest.raises(bl.LoginRequired) as caught:
+        fetch(app, consent(server, begun.url), begun)
+    assert server.counts["authorization_code"] == 1
+    assert "authorization_url()" in caught.value.hint
+    assert not hits(server.secrets, f"{caught.value} {caught.value.hint}")
+
+
+def test_security_14_what_the_service_repeats_of_an_exchange_is_not_shown(server):
+    app = application(server)
+    begun = app.authorization_url()
+    server.faults["authorization_code"] = Fault(echo=True)
+    with pytest.raises(bl.BoardlotError) as caught:
+        fetch(app, consent(server, begun.url), begun)
+    (request,) = server.of("authorization_code")
+    assert begun.code_verifier in told_back(request)
+    secrets = [*server.secrets, begun.code_verifier, request.form["code"]]
+    assert not hits(secrets, f"{caught.value!r} {caught.value} {caught.value.description}")
+
+
+def test_a_store_that_fails_ends_the_login_with_its_error(server):
+    class Full(DictStore):
+        def save(self, key, value):
+            raise OSError("disk full")
+
+    app = application(server, Full())
+    begun = app.authorization_url()
+    with pytest.raises(bl.StoreError, match="disk full"):
+        fetch(app, consent(server, begun.url), begun)
+
+
+@pytest.mark.parametrize("user", ["", "a\nb", "a\0b", "x" * 257, 7, None, b"alice", "\ud800"])
+def test_a_user_who_cannot_be_a_key_is_rejected_before_anything_is_sent(server, user):
+    app = application(server)
+    begun = app.authorization_url()
+    with pytest.raises(bl.ConfigError, match="user"):
+        fetch(app, consent(server, begun.url), begun, user)
+    with pytest.raises(bl.ConfigError, match="user"):
+        app.auth(user=user)
+    if user is not None:
+        with pytest.raises(bl.ConfigError, match="user"):
+            bl.OAuth("client-1", store=DictStore(), user=user)
+    assert server.counts == {"register": 1}
+    assert log_in(server, app, "élise o'brien 🦊").user == "élise o'brien 🦊"

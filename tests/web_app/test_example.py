@@ -1,0 +1,242 @@
+"""The example application in a real Chromium: several workers, two users in two profiles."""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import ROOT
+from ..support.secret_search import hits
+from ..support.webdriver import ENVIRONMENT, Browser, programs
+
+MAIN = ROOT / "examples" / "web_app" / "main.py"
+BUTTONS = "button, input[type=submit]"
+
+
+class Application:
+    """The example, set up against a sandbox and running with three workers."""
+
+    def __init__(self, folder, sandbox):
+        self.folder, self.sandbox = folder / "app", sandbox
+        self.base_url = f"http://127.0.0.1:{free_port()}"
+        redirect = ["--redirect-uri", f"{self.base_url}/callback"]
+        self._main("setup", "--base-url", sandbox.base_url, *redirect).wait(60)
+        log = (folder / "app.log").open("w")
+        self._log, self._server = log, self._main("run", "--workers", "3", stderr=log, stdout=log)
+
+    def _main(self, command, *options, **pipes):
+        words = [sys.executable, str(MAIN), command, str(self.folder), *options]
+        return subprocess.Popen(words, env=ENVIRONMENT, start_new_session=True, **pipes)
+
+    def __enter__(self):
+        end = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError):
+                return self if self.get("/")[0] == 200 else None
+            assert time.monotonic() < end and self._server.poll() is None, self.log
+            time.sleep(0.1)
+
+    def __exit__(self, *_):
+        self._server.terminate()
+        try:
+            self._server.wait(20)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._server.pid, 9)
+            self._log.close()
+
+    @property
+    def log(self):
+        return (self.folder.parent / "app.log").read_text()
+
+    def secrets(self):
+        """What no browser may see."""
+        client = json.loads((self.folder / "client.json").read_text())
+        return [client["client_secret"], (self.folder / "store.key").read_text()]
+
+    def get(self, path, method="GET", **headers):
+        """A request without a browser: status, headers and text."""
+        asked = urllib.request.Request(self.base_url + path, method=method, headers=headers)
+        try:
+            with urllib.request.build_opener(NotFollowed).open(asked, timeout=20) as reply:
+                return reply.status, reply.headers, reply.read().decode()
+        except urllib.error.HTTPError as reply:
+            return reply.code, reply.headers, reply.read().decode()
+
+
+class NotFollowed(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+def free_port():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with bl.Sandbox(seed=3) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def app(sandbox, tmp_path_factory):
+    with Application(tmp_path_factory.mktemp("web-app"), sandbox) as running:
+        yield running
+
+
+@pytest.fixture
+def profiles(tmp_path):
+    """Two browsers with nothing in common."""
+    browser, driver = programs()
+    if browser is None:
+        pytest.skip("chromium is not installed (Debian: chromium, chromium-driver)")
+    with contextlib.ExitStack() as stack:
+        folders = [tmp_path / name for name in ("alice", "bob")]
+        for folder in folders:
+            folder.mkdir()
+        yield [stack.enter_context(Browser(folder, browser, driver)) for folder in folders]
+
+
+def press(page, label):
+    (button,) = page.named(BUTTONS, f"^{label}$")
+    button.click()
+    page.wait(button.gone)
+
+
+def agree(page, app, accounts=None):
+    """Logs in on the service's page, with these accounts only."""
+    page.wait(lambda: page.all("input[type=password]"))
+    (secret,) = page.all("input[type=password]")
+    (user,) = page.named("input[name=user]", "user")
+    user.type("demo")
+    secret.type("demo")
+    for box in page.all("input[type=checkbox]"):
+        scope = box["value"]
+        wanted = scope.startswith("accid:") and scope.removeprefix("accid:") in accounts
+        if scope.startswith("accid:") and box.selected != wanted:
+            box.click()
+    press(page, "Allow")
+    page.wait(lambda: page.url == f"{app.base_url}/")
+
+
+def fills(page, app, account):
+    page.open(f"{app.base_url}/fills?account={account}")
+    return page.text()
+
+
+def all_the_browser_has(page):
+    cookies = page._do("GET", "/cookie")
+    script = {"script": "return document.cookie + JSON.stringify(localStorage)", "args": []}
+    readable = page._do("POST", "/execute/sync", script)
+    return cookies, readable, page.source
+
+
+def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
+    account, other = sandbox.accounts["trade"][0], sandbox.accounts["sim"][0]
+    alice, bob = profiles
+    seen = []
+    for page, accounts in ((alice, [account]), (bob, [other])):
+        page.open(app.base_url)
+        press(page, "Log in")
+        agree(page, app, accounts)
+        assert "You are logged in" in page.text()
+        # The code has left the address bar.
+        assert "code" not in page.url and "state" not in page.url
+        seen.append(all_the_browser_has(page))
+    assert f"accid:{account}" in alice.text() and f"accid:{other}" not in alice.text()
+    assert "HK." in fills(alice, app, account)
+    assert "not allowed this account" in fills(bob, app, account)
+    seen += [all_the_browser_has(page) for page in profiles]
+    for cookies, readable, source in seen:
+        (cookie,) = cookies
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
+        assert re.fullmatch(r"[\w-]{43}", cookie["value"])
+        assert readable == "{}"
+        assert not hits(app.secrets(), f"{cookies}{source}")
+        assert "access" not in source and "refresh" not in source
+    # Tokens end; each user is refreshed, and only the one who logs out is logged out.
+    sandbox.revoke_tokens()
+    assert "HK." in fills(alice, app, account)
+    bob.open(app.base_url)
+    press(bob, "Log out")
+    assert "Welcome" in bob.text()
+    assert "HK." in fills(alice, app, account)
+    bob.open(f"{app.base_url}/fills?account={account}")
+    assert "Welcome" in bob.text()
+    # When the service has revoked everything, the user is asked to log in again.
+    sandbox.revoke_grants()
+    assert "Your login has ended" in fills(alice, app, account)
+    press(alice, "Log in again")
+    agree(alice, app, [account])
+    assert "HK." in fills(alice, app, account)
+
+
+def test_a_user_who_declines_is_told_so(profiles, app):
+    page, _ = profiles
+    page.open(app.base_url)
+    press(page, "Log in")
+    page.wait(lambda: page.named(BUTTONS, "^Deny$"))
+    press(page, "Deny")
+    page.wait(lambda: urlsplit(page.url).path == "/callback")
+    assert "You did not allow it" in page.text()
+
+
+def test_forged_callbacks_and_forms_of_other_sites_do_nothing(app, sandbox):
+    before = len(sandbox.requests)
+    for query in ("", "code=x", "code=x&state=", "code=x&state=y", "error=access_denied&state=y"):
+        status, headers, text = app.get(f"/callback?{query}")
+        assert status == 400 and "The login failed" in text and "<script" not in text
+        assert "Set-Cookie" not in headers
+    for path in ("/login", "/logout"):
+        for origin in ({}, {"Origin": "https://evil.example"}, {"Origin": "null"}):
+            assert app.get(path, "POST", **origin)[0] == 403
+        assert app.get(path)[0] == 405
+    assert app.get("/", Host="evil.example")[0] == 400
+    assert len(sandbox.requests) == before
+
+
+def test_a_callback_is_good_for_one_try_in_whichever_worker(app, sandbox):
+    """Without a browser: many callbacks of one login at the same time, over all workers."""
+    own = {"Origin": app.base_url}
+    status, headers, _ = app.get("/login", "POST", **own)
+    assert status == 303
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    callback = sandbox.authorize_demo_user(headers["Location"])
+    path = callback.removeprefix(app.base_url)
+    # Somebody else's browser has no session.
+    assert app.get(path)[0] == 400
+    answers = [app.get(path, Cookie=cookie) for _ in range(6)]
+    assert [status for status, _, _ in answers] == [303, *[400] * 5]
+    logged_in = answers[0][1]["Set-Cookie"].partition(";")[0]
+    assert logged_in != cookie
+    # A link to a forged callback does not log the user out.
+    for query in ("code=x&state=y", path.partition("?")[2]):
+        assert app.get(f"/callback?{query}", Cookie=logged_in)[0] == 400
+    for _ in range(6):
+        assert "You are logged in" in app.get("/", Cookie=logged_in)[2]
+        assert "Welcome" in app.get("/", Cookie=cookie)[2]
+    assert app.get("/logout", "POST", Cookie=logged_in, **own)[0] == 303
+    assert "Welcome" in app.get("/", Cookie=logged_in)[2]
+
+
+def test_what_the_example_stores_is_private_and_encrypted(app, sandbox):
+    assert stat.S_IMODE(app.folder.stat().st_mode) == 0o700
+    for path in app.folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    data = b"".join(p.read_bytes() for p in app.folder.iterdir() if ".db" in p.name)
+    assert b"access_token" not in data and b"refresh_token" not in data
+    assert not hits(app.secrets(), data + app.log.encode())

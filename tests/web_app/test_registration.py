@@ -1,0 +1,165 @@
+"""`register_client`: what is sent and returned, and what is rejected before anything is sent."""
+
+import json
+import pickle
+from datetime import datetime, timedelta, timezone
+
+import boardlot as bl
+import pytest
+
+from ..support.applications import REDIRECT, application, log_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes
+from ..support.secret_search import appearances, hits
+from ..support.stores import DictStore
+
+
+def test_a_registration_sends_what_section_2_1_shows(server):
+    uris = [REDIRECT, "http://127.0.0.1:8000/callback"]
+    registered = bl.register_client(
+        server.base_url, redirect_uris=uris, client_name="My app", confidential=True
+    )
+    (request,) = server.of("register")
+    assert (request.method, request.path) == ("POST", "/oauth2/register")
+    assert request.header("Authorization") is None
+    assert json.loads(request.body) == {
+        "redirect_uris": uris,
+        "token_endpoint_auth_method": "client_secret_post",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "client_name": "My app",
+    }
+    (known,) = server.clients.values()
+    assert registered.client_id == known.client_id
+    assert registered.client_secret == known.secret is not None
+    assert registered.redirect_uris == uris
+    assert registered.scope == "quote:read quote:write trade:read trade:write accid:*"
+    age = datetime.now(timezone.utc) - registered.issued_at
+    assert timedelta(seconds=-2) < age < timedelta(minutes=2)
+
+
+def test_a_public_client_has_no_secret(server):
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    assert registered.client_secret is None
+    assert b'"token_endpoint_auth_method":"none"' in server.of("register")[0].body
+
+
+def test_a_response_without_a_secret_or_the_rest_is_not_an_error(server):
+    left_out = ("client_secret", "scope", "client_id_issued_at", "redirect_uris")
+    server.faults["register"] = Fault(change=dict.fromkeys(left_out))
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT], confidential=True)
+    assert registered.client_secret is registered.scope is registered.issued_at is None
+    assert registered.redirect_uris == [REDIRECT]
+
+
+def test_a_secret_that_was_obtained_elsewhere_is_sent_and_not_stored_for_each_user(server):
+    store = DictStore()
+    auth = log_in(server, application(server, store))
+    (known,) = server.clients.values()
+    server.expire()
+    assert list(quotes(client_of(server, auth))) == []
+    for kind in ("authorization_code", "refresh_token"):
+        (request,) = server.of(kind)
+        assert request.form["client_secret"] == known.secret
+    assert len(store.kept) == 1
+    assert known.secret.encode() not in b"".join(store.kept.values())
+
+
+@pytest.mark.parametrize(
+    "uris",
+    [
+        [],
+        REDIRECT,
+        [REDIRECT, "http://app.example.com/callback"],
+        ["/callback"],
+        ["https://app.example.com/callback#top"],
+        ["https://user:canary@app.example.com/callback"],
+        ["http://localhost:8000/callback"],
+        [7],
+        None,
+    ],
+)
+def test_redirect_uris_that_cannot_work_are_rejected_before_anything_is_sent(server, uris):
+    with pytest.raises(bl.ConfigError, match="redirect_uris") as caught:
+        bl.register_client(server.base_url, redirect_uris=uris)
+    assert "canary" not in str(caught.value)
+    assert server.seen == []
+
+
+def test_a_registration_that_is_rejected_says_why(server):
+    server.faults["register"] = Fault(error="invalid_client_metadata", description="no name")
+    with pytest.raises(bl.OAuthError) as caught:
+        bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    assert caught.value.error == "invalid_client_metadata"
+    assert "no name" in str(caught.value)
+    assert server.counts["register"] == 1
+
+
+def test_a_registration_is_sent_once(server):
+    """Promise 28: it may have been carried out."""
+    server.faults["register"] = Fault(lost=True)
+    with pytest.raises(bl.TransportError):
+        bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    assert server.counts["register"] == 1
+
+
+def test_security_14_a_registration_and_an_application_show_no_secret(server):
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT], confidential=True)
+    secret = registered.client_secret
+    app = bl.OAuthApp(
+        server.base_url,
+        registered.client_id,
+        redirect_uri=REDIRECT,
+        client_secret=secret,
+        store=bl.MemoryStore(),
+    )
+    auth = log_in(server, app)
+    for thing in (app, auth):
+        for way, text in appearances(thing):
+            assert not hits(server.secrets, text), f"{way} of {thing!r}"
+    assert secret not in repr(registered)
+    for thing in (registered, app, auth, app.authorization_url()):
+        with pytest.raises(bl.ConfigError, match="not pickled"):
+            pickle.dumps(thing)
+
+
+def test_an_application_without_a_secret_is_pickled_with_its_store(server):
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    for kind in (bl.OAuthApp, bl.AsyncOAuthApp):
+        app = kind(
+            server.base_url,
+            registered.client_id,
+            redirect_uri=REDIRECT,
+            store=bl.KeyringStore(),
+            timeout=7.0,
+        )
+        again = pickle.loads(pickle.dumps(app))
+        assert type(again) is kind and repr(again) == repr(app)
+        assert (again.client_id, again.redirect_uri) == (app.client_id, REDIRECT)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"redirect_uri": "http://app.example.com/callback"}, "redirect_uri"),
+        ({"redirect_uri": "callback"}, "redirect_uri"),
+        ({"client_id": ""}, "client_id"),
+        ({"client_id": "a\nb"}, "client_id"),
+        ({"store": object()}, "store"),
+        ({"client_secret": 7}, "client_secret"),
+        ({"timeout": 0}, "timeout"),
+        ({"base_url": "http://api.example.com"}, "base_url"),
+    ],
+)
+def test_an_application_that_cannot_work_is_rejected_by_name(change, names):
+    arguments = {
+        "base_url": "https://api.example.com",
+        "client_id": "client-1",
+        "redirect_uri": REDIRECT,
+        "store": bl.MemoryStore(),
+        **change,
+    }
+    for kind in (bl.OAuthApp, bl.AsyncOAuthApp):
+        with pytest.raises(bl.ConfigError, match=names):
+            kind(**arguments)

@@ -1,0 +1,331 @@
+"""Stores of an application: how `lock` is used, and the encrypted SQLite store of the example."""
+
+import base64
+import contextlib
+import os
+import sqlite3
+import stat
+import sys
+import threading
+
+import boardlot as bl
+import pytest
+
+from ..support.applications import REDIRECT, application, log_in
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes
+from ..support.processes import ROOT, python
+from ..support.secret_search import hits
+from ..support.stores import PASSPHRASE, DictStore
+
+EXAMPLE = ROOT / "examples" / "web_app"
+KEY = bytes(range(32))
+WORKER = """
+    import base64, sys
+    from pathlib import Path
+    import boardlot as bl
+    base_url, client_id, secret, kind, place, key, example = sys.argv[1:]
+    sys.path.insert(0, example)
+    if kind == "file":
+        store = bl.EncryptedFileStore(place, key)
+    elif kind == "sqlite":
+        from token_store import SqliteStore
+        store = SqliteStore(Path(place), base64.b64decode(key))
+    else:
+        from postgres_store import PostgresStore
+        store = PostgresStore(place, base64.b64decode(key))
+    app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",
+                      client_secret=secret, store=store)
+    print("ready", flush=True)
+    while user := sys.stdin.readline().strip():
+        told = set()
+        for _ in range(5):
+            try:
+                with bl.Client(base_url, auth=app.auth(user=user), max_retries=0) as client:
+                    told.add(str(len(client.reference_futures("HK.HSImain"))))
+            except bl.BoardlotError as error:
+                told.add(type(error).__name__)
+                break
+        print(*sorted(told), flush=True)
+    """
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Its modules can be imported."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    for name in ("token_store", "postgres_store"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.fixture
+def postgres_address():
+    """A database of its own."""
+    pytest.importorskip("psycopg", reason="the extra postgres")
+    from ..support import postgres
+
+    if postgres.folder_of_programs() is None:
+        pytest.skip(postgres.REASON)
+    with postgres.Postgres() as running:
+        yield running.address()
+
+
+@pytest.fixture
+def sqlite_store(tmp_path, example):
+    """Makes stores of the example over one file."""
+    from token_store import SqliteStore
+
+    return lambda key=KEY: SqliteStore(tmp_path / "tokens.db", key)
+
+
+@contextlib.contextmanager
+def workers(server, app, kind, path, key):
+    (client,) = server.clients.values()
+    arguments = (server.base_url, app.client_id, client.secret, kind, path, key, EXAMPLE)
+    children = [python(WORKER, *arguments) for _ in range(4)]
+    try:
+        assert {child.stdout.readline() for child in children} == {"ready\n"}
+        yield children
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+
+
+def round_of(children, user):
+    """All workers call the service for one user at the same time."""
+    for child in children:
+        child.stdin.write(f"{user}\n")
+        child.stdin.flush()
+    return {child.stdout.readline().strip() for child in children}
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "file"])
+def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request, kind):
+    key = base64.b64encode(KEY).decode()
+    if kind == "sqlite":
+        path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
+    elif kind == "postgres":
+        request.getfixturevalue("example")
+        from postgres_store import PostgresStore
+
+        path = request.getfixturevalue("postgres_address")
+        store = PostgresStore(path, KEY)
+    else:
+        path, key = tmp_path / "own" / "tokens", PASSPHRASE
+        store = bl.EncryptedFileStore(path, key)
+    app = application(server, store)
+    for user in ("alice", "bob"):
+        log_in(server, app, user)
+    with workers(server, app, kind, path, key) as children:
+        assert round_of(children, "alice") == {"0"}
+        assert server.counts["refresh_token"] == 0
+        server.faults["refresh_token"] = Fault(delay=0.3)
+        for n in range(1, 3):
+            server.expire()
+            assert round_of(children, "alice") == {"0"}
+            assert server.counts["refresh_token"] == n
+        assert round_of(children, "bob") == {"0"}
+        assert server.counts["refresh_token"] == n + 1
+        # What one worker learns, the others read.
+        server.expire()
+        server.refresh.clear()
+        server.faults.clear()
+        assert round_of(children, "alice") == {"LoginRequired"}
+        assert server.counts["refresh_token"] == n + 2
+        app.auth(user="bob").logout()
+        assert round_of(children, "bob") == {"LoginRequired"}
+        assert server.counts["refresh_token"] == n + 2
+    server.complaints.clear()
+
+
+def test_the_files_of_a_store_do_not_grow_with_the_users(server, place):
+    """The locks of all users of a file store are at most 256 files."""
+    store = bl.EncryptedFileStore(place, PASSPHRASE)
+    app = application(server, store)
+    for n in range(12):
+        log_in(server, app, f"user-{n}")
+    names = sorted(path.name for path in place.parent.iterdir())
+    assert not [name for name in names if "user" in name]
+    locks = [name for name in names if name.startswith(f"{place.name}.refresh-")]
+    assert all(len(name) == len(f"{place.name}.refresh-00.lock") for name in locks), names
+
+
+def test_a_store_of_ones_own_leaves_no_file(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    app = application(server)
+    auth = log_in(server, app)
+    server.expire()
+    assert list(quotes(client_of(server, auth))) == []
+    assert list(tmp_path.rglob("*")) == []
+
+
+class Recording(DictStore):
+    """Notes what is called, on which thread, and in which order."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def note(self, name):
+        self.calls.append((name, threading.get_ident()))
+
+    def load(self, key):
+        self.note("load")
+        return super().load(key)
+
+    def save(self, key, value):
+        self.note("save")
+        super().save(key, value)
+
+    @contextlib.contextmanager
+    def lock(self, key):
+        assert key.endswith(" alice")
+        self.note("enter")
+        try:
+            yield
+        except BaseException as error:
+            self.note(f"leave with {type(error).__name__}")
+            raise
+        self.note("leave")
+
+
+def test_a_lock_is_entered_used_and_left_on_one_thread(server):
+    """So a thread's own connection or a reentrant lock will do."""
+    store = Recording()
+    app = application(server, store)
+    auth = log_in(server, app)
+    assert [name for name, _ in store.calls] == ["enter", "save", "leave"]
+    store.calls.clear()
+    server.expire()
+    client = client_of(server, app.auth(user="alice"))
+    store.calls.clear()
+    assert list(quotes(client)) == []
+    assert [name for name, _ in store.calls] == ["load", "enter", "load", "save", "leave"]
+    assert len({thread for _, thread in store.calls}) == 1
+    assert threading.get_ident() not in {thread for _, thread in store.calls}
+    store.calls.clear()
+    auth.logout()
+    assert [name for name, _ in store.calls] == ["load", "enter", "leave"]
+
+
+def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):
+    """So that a transaction is rolled back."""
+
+    class Full(Recording):
+        full = False
+
+        def save(self, key, value):
+            super().save(key, value)
+            if self.full:
+                raise OSError("disk full")
+
+    store = Full()
+    app = application(server, store)
+    client = client_of(server, log_in(server, app))
+    server.expire()
+    store.full = True
+    store.calls.clear()
+    with pytest.raises(bl.StoreError, match="disk full"):
+        quotes(client)
+    assert [name for name, _ in store.calls][-2:] == ["save", "leave with StoreError"]
+    # The new token is used from memory.
+    assert list(quotes(client)) == []
+    assert server.counts["refresh_token"] == 1
+
+
+def test_a_commit_that_fails_when_the_lock_is_left_is_a_store_error(server):
+    class CannotCommit(Recording):
+        broken = False
+
+        @contextlib.contextmanager
+        def lock(self, key):
+            before = dict(self.kept)
+            with super().lock(key):
+                yield
+            if self.broken:
+                self.kept = before
+                raise OSError("no commit")
+
+    store = CannotCommit()
+    app = application(server, store)
+    client = client_of(server, log_in(server, app))
+    server.expire()
+    store.broken = True
+    with pytest.raises(bl.StoreError, match="no commit"):
+        quotes(client)
+    assert list(quotes(client)) == []
+    assert server.counts["refresh_token"] == 1
+    begun = app.authorization_url()
+    with pytest.raises(bl.StoreError, match="no commit"):
+        state = {"state": begun.state, "code_verifier": begun.code_verifier}
+        app.fetch_token(server.authorize(begun.url), **state, user="alice")
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [(None, "returned NoneType; expected a context manager"), (7, "returned int")],
+)
+def test_a_lock_that_is_not_a_context_manager_is_refused_by_name(server, returned, message):
+    class Wrong(DictStore):
+        def lock(self, key):
+            return returned
+
+    with pytest.raises(bl.StoreError, match=f"Wrong.lock {message}"):
+        log_in(server, application(server, Wrong()))
+
+
+def test_a_lock_that_cannot_be_taken_is_a_store_error(server):
+    class Busy(DictStore):
+        @contextlib.contextmanager
+        def lock(self, key):
+            raise TimeoutError("busy")
+            yield
+
+    with pytest.raises(bl.StoreError, match="busy"):
+        log_in(server, application(server, Busy()))
+
+
+def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
+    server, tmp_path, sqlite_store, monkeypatch
+):
+    store = sqlite_store()
+    app = application(server, store)
+    for user in ("alice", "bob"):
+        log_in(server, app, user)
+    files = [path for path in tmp_path.iterdir() if path.name.startswith("tokens.db")]
+    assert files and all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
+    content = b"".join(path.read_bytes() for path in files)
+    assert not hits(server.secrets, content)
+    assert app.auth(user="alice").scopes
+    # Another key, a row of another user, a changed row: an error, never a token.
+    other = bl.OAuthApp(
+        server.base_url, app.client_id, redirect_uri=REDIRECT, store=sqlite_store(os.urandom(32))
+    )
+    with pytest.raises(bl.StoreError, match="another key"):
+        other.auth(user="alice")
+    with contextlib.closing(sqlite3.connect(tmp_path / "tokens.db")) as database, database:
+        bob = "(select value from tokens where key like '% bob')"
+        database.execute(f"update tokens set value = {bob} where key like '% alice'")
+    with pytest.raises(bl.StoreError, match="was changed"):
+        app.auth(user="alice")
+
+
+def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store, monkeypatch):
+    store = sqlite_store()
+    import token_store
+
+    with store.lock("alice"), store.lock("bob"):
+        assert not store._take("alice", "me")
+    with store.lock("alice"):
+        monkeypatch.setattr(token_store.time, "time", lambda: 1e12)
+        with store.lock("alice"):
+            pass
+
+
+def test_the_guide_shows_the_stores_of_the_example():
+    guide = (ROOT / "docs" / "web-applications.md").read_text(encoding="utf-8")
+    for name, fence in (("token_store.py", "python"), ("postgres_store.py", "py")):
+        source = (EXAMPLE / name).read_text(encoding="utf-8")
+        assert f"```{fence}\n{source}```\n" in guide, name

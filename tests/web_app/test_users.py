@@ -1,0 +1,267 @@
+"""Promise 43: the users of an application share no tokens, refreshes, rejections or logouts."""
+
+import asyncio
+import threading
+from collections import Counter
+
+import boardlot as bl
+import pytest
+
+from ..support.applications import KINDS, REDIRECT, application, log_in, populate
+from ..support.authorization_http import Fault
+from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
+from ..support.processes import run_python
+from ..support.stores import DictStore
+from ..support.threads import outcomes_of_threads
+
+
+class LockingStore(DictStore):
+    """With a lock of its own for each key, which belongs to the thread that took it."""
+
+    def __init__(self):
+        super().__init__()
+        self.locks, self.events = {}, []
+
+    def lock(self, key):
+        return Held(self, key)
+
+
+class Held:
+    def __init__(self, store, key):
+        self.store, self.key = store, key
+        self.lock = store.locks.setdefault(key, threading.RLock())
+
+    def __enter__(self):
+        self.lock.acquire()
+        self.thread = threading.get_ident()
+        self.store.events.append(("enter", self.key))
+
+    def __exit__(self, kind, error, trace):
+        assert threading.get_ident() == self.thread
+        self.store.events.append(("exit", self.key, kind))
+        self.lock.release()
+
+
+def used(server, auth):
+    """Calls the service with a user's credentials."""
+    return list(quotes(client_of(server, auth)))
+
+
+def refreshed_with(server):
+    """The refresh tokens that were sent, and how often."""
+    return Counter(request.form["refresh_token"] for request in server.of("refresh_token"))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_security_43_users_have_tokens_of_their_own(server, kind):
+    app = application(server, kind=kind)
+    scopes = {"alice": ["quote:read"], "bob": ["trade:read", "accid:*"]}
+    for user, granted in scopes.items():
+        log_in(server, app, user, granted)
+    for user, granted in scopes.items():
+        assert app.auth(user=user).scopes == frozenset(granted)
+    assert used(server, app.auth(user="alice")) == []
+    with pytest.raises(bl.PermissionDenied):
+        used(server, app.auth(user="bob"))
+    for nobody in ("Alice", "alice ", "bo", "carol"):
+        with pytest.raises(bl.LoginRequired) as caught:
+            app.auth(user=nobody)
+        assert nobody in str(caught.value) and "authorization_url()" in caught.value.hint
+
+
+def test_security_43_a_logout_is_that_of_one_user(server):
+    store = DictStore()
+    own = sign_in(server, store)
+    app = application(server, store)
+    alice, bob = log_in(server, app, "alice"), log_in(server, app, "bob")
+    again = app.auth(user="alice")
+    alice.logout()
+    for gone in (alice, again):
+        with pytest.raises(bl.LoginRequired):
+            used(server, gone)
+    with pytest.raises(bl.LoginRequired):
+        app.auth(user="alice")
+    assert used(server, bob) == used(server, app.auth(user="bob")) == used(server, own) == []
+    # The registration of the login of the machine's own user is not that of the application.
+    assert server.base_url in store.kept
+    assert used(server, log_in(server, app, "alice")) == []
+
+
+def test_security_43_a_rejected_refresh_is_that_of_one_user(server):
+    app = application(server)
+    alice, bob = log_in(server, app, "alice"), log_in(server, app, "bob")
+    (revoked, _) = server.refresh
+    del server.refresh[revoked]
+    server.expire()
+    for auth in (alice, app.auth(user="alice"), alice):
+        with pytest.raises(bl.LoginRequired, match="alice"):
+            used(server, auth)
+    assert used(server, bob) == []
+    assert refreshed_with(server)[revoked] == 1
+    with pytest.raises(bl.LoginRequired, match="refused"):
+        app.auth(user="alice")
+    server.complaints.clear()
+    # A new login ends it.
+    log_in(server, app, "alice")
+    assert used(server, alice) == []
+
+
+def test_a_new_login_replaces_the_tokens_of_every_credential_of_the_user(server):
+    app = application(server)
+    first = log_in(server, app, "alice", ["trade:read"])
+    with pytest.raises(bl.PermissionDenied):
+        used(server, first)
+    log_in(server, app, "alice", ["quote:read"])
+    assert used(server, first) == []
+
+
+def test_a_login_in_another_process_takes_effect_with_auth(server):
+    """Another process is a store object of its own, over the same values."""
+    here, there = DictStore(), DictStore()
+    there.kept = here.kept
+    app = application(server, here, confidential=False)
+    elsewhere = bl.OAuthApp(server.base_url, app.client_id, redirect_uri=REDIRECT, store=there)
+    held = log_in(server, app, "alice", ["quote:read"])
+    log_in(server, elsewhere, "alice", ["trade:read"])
+    assert app.auth(user="alice").scopes == held.scopes == frozenset({"trade:read"})
+    elsewhere.auth(user="alice").logout()
+    with pytest.raises(bl.LoginRequired):
+        app.auth(user="alice")
+    with pytest.raises(bl.LoginRequired):
+        used(server, held)
+
+
+def test_security_43_a_store_that_mixes_keys_up_is_found_out(server):
+    class IgnoresCase(DictStore):
+        def load(self, key):
+            return super().load(key.lower())
+
+        def save(self, key, value):
+            super().save(key.lower(), value)
+
+    app = application(server, IgnoresCase())
+    log_in(server, app, "alice")
+    with pytest.raises(bl.StoreError, match="compares keys exactly"):
+        app.auth(user="Alice")
+
+
+def test_security_43_one_users_waiting_refresh_delays_no_other(server):
+    """Alice's refresh is answered only after Bob's call has returned."""
+    app = application(server, LockingStore())
+    alice, bob = log_in(server, app, "alice"), log_in(server, app, "bob")
+    server.expire()
+    bob_is_done = threading.Event()
+    (of_alice, _) = server.refresh
+
+    class Waiting(dict):
+        def get(self, token, default=None):
+            if token == of_alice:
+                server._lock.release()
+                try:
+                    assert bob_is_done.wait(20)
+                finally:
+                    server._lock.acquire()
+            return super().get(token, default)
+
+    server.refresh = Waiting(server.refresh)
+    results = []
+    thread = threading.Thread(target=lambda: results.append(used(server, alice)))
+    thread.start()
+    assert used(server, bob) == []
+    bob_is_done.set()
+    thread.join(20)
+    assert results == [[]]
+    assert set(refreshed_with(server).values()) == {1}
+
+
+@pytest.mark.parametrize("store", [DictStore, LockingStore, bl.MemoryStore])
+def test_security_43_all_credentials_of_a_user_share_one_refresh(server, store):
+    """Each has its own client and its own `OAuth`; some were made by hand."""
+    store = store()
+    app = application(server, store)
+    (secret,) = (client.secret for client in server.clients.values())
+    for user in ("alice", "bob"):
+        log_in(server, app, user)
+    server.expire()
+    server.faults["refresh_token"] = Fault(delay=0.2)
+    turn = iter(range(64))
+
+    def work():
+        n = next(turn)
+        user = ("alice", "bob")[n % 2]
+        if n % 4 < 2:
+            auth = app.auth(user=user)
+        else:
+            named = {"store": store, "client_secret": secret, "base_url": server.base_url}
+            auth = bl.OAuth(app.client_id, user=user, **named)
+        return used(server, auth)
+
+    assert outcomes_of_threads(32, lambda: str(work())) == {"[]": 32}
+    assert sorted(refreshed_with(server).values()) == [1, 1]
+
+
+def test_security_43_1000_users_that_cross_an_expiry_cause_1000_refreshes():
+    store = DictStore()
+    users = [f"user-{n}" for n in range(1000)]
+    with bl.Sandbox(seed=7) as sandbox:
+        app = application(sandbox, store, bl.AsyncOAuthApp)
+        log_in(sandbox, app, "alice")
+        populate(store, users)
+        sandbox.revoke_tokens()
+
+        async def use(user):
+            async with bl.AsyncClient(sandbox.base_url, auth=app.auth(user=user)) as client:
+                await asyncio.gather(*(quotes(client) for _ in range(2)))
+
+        async def all_of_them():
+            # Some of them twice, as two requests of the user to the application would be.
+            await asyncio.gather(*(use(user) for user in [*users, *users[:100]]))
+
+        asyncio.run(all_of_them())
+        sent = Counter(request.path for request in sandbox.requests)
+        refreshes = [r for r in sandbox.requests if r.path == "/oauth2/token"]
+    assert len(refreshes) == 1000 + 1, sent
+    assert {request.status for request in refreshes} == {200}
+
+
+IN_ONE_PROCESS = """
+    import gc, os, sys
+    import boardlot as bl
+    from tests.support.applications import application, log_in, populate
+    from tests.support.stores import DictStore
+
+    def measure():
+        gc.collect()
+        pages = int(open("/proc/self/statm").read().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def counts():
+        return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+    store = DictStore()
+    users = [f"user-{n}" for n in range(10_000)]
+    with bl.Sandbox(seed=7) as sandbox:
+        app = application(sandbox, store)
+        log_in(sandbox, app, "alice")
+        populate(store, users)
+        for user in users[:1000]:
+            app.auth(user=user).scopes
+        before, threads = measure(), counts()
+        for user in users:
+            app.auth(user=user).scopes
+        used = measure() - before
+        held = [app.auth(user=user) for user in users]
+        active = measure() - before
+        assert len({auth.user for auth in held}) == 10_000
+        assert app.auth(user="user-17").scopes == held[17].scopes
+        print(used, active, counts()[0] - threads[0], counts()[1] - threads[1])
+    """
+
+
+def test_security_43_10000_users_cost_memory_only_while_they_are_active():
+    out, _ = run_python(IN_ONE_PROCESS)
+    used, active, threads, files = map(float, out.split())
+    # Measured: 0 and 15 MB. Those that are not active any more leave nothing behind.
+    assert used < 6 and active < 60, out
+    assert threads < 100 and files < 10, out

@@ -1,0 +1,97 @@
+"""What type checkers say of the package and of every example of the documentation.
+
+mypy and pyright, both strict, check the Python blocks of the README and the docs, each page as one
+module, and `examples/`; pyright also checks that all that the package exports has a complete type.
+Runs in `make check`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+FOLDER = ROOT / "target" / "examples"
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+AWAITS = re.compile(r"^(?:async (?:with|for)|[^#\n]*\bawait) ", re.MULTILINE)
+# Blocks use names of earlier ones for something else, and not every name that they show.
+MYPY = ["--strict", "--allow-redefinition-new", "--local-partial-types", "--pretty"]
+PYRIGHT = {
+    "typeCheckingMode": "strict",
+    "reportUnusedVariable": False,
+    "reportUnusedImport": False,
+    "reportUnusedFunction": False,
+    "reportUnusedClass": False,
+}
+# What these libraries, or parts of them, return is unknown, whatever an example does.
+UNTYPED = re.compile(r"^\s*(?:import|from) (?:dask|distributed|matplotlib|pyarrow)\b", re.MULTILINE)
+LENIENT = [
+    '# mypy: disable-error-code="import-untyped, no-untyped-call"',
+    "# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false,"
+    " reportUnknownArgumentType=false, reportUnknownVariableType=false, reportArgumentType=false",
+]
+
+
+def module(page: Path) -> str:
+    """The blocks of a page as one module whose lines have the numbers of the page's."""
+    text = page.read_text("utf-8")
+    lines = [""] * (text.count("\n") + 1)
+    for match in BLOCK.finditer(text):
+        first = text.count("\n", 0, match.start(2))
+        source = textwrap.dedent(match[2]).splitlines()
+        lines[first : first + len(source)] = source
+    source = "\n".join(lines)
+    if UNTYPED.search(source):
+        # In place of the page's heading and the empty line below it.
+        source = "\n".join([*LENIENT, *lines[2:]])
+    if not source.strip() or not AWAITS.search(source):
+        return source
+    # At the top level of a page `await` is allowed, of a module it is not.
+    return "async def page() -> None:" + textwrap.indent(source, "    ")
+
+
+def write_examples() -> Iterator[Path]:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for page in PAGES:
+        source = module(page)
+        if source.strip():
+            path = FOLDER / (
+                re.sub(r"\W", "_", str(page.relative_to(ROOT).with_suffix(""))) + ".py"
+            )
+            path.write_text(source, "utf-8")
+            yield path
+    yield from sorted((ROOT / "examples").glob("**/*.py"))
+
+
+def run(*command: str | Path) -> int:
+    """The exit status of a tool of this environment, which finds this environment's packages."""
+    tools = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": os.pathsep.join([tools, os.environ["PATH"]])}
+    return subprocess.run([*map(str, command)], env=environment, cwd=ROOT, check=False).returncode
+
+
+def main() -> int:
+    examples = list(write_examples())
+    for stale in set(FOLDER.glob("*.py")) - set(examples):
+        stale.unlink()
+    config = FOLDER / "pyrightconfig.json"
+    config.write_text(
+        json.dumps({**PYRIGHT, "include": [os.path.relpath(path, FOLDER) for path in examples]})
+    )
+    return max(
+        run("mypy", "--config-file", "", *MYPY, *examples),
+        run("pyright", "--project", config),
+        # The types of pandas and polars are theirs.
+        run("pyright", "--verifytypes", "boardlot", "--ignoreexternal"),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
