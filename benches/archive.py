@@ -20,8 +20,9 @@ from .server import APART
 from .signer import Signer
 
 MARKET = "HK"
-TABLE = """create table fills (account text, market text, deal_id text, trd_side text,
-order_id text, code text, stock_name text, qty real, price real, create_time integer, updated_time integer,
+TABLE = """create table fills (
+account text, market text, deal_id text, trd_side text, order_id text,
+code text, stock_name text, qty real, price real, create_time integer, updated_time integer,
 counter_broker_id integer, counter_broker_name text, status text,
 primary key (account, market, deal_id))"""
 COLUMNS = [

@@ -1,4 +1,4 @@
-"""Iterating a million rows with three fields read, and keeping them all.
+"""Iterating a million rows with three fields read, selected or typed, and keeping them all.
 
 Each contender in a process of its own, which reads the pages before its memory is watched.
 """
@@ -6,12 +6,23 @@ Each contender in a process of its own, which reads the pages before its memory 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import data, hooks
 from .harness import Limit, Row, Settings, Target, in_processes
+
+BOARDLOT_ROWS = (
+    "boardlot",
+    "boardlot, .select",
+    "boardlot, NamedTuple",
+    "boardlot, dataclass",
+    "boardlot, msgspec.Struct",
+)
 
 
 def rows(settings: Settings) -> list[Row]:
@@ -20,16 +31,33 @@ def rows(settings: Settings) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fills.jsonl"
         data.write_pages(path, count)
-        read, kept = (
+        read, kept, typed = (
             in_processes(
                 "rows",
-                {
-                    name: (f"{work}_{name}", {"path": str(path)})
-                    for name in ("boardlot", "orjson", "msgspec")
-                },
+                {name: (function, {"path": str(path)}) for name, function in contenders.items()},
                 settings.rounds,
             )
-            for work in ("read", "keep")
+            for contenders in (
+                {
+                    "boardlot": "read_boardlot",
+                    "boardlot, .select": "read_selected",
+                    "boardlot, NamedTuple": "read_named_tuples",
+                    "boardlot, dataclass": "read_dataclasses",
+                    "boardlot, msgspec.Struct": "read_own_structs",
+                    "orjson": "read_orjson",
+                    "msgspec": "read_msgspec",
+                    "msgspec, three fields": "read_msgspec_three",
+                },
+                {name: f"keep_{name}" for name in ("boardlot", "orjson", "msgspec")},
+                {
+                    "boardlot, Decimal": "type_decimals",
+                    "boardlot, float": "type_floats",
+                    "boardlot, to_dicts(typed=True)": "type_dicts",
+                    "orjson, Decimal": "convert_decimals",
+                    "orjson, float": "convert_floats",
+                    "orjson, all fields": "convert_dicts",
+                },
+            )
         )
     return [
         Row(
@@ -37,15 +65,42 @@ def rows(settings: Settings) -> list[Row]:
             "three fields of each read; peak memory is the growth over the pages",
             "s",
             read,
-            [Target("boardlot", ("orjson",), 1.8), Limit("boardlot", 20e6, "peak")],
-            ["msgspec decodes to its own structs, the others give dicts."],
+            [
+                Target("boardlot", ("orjson",), 1.15),
+                Target("boardlot, .select", ("orjson",), 2.0),
+                Target("boardlot, NamedTuple", ("orjson",), 2.0),
+                Target("boardlot, dataclass", ("orjson",), 2.0),
+                Target("boardlot, msgspec.Struct", ("orjson",), 2.4),
+                Target("boardlot, msgspec.Struct", ("msgspec, three fields",), 1 / 1.1),
+                *(Limit(name, 20e6, "peak") for name in BOARDLOT_ROWS),
+            ],
+            [
+                "msgspec decodes to structs of all fields, or of the three; orjson gives dicts.",
+                "The dataclass is frozen and has slots.",
+            ],
+        ),
+        Row(
+            f"Typing {count:,} rows",
+            "code, price and aware datetime of each; or all fields, as dicts",
+            "s",
+            typed,
+            [
+                Target("boardlot, Decimal", ("orjson, Decimal",), 2.2),
+                Target("boardlot, float", ("orjson, float",), 3.2),
+                Target("boardlot, to_dicts(typed=True)", ("orjson, all fields",), 2.2),
+            ],
+            ["After orjson come Python's own conversions, in a loop over the rows."],
+            ours="boardlot, Decimal",
         ),
         Row(
             f"Keeping {count:,} rows",
             "all rows kept, three fields of each read",
             "s",
             kept,
-            [Target("boardlot", ("orjson",), 3.0, "peak")],
+            [
+                Target("boardlot", ("orjson",), 1.25),
+                Target("boardlot", ("orjson",), 3.0, "peak"),
+            ],
         ),
     ]
 
@@ -97,6 +152,127 @@ def read_msgspec(path: str) -> Callable[[], object]:
     pages = data.read_pages(path)
     decode = decoder().decode
     return lambda: sum(read_structs(decode(page).d.order_fills) for page in pages)
+
+
+class Fill(NamedTuple):
+    code: str
+    price: str
+    updated_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsFill:
+    code: str
+    price: str
+    updated_time: int
+
+
+class DecimalFill(NamedTuple):
+    code: str
+    price: Decimal
+    updated_time: datetime
+
+
+class FloatFill(NamedTuple):
+    code: str
+    price: float
+    updated_time: datetime
+
+
+def read_selected(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    fields = ("code", "price", "updated_time")
+    return lambda: read_dicts(hooks.pager_of(pages).select(*fields))
+
+
+def read_named_tuples(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: read_structs(hooks.pager_of(pages).as_type(Fill))
+
+
+def read_dataclasses(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: read_structs(hooks.pager_of(pages).as_type(SlotsFill))
+
+
+def three_fields() -> Any:
+    import msgspec
+
+    fields = [("code", str), ("price", str), ("updated_time", int)]
+    return msgspec.defstruct("Fill", fields, gc=False)
+
+
+def read_own_structs(path: str) -> Callable[[], object]:
+    pages, fill = data.read_pages(path), three_fields()
+    return lambda: read_structs(hooks.pager_of(pages).as_type(fill))
+
+
+def read_msgspec_three(path: str) -> Callable[[], object]:
+    import msgspec
+
+    pages = data.read_pages(path)
+    deals = msgspec.defstruct("Deals", [("order_fills", list[three_fields()])])
+    decode = msgspec.json.Decoder(msgspec.defstruct("Answer", [("d", deals)])).decode
+    return lambda: sum(read_structs(decode(page).d.order_fills) for page in pages)
+
+
+def count_typed(rows: Iterable[Any]) -> int:
+    return sum(row.updated_time.day + (row.price > 0) for row in rows)
+
+
+def type_decimals(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: count_typed(hooks.pager_of(pages).as_type(DecimalFill))
+
+
+def type_floats(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: count_typed(hooks.pager_of(pages).as_type(FloatFill))
+
+
+def type_dicts(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: sum(len(page.to_dicts(typed=True)) for page in hooks.pager_of(pages).pages())
+
+
+def converted(pages: list[bytes], number: type[Any]) -> Iterator[Any]:
+    import orjson
+
+    row_type = DecimalFill if number is Decimal else FloatFill
+    for page in pages:
+        for row in orjson.loads(page)["d"]["order_fills"]:
+            time = datetime.fromtimestamp(row["updated_time"] / 1e6, timezone.utc)
+            yield row_type(row["code"], number(row["price"]), time)
+
+
+def convert_decimals(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: count_typed(converted(pages, Decimal))
+
+
+def convert_floats(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
+    return lambda: count_typed(converted(pages, float))
+
+
+def convert_dicts(path: str) -> Callable[[], object]:
+    import orjson
+
+    pages = data.read_pages(path)
+
+    def work() -> object:
+        count = 0
+        for page in pages:
+            rows = orjson.loads(page)["d"]["order_fills"]
+            for row in rows:
+                for name in ("qty", "price"):
+                    row[name] = Decimal(row[name])
+                for name in ("create_time", "updated_time"):
+                    row[name] = datetime.fromtimestamp(row[name] / 1e6, timezone.utc)
+            count += len(rows)
+        return count
+
+    return work
 
 
 def keep_boardlot(path: str) -> Callable[[], object]:

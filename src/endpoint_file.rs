@@ -245,7 +245,7 @@ open = \"decimal\"
             ("next =", "nxt =", "e.toml, line 6: [kline.paging] nxt is not a key of it"),
             ("next = \"extra.next_time\", ", "", "line 6: [kline.paging] has to have exactly one"),
             ("[kline.record]", "[kline.record", "e.toml, line 8: is not valid TOML"),
-            ("[kline]", "kline = 1\n[other]", "e.toml, line 2: [kline] is not a table"),
+            ("[kline]", "other = 1\n[kline]", "e.toml, line 2: [other] is not a table"),
             ("\"seconds\"", "\"seconds\"\ntime = \"date\"", "e.toml, line 10: is not valid TOML"),
         ] {
             let text = KLINE.replacen(before, after, 1);

@@ -31,6 +31,8 @@ GUIDES = {
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
     "request": "service",
+    "call": "service",
+    "pages": "service",
     "paginate": "paging",
     "explain": "signing",
 }

@@ -14,14 +14,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import boardlot as bl
-from sessions import LIFETIME_SECONDS, Sessions
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
-from token_store import SqliteStore
+
+from .sessions import LIFETIME_SECONDS, Sessions
+from .token_store import SqliteStore
 
 FILLS_SHOWN = 20
 COLUMNS = ["code", "trd_side", "qty", "price"]
@@ -37,7 +38,7 @@ HEADERS = {
 def create_app() -> Starlette:
     """Called by each worker. The folder has the client's secret, the store's key and the data."""
     folder = Path(os.environ["WEB_APP_FOLDER"])
-    settings = json.loads((folder / "client.json").read_text())
+    settings: dict[str, str] = json.loads((folder / "client.json").read_text())
     store = SqliteStore(folder / "tokens.db", base64.b64decode((folder / "store.key").read_text()))
     pages = Pages(settings, store, Sessions(folder / "sessions.db"))
     routes = [

@@ -41,14 +41,14 @@ def write_private(path: Path, text: str) -> None:
 
 def run(folder: Path, workers: int) -> None:
     """Serves at the host and port of the redirect URI."""
-    settings = json.loads((folder / "client.json").read_text())
+    settings: dict[str, str] = json.loads((folder / "client.json").read_text())
     address = urlsplit(settings["redirect_uri"])
     # A path, not a secret: the workers are processes of their own.
     os.environ["WEB_APP_FOLDER"] = str(folder.resolve())
     uvicorn.run(
-        "app:create_app",
+        "web_app.app:create_app",
         factory=True,
-        app_dir=str(Path(__file__).parent),
+        app_dir=str(Path(__file__).parents[1]),
         host=address.hostname or "127.0.0.1",
         port=address.port or 8000,
         workers=workers,

@@ -2,11 +2,12 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import psycopg
-from token_store import Cipher
+
+from .token_store import Cipher
 
 SCHEMA = (
     'create table if not exists tokens (key text collate "C" primary key, value bytea not null)'
@@ -26,7 +27,7 @@ class PostgresStore:
             database.execute(SCHEMA)
 
     @contextlib.contextmanager
-    def _database(self) -> Iterator[psycopg.Connection[Any]]:
+    def _database(self) -> Generator[psycopg.Connection[Any], None, None]:
         """The connection that holds this thread's lock, or a new one."""
         locked = getattr(self._thread, "locked", None)
         if locked is not None:
@@ -49,7 +50,7 @@ class PostgresStore:
             database.execute("delete from tokens where key = %s", (key,))
 
     @contextlib.contextmanager
-    def lock(self, key: str) -> Iterator[None]:
+    def lock(self, key: str) -> Generator[None, None, None]:
         """A transaction, which commits what is saved in it; rolled back if this worker dies."""
         with psycopg.connect(self._address) as database:
             database.execute(LOCK, (key,))

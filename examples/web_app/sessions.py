@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Sessions:
             database.executescript(SCHEMA)
 
     @contextlib.contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def _database(self) -> Generator[sqlite3.Connection, None, None]:
         database = sqlite3.connect(self._path, timeout=30.0)
         try:
             with database:

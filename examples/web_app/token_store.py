@@ -4,7 +4,7 @@ import contextlib
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -48,7 +48,7 @@ class SqliteStore:
             database.executescript(SCHEMA)
 
     @contextlib.contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def _database(self) -> Generator[sqlite3.Connection, None, None]:
         """A connection for one call: boardlot calls a store on any of its threads."""
         database = sqlite3.connect(self._path, timeout=30.0)
         try:
@@ -72,7 +72,7 @@ class SqliteStore:
             database.execute("delete from tokens where key = ?", (key,))
 
     @contextlib.contextmanager
-    def lock(self, key: str) -> Iterator[None]:
+    def lock(self, key: str) -> Generator[None, None, None]:
         """Held by one thread of one process at a time; other keys are free."""
         owner = secrets.token_hex(16)
         give_up = time.monotonic() + LOCK_SECONDS

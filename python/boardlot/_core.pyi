@@ -23,6 +23,7 @@ from ._api import AsyncClient, Client, ClientOptions
 from .errors import BoardlotError
 
 _Row_co = TypeVar("_Row_co", covariant=True)
+_T = TypeVar("_T")
 _Decimals = Literal["float64", "decimal", "string"]
 _Invalid = Literal["raise", "null"]
 _Algorithm = Literal["Ed25519", "RSA-SHA256"]
@@ -36,6 +37,7 @@ __all__ = [
     "AsyncOAuthApp",
     "AsyncPageIterator",
     "AsyncPager",
+    "AsyncRowIterator",
     "AuthorizationRequest",
     "BearerToken",
     "ClientBase",
@@ -63,6 +65,7 @@ __all__ = [
     "RequestEvent",
     "Response",
     "ResponseEvent",
+    "RowIterator",
     "Sandbox",
     "SchemaField",
     "__version__",
@@ -83,6 +86,7 @@ __all__ = [
     "_to_frame",
     "begin_login",
     "generate_key",
+    "load_endpoints",
     "login",
     "register_client",
     "signature_payload",
@@ -529,7 +533,7 @@ class Endpoint:
         *,
         rows: str | None = None,
         paging: Literal["next_key", "page_flag"] | DateRange | None = None,
-        record: Mapping[str, _FieldKind] | type | None = None,
+        record: Mapping[str, _FieldKind] | type[Any] | None = None,
         arguments: Mapping[str, _FieldKind | Literal["symbol"]] | None = None,
         doc: str = "",
     ) -> Self: ...
@@ -549,7 +553,7 @@ class Endpoint:
     def paging(self) -> str | DateRange | None:
         """`None`, `"next_key"`, `"page_flag"` or a `DateRange`."""
     @property
-    def record(self) -> dict[str, str] | type | None:
+    def record(self) -> dict[str, str] | type[Any] | None:
         """The declared fields: a dict of their kinds, or the `TypedDict`; `None` if there are none."""
     @property
     def arguments(self) -> dict[str, str]:
@@ -648,6 +652,21 @@ class Records(Sequence[_Row_co]):
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
+    def select(self, *names: str) -> Self:
+        """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
+        have nothing else.
+        """
+    def as_type(self, cls: type[_T]) -> list[_T]:
+        """The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+        `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
+
+        Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
+        `datetime` (aware, UTC), `date`, an `Enum`, `dict`, `list`, `Any`, or one of these with `| None`.
+        Fields that the class lacks are skipped; a field that a record lacks takes its default.
+
+        Raises a `ConfigError` if an annotation is not supported or a required field is unknown, and a
+        `ProtocolError` that names record, field, value and type if a value cannot be converted.
+        """
     def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
         """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
         and `None` as the schema declares.
@@ -804,6 +823,14 @@ class PagerBase(Generic[_Row_co]):
         """The exact position of the iteration as a small JSON string without secrets. Pass it to the
         same method with the same arguments as `resume=`, in another process too.
         """
+    def select(self, *names: str) -> Self:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+        """
+    def as_type(self, cls: type[Any]) -> Any:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     # Each gives its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
     def pages(self) -> Any:
         """An iterator over the pages, each as `Records`."""
@@ -853,6 +880,10 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
+    def as_type(self, cls: type[_T]) -> RowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     def pages(self) -> PageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""
     def all(
@@ -911,6 +942,10 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
 
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> _Row_co: ...
+    def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
     def pages(self) -> AsyncPageIterator[_Row_co]:
         """An iterator over the pages, each as `Records`."""
     async def all(
@@ -978,6 +1013,44 @@ class AsyncPageIterator(AsyncIterator[Records[_Row_co]]):
     def __class_getitem__(cls, key: Any) -> Any: ...
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> Records[_Row_co]: ...
+
+@final
+class RowIterator(Iterator[_Row_co]):
+    """An iterator over the rows of a pager as instances of a class, from the pager's current position.
+    It moves the position of the pager.
+    """
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Row_co: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
+
+@final
+class AsyncRowIterator(AsyncIterator[_Row_co]):
+    """An async iterator over the rows of a pager as instances of a class, from the pager's current
+    position. It moves the position of the pager.
+    """
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> _Row_co: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
 
 @final
 class Response:
@@ -1196,12 +1269,12 @@ class Sandbox:
         self,
         endpoint: str | Endpoint | None = None,
         *,
-        times: int | None = 1,
+        times: int | None = ...,
         status: int | None = None,
         code: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+        """Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
         name of a method, an `Endpoint` or a path; by default any request fails. The response has the
         HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
         endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 try:
     from opentelemetry import metrics, propagate, trace
-except ImportError as missing:
+except ImportError as _missing:
     raise ImportError(
-        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'", name=missing.name
-    ) from missing
+        "boardlot.otel needs opentelemetry-api: pip install 'boardlot[otel]'", name=_missing.name
+    ) from _missing
 
 from boardlot import AsyncClient, Client, ConfigError, RequestEvent, ResponseEvent, __version__
 

@@ -10,6 +10,7 @@ mod parse_page;
 mod records;
 mod rows;
 mod scalars;
+mod selection;
 mod server_time;
 #[cfg(feature = "python")]
 mod stored;
@@ -23,9 +24,10 @@ pub use parse_page::parse_page;
 pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};
 pub use rows::Rows;
 pub use scalars::{PushError, TypedValue, parse_typed};
+pub use selection::Selection;
 
 pub(crate) use envelope::check_credentials;
-#[cfg(any(feature = "python", feature = "fuzzing"))]
+#[cfg(feature = "fuzzing")]
 pub(crate) use json::parse_members;
 pub(crate) use oauth::{parse_registration, parse_token_response};
 pub(crate) use scalars::parse_date;
@@ -34,8 +36,11 @@ pub(crate) use server_time::parse_server_time;
 pub(crate) use {
     arrow::type_mismatch,
     json::{JsonReader, short_eq},
-    records::field_name,
-    scalars::{parse_float, parse_integer},
+    records::{MemberScanner, field_name},
+    scalars::{
+        date, date_of_days, decimal_text, flag, integer, non_null, number, parse_float,
+        parse_integer, text, timestamp,
+    },
     stored::{StoredFields, StoredRecord, page_of_texts},
 };
 #[cfg(feature = "fuzzing")]

@@ -1,10 +1,11 @@
 //! Records over any number of pages, as one sequence.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     arrow::{BatchBuilder, ColumnOptions, Columns},
-    records::{PageSlice, RecordNumber, RowAt},
+    records::{PageSlice, RecordNumber, RowAt, field_name},
+    selection::Selection,
 };
 use crate::{api::Field, error::Result};
 
@@ -17,6 +18,8 @@ pub struct Rows {
     fields: Arc<[Field]>,
     /// The name of the column of keys, if each slice has a key.
     key_name: Option<Arc<str>>,
+    /// The fields that the records are restricted to; all if there is none.
+    selection: Option<Selection>,
 }
 
 impl Rows {
@@ -30,7 +33,7 @@ impl Rows {
                 end
             })
             .collect();
-        Rows { slices, ends, fields, key_name: None }
+        Rows { slices, ends, fields, key_name: None, selection: None }
     }
 
     /// The same with a column of keys.
@@ -38,6 +41,37 @@ impl Rows {
     pub fn with_key(mut self, name: &str) -> Self {
         self.key_name = Some(name.into());
         self
+    }
+
+    /// The same, restricted to these fields.
+    #[must_use]
+    pub fn restricted_to(self, selection: Option<Selection>) -> Self {
+        Rows { selection, ..self }
+    }
+
+    /// The same records, restricted to fields that they have or that are declared for them.
+    pub fn select(&self, names: Vec<String>) -> Result<Rows> {
+        let mut known: Vec<String> = match &self.selection {
+            Some(selection) => selection.names().map(str::to_owned).collect(),
+            None => self.declared_names().map(Cow::into_owned).collect(),
+        };
+        if self.selection.is_none() && !names.iter().all(|name| known.contains(name)) {
+            // Only now are undeclared fields looked for.
+            known = self.field_names()?;
+        }
+        let selection = Selection::new(names, known.iter().map(String::as_str))?;
+        Ok(self.clone().restricted_to(Some(selection)))
+    }
+
+    /// The fields that the records are restricted to.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_ref()
+    }
+
+    /// The names of the column of keys and of all declared fields.
+    pub fn declared_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let fields = self.fields.iter().map(|field| field_name(self.key_name(), &field.name));
+        self.key_name().map(Cow::Borrowed).into_iter().chain(fields)
     }
 
     /// The number of records.
@@ -105,7 +139,11 @@ impl Rows {
     /// Other slices with the same fields.
     #[must_use]
     pub fn with_slices(&self, slices: Vec<PageSlice>) -> Rows {
-        Rows { key_name: self.key_name.clone(), ..Rows::new(slices, self.fields.clone()) }
+        Rows {
+            key_name: self.key_name.clone(),
+            selection: self.selection.clone(),
+            ..Rows::new(slices, self.fields.clone())
+        }
     }
 
     /// All records.
@@ -130,7 +168,9 @@ impl Rows {
         is_wanted: impl Fn() -> bool,
     ) -> Result<Vec<Columns>> {
         let fields = || self.fields.iter();
-        let new_part = || Columns::new(fields(), self.key_name(), options).of_whole();
+        let selection = self.selection.as_ref();
+        let new_part =
+            || Columns::of_selection(fields(), self.key_name(), selection, options).of_whole();
         let mut parts = BatchBuilder::new(new_part);
         for slice in &self.slices {
             if !is_wanted() {

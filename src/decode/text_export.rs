@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     json::{Value, write_object, write_value},
-    records::RowAt,
+    records::{RowAt, field_name},
     rows::Rows,
 };
 use crate::error::Result;
@@ -48,7 +48,9 @@ impl Rows {
 
     /// The names of the declared fields, then of all others in the order of their first appearance.
     pub fn field_names(&self) -> Result<Vec<String>> {
-        let declared = self.fields().iter().map(|field| Cow::Borrowed(field.name.as_ref()));
+        if let Some(selection) = self.selection() {
+            return Ok(selection.names().map(str::to_owned).collect());
+        }
         let mut names: Vec<String> = Vec::new();
         let mut known = HashSet::new();
         let mut add = |name: Cow<'_, str>| {
@@ -57,9 +59,21 @@ impl Rows {
                 names.push(name.into_owned());
             }
         };
-        self.key_name().into_iter().map(Cow::Borrowed).chain(declared).for_each(&mut add);
-        for row in self.iter() {
-            row.members()?.into_iter().for_each(|(name, _)| add(name));
+        self.declared_names().for_each(&mut add);
+        for slice in self.slices() {
+            match slice.page.uniform_names() {
+                // All records of the page have the same fields.
+                Some(uniform) if !slice.range.is_empty() => {
+                    uniform.for_each(|name| add(field_name(self.key_name(), name)))
+                }
+                _ => {
+                    for index in slice.range.clone() {
+                        for (name, _) in slice.page.row(index)? {
+                            add(field_name(self.key_name(), &name));
+                        }
+                    }
+                }
+            }
         }
         Ok(names)
     }
@@ -74,12 +88,26 @@ struct Record<'a> {
 impl<'a> Record<'a> {
     fn read(rows: &'a Rows, row: RowAt<'a>) -> Result<Self> {
         let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
-        if let (Some(name), Some(key)) = (rows.key_name(), row.key) {
+        let is_selected = |name: &str| rows.selection().is_none_or(|all| all.contains(name));
+        if let (Some(name), Some(key)) = (rows.key_name(), row.key)
+            && is_selected(name)
+        {
             record.set(name.into(), Value::Text(key.into()));
         }
         for (name, raw) in row.members()? {
-            let value = Value::parse(raw.get()).map_err(|error| row.invalid(&error))?;
-            record.set(name, value);
+            let name = match field_name(rows.key_name(), &name) {
+                Cow::Owned(renamed) => renamed.into(),
+                Cow::Borrowed(_) => name,
+            };
+            if is_selected(&name) {
+                let value = Value::parse(raw.get()).map_err(|error| row.invalid(&error))?;
+                record.set(name, value);
+            }
+        }
+        if let Some(selection) = rows.selection() {
+            record.fields.sort_by_key(|(name, _)| selection.position(name));
+            let names = record.fields.iter().enumerate();
+            record.indices = names.map(|(index, (name, _))| (name.clone(), index)).collect();
         }
         Ok(record)
     }

@@ -128,9 +128,9 @@ impl Pages {
     }
 
     /// The next record, if it is in memory.
-    pub fn next_row(&self) -> Option<(Arc<Page>, usize)> {
+    pub fn next_row(&self) -> Option<(&Page, usize)> {
         let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
-        (*received < page.len()).then(|| (page.clone(), *received))
+        (*received < page.len()).then_some((&**page, *received))
     }
 
     /// The caller has received the next record.

@@ -1,18 +1,19 @@
 //! The classes of the `datetime` module.
 
 use jiff::civil::Date;
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBytes};
 
 use super::fork_safe_cell::ForkSafeOnce;
+use crate::decode::date_of_days;
 
 /// The classes of `datetime`, imported on first use.
 pub struct DateClasses {
     pub datetime: Py<PyAny>,
     pub date: Py<PyAny>,
-    pub timedelta: Py<PyAny>,
     /// 1970-01-01 in UTC.
     pub epoch: Py<PyAny>,
     pub microsecond: Py<PyAny>,
+    utc: Py<PyAny>,
 }
 
 impl DateClasses {
@@ -24,20 +25,34 @@ impl DateClasses {
             let timedelta = module.getattr("timedelta")?;
             let utc = module.getattr("timezone")?.getattr("utc")?;
             let microsecond = timedelta.call1((0, 0, 1))?.unbind();
-            let epoch = datetime.call1((1970, 1, 1, 0, 0, 0, 0, utc))?.unbind();
+            let epoch = datetime.call1((1970, 1, 1, 0, 0, 0, 0, &utc))?.unbind();
             Ok(DateClasses {
                 datetime: datetime.unbind(),
                 date: module.getattr("date")?.unbind(),
-                timedelta: timedelta.unbind(),
                 epoch,
                 microsecond,
+                utc: utc.unbind(),
             })
         })
     }
 
     /// The aware UTC datetime of a number of microseconds since 1970.
     pub fn datetime_of<'py>(&self, py: Python<'py>, micros: i64) -> PyResult<Bound<'py, PyAny>> {
-        self.epoch.bind(py).add(self.timedelta.bind(py).call1((0, 0, micros))?)
+        const MICROS_OF_DAY: i64 = 86_400_000_000;
+        let (year, month, day) = date_of_days(micros.div_euclid(MICROS_OF_DAY));
+        let year = u16::try_from(year).ok().filter(|year| (1..10_000).contains(year));
+        let [century, year] = year.map(u16::to_be_bytes).ok_or_else(|| {
+            let text = format!("{micros} microseconds since 1970; expected a year from 1 to 9999");
+            PyOverflowError::new_err(text)
+        })?;
+        let micros = micros.rem_euclid(MICROS_OF_DAY);
+        let (seconds, [.., high, middle, low]) =
+            (micros / 1_000_000, (micros % 1_000_000).to_be_bytes());
+        let (hour, minute, second) =
+            ((seconds / 3600) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8);
+        // The constructor takes the ten bytes of a pickled datetime: one argument instead of seven.
+        let state = [century, year, month, day, hour, minute, second, high, middle, low];
+        self.datetime.bind(py).call1((PyBytes::new(py, &state), self.utc.bind(py)))
     }
 }
 

@@ -15,15 +15,16 @@ mod client;
 mod client_options;
 mod client_registration;
 mod completion;
+mod converter;
 mod credentials;
 mod dates;
-mod dict_shape;
 mod endpoint;
 mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
 mod frame;
+mod instances;
 mod logging;
 mod login;
 mod login_prompt;
@@ -45,6 +46,12 @@ mod request_arguments;
 mod request_events;
 mod response;
 mod response_bodies;
+mod row_builder;
+mod row_class;
+mod row_errors;
+mod row_layout;
+mod row_spec;
+mod row_view;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 #[cfg(feature = "sandbox")]
@@ -58,9 +65,8 @@ mod store_argument;
 mod store_call;
 mod stored_records;
 mod stores;
-mod text_cache;
 mod time_range;
-mod typed_dicts;
+mod value_cache;
 mod weak_ref;
 
 use pyo3::prelude::*;
@@ -82,7 +88,7 @@ mod _core {
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,
         oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
-        page_iterator::{AsyncPageIterator, PageIterator},
+        page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         profile::{

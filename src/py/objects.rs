@@ -1,4 +1,4 @@
-//! Records as dicts of the service's own values.
+//! JSON values as Python objects.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -11,38 +11,9 @@ use pyo3::{
 
 use super::{errors::raise, signals::check_periodically};
 use crate::{
-    decode::{Page, RowAt, Rows, Value, field_name},
+    decode::{Page, Rows, Value},
     error::Error,
 };
-
-/// A record as a dict of the service's own values: the simple implementation of `dict_shape`.
-pub fn dict<'py>(
-    py: Python<'py>,
-    key_name: Option<&str>,
-    row: RowAt<'_>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = dict_with_key(py, key_name, row)?;
-    for (name, raw) in row.members().map_err(|error| raise(py, error))? {
-        let value = Value::parse(raw.get()).map_err(|error| raise(py, row.invalid(&error)))?;
-        let object = object(py, &value).map_err(|error| error.raise(py, &name, row.number))?;
-        dict.set_item(PyString::intern(py, &field_name(key_name, &name)), object)?;
-    }
-    Ok(dict)
-}
-
-/// A dict with the key of `fetch_many`, if the record has one.
-pub fn dict_with_key<'py>(
-    py: Python<'py>,
-    key_name: Option<&str>,
-    row: RowAt<'_>,
-) -> PyResult<Bound<'py, PyDict>> {
-    check_periodically(py)?;
-    let dict = PyDict::new(py);
-    if let (Some(name), Some(key)) = (key_name, row.key) {
-        dict.set_item(PyString::intern(py, name), key)?;
-    }
-    Ok(dict)
-}
 
 /// A JSON value as Python reads it: integers of any size stay integers.
 pub fn object<'py>(py: Python<'py>, value: &Value<'_>) -> Result<Bound<'py, PyAny>, ObjectError> {

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use futures_util::FutureExt;
-use pyo3::{PyTraverseError, PyVisit, prelude::*};
+use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyTuple};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
@@ -14,10 +14,12 @@ use super::{
     call::{Call, CallMode, Finish, Start},
     errors::raise,
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
-    page_iterator::iterate_pages,
+    page_iterator::iterate,
     pager_state::{ItemKind, PagerState},
     progress::Progress,
     records::Records,
+    row_view::RowView,
+    shapes::Shapes,
     shutdown_gate::attach,
 };
 use crate::{
@@ -32,6 +34,10 @@ use crate::{
 pub struct PagerBase {
     state: Arc<PagerState>,
     mode: CallMode,
+    /// What the rows become.
+    view: Arc<RowView>,
+    /// The same as what this iterates over.
+    rows: ItemKind,
     /// The client, which keeps alive what the core has weak references to.
     owner: Option<Py<PyAny>>,
 }
@@ -55,8 +61,22 @@ impl PagerBase {
         owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone().unbind());
-        let base = PagerBase { state: PagerState::new(pages), mode, owner };
-        let initializer = PyClassInitializer::from(base);
+        let view = RowView::new(Shapes::default());
+        Self::of_view(PagerState::new(pages), mode, view, owner).into_pager(py)
+    }
+
+    fn of_view(
+        state: Arc<PagerState>,
+        mode: CallMode,
+        view: Arc<RowView>,
+        owner: Option<Py<PyAny>>,
+    ) -> Self {
+        PagerBase { state, mode, rows: ItemKind::Row(view.clone()), view, owner }
+    }
+
+    fn into_pager(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let mode = self.mode;
+        let initializer = PyClassInitializer::from(self);
         match mode {
             CallMode::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
             CallMode::Async => Ok(Bound::new(py, initializer.add_subclass(AsyncPager))?.into_any()),
@@ -132,9 +152,13 @@ impl PagerBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::prepare(py, library, decimals, invalid)?;
         let fields = self.state.listing.plan.fields.clone();
+        let view = self.view.clone();
         let sink = move || {
-            let fields = fields.clone();
-            BatchBuilder::new(move || Columns::new(fields.iter(), None, frame.options))
+            let (fields, view) = (fields.clone(), view.clone());
+            BatchBuilder::new(move || {
+                let fields = fields.iter();
+                Columns::of_selection(fields, None, view.selection(), frame.options)
+            })
         };
         let mode = self.mode;
         let convert = move |windows: Vec<BatchBuilder<_>>| async move {
@@ -181,9 +205,28 @@ impl PagerBase {
         self.state.checkpoint()
     }
 
+    /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+    /// have nothing else. It shares the position with this pager.
+    #[pyo3(signature = (*names))]
+    fn select<'py>(&self, names: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = names.py();
+        let view = self.view.select(&self.state.listing, names)?;
+        let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
+        Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
+    }
+
+    /// An iterator over the rows as instances of a class, each field converted to its annotation; see
+    /// `Records.as_type`. It shares the position with this pager.
+    #[pyo3(name = "as_type")]
+    fn iterate_as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = ItemKind::Row(self.view.as_type(&self.state.listing, cls)?);
+        iterate(cls.py(), self.mode, &self.state, kind, self.owner.as_ref())
+    }
+
     /// An iterator over the pages, each as `Records`.
     fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        iterate_pages(py, self.mode, &self.state, ItemKind::Page, self.owner.as_ref())
+        let kind = ItemKind::Page(self.view.clone());
+        iterate(py, self.mode, &self.state, kind, self.owner.as_ref())
     }
 
     /// The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
@@ -206,9 +249,11 @@ impl PagerBase {
         };
         let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
         let fields = self.state.listing.plan.fields.clone();
-        let rows =
-            |slices: Vec<Vec<PageSlice>>| async move { Ok(Rows::new(slices.concat(), fields)) };
-        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.state.shapes))
+        let selection = self.view.selection().cloned();
+        let rows = |slices: Vec<Vec<PageSlice>>| async move {
+            Ok(Rows::new(slices.concat(), fields).restricted_to(selection))
+        };
+        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.view.shapes))
     }
 
     /// The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -255,7 +300,8 @@ impl PagerBase {
             return Err(raise(py, exhausted()));
         }
         let frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
-        iterate_pages(py, base.mode, &base.state, ItemKind::Batch(frame), base.owner.as_ref())
+        let kind = ItemKind::Batch(base.view.clone(), frame);
+        iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -275,7 +321,8 @@ impl Pager {
     }
 
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
-        this.as_super().get().state.next(this.py(), ItemKind::Row)
+        let base = this.as_super().get();
+        base.state.next(this.py(), &base.rows)
     }
 }
 
@@ -287,6 +334,6 @@ impl AsyncPager {
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let base = this.as_super().get();
-        base.state.next_async(this.py(), ItemKind::Row, base.owner.as_ref())
+        base.state.next_async(this.py(), &base.rows, base.owner.as_ref())
     }
 }

@@ -19,7 +19,7 @@ use super::{
     frame::Frame,
     operation::{Operation, Startable},
     records::Records,
-    shapes::Shapes,
+    row_view::RowView,
     shutdown_gate,
 };
 use crate::{
@@ -33,7 +33,6 @@ pub struct PagerState {
     pub listing: Arc<Listing>,
     pub position: Arc<SharedPosition>,
     pub requests: Arc<AtomicU64>,
-    pub shapes: Shapes,
     pending: PendingOperations,
     origin: String,
     /// The process that made it.
@@ -41,13 +40,19 @@ pub struct PagerState {
 }
 
 /// What an iterator returns at a time.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum ItemKind {
-    Row,
+    Row(Arc<RowView>),
     /// A page as `Records`.
-    Page,
+    Page(Arc<RowView>),
     /// A page as a record batch.
-    Batch(Frame),
+    Batch(Arc<RowView>, Frame),
+}
+
+impl ItemKind {
+    pub fn is_row(&self) -> bool {
+        matches!(self, ItemKind::Row(_))
+    }
 }
 
 impl PagerState {
@@ -56,7 +61,6 @@ impl PagerState {
             listing: pages.listing().clone(),
             position: pages.position().clone(),
             requests: pages.requests().clone(),
-            shapes: Shapes::default(),
             pending: PendingOperations::default(),
             origin: pages.origin().to_owned(),
             process: std::process::id(),
@@ -70,14 +74,14 @@ impl PagerState {
     }
 
     /// Waits for the next item; `None` at the end of the list.
-    pub fn next(self: &Arc<Self>, py: Python<'_>, kind: ItemKind) -> PyResult<Option<Py<PyAny>>> {
+    pub fn next(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
         let _reading = self.mark_reading(py)?;
         if let Some(object) = self.try_take(py, kind)? {
             return Ok(Some(object));
         }
         let _entered = shutdown_gate::enter(py);
         let pages = self.lock_pages(py, None)?;
-        let mut pages = block(py, filled(pages, kind))?;
+        let mut pages = block(py, filled(pages, kind.is_row()))?;
         let object = self.take(py, &mut pages, kind)?;
         if object.is_none() {
             pages.received_end();
@@ -89,11 +93,12 @@ impl PagerState {
     pub fn next_async<'py>(
         self: &Arc<Self>,
         py: Python<'py>,
-        kind: ItemKind,
+        kind: &ItemKind,
         owner: Option<&Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone_ref(py));
-        Operation::awaitable(py, Box::new(NextItem { state: self.clone(), kind, owner }))
+        let item = NextItem { state: self.clone(), kind: kind.clone(), owner };
+        Operation::awaitable(py, Box::new(item))
     }
 
     /// Locks the pages for an operation that may have to wait for them: one of a thread, or one with a
@@ -127,7 +132,7 @@ impl PagerState {
     }
 
     /// The next item, if it is in memory and no operation has the pages locked.
-    fn try_take(&self, py: Python<'_>, kind: ItemKind) -> PyResult<Option<Py<PyAny>>> {
+    fn try_take(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
         match self.pages.try_lock() {
             Ok(mut pages) => self.take(py, &mut pages, kind),
             Err(_) => Ok(None),
@@ -140,15 +145,18 @@ impl PagerState {
         &self,
         py: Python<'_>,
         pages: &mut Pages,
-        kind: ItemKind,
+        kind: &ItemKind,
     ) -> PyResult<Option<Py<PyAny>>> {
         let object = match kind {
-            ItemKind::Row => pages.next_row().map(|row| self.shapes.row(py, &row)),
-            ItemKind::Page | ItemKind::Batch(_) => pages.next_page().map(|slice| {
+            ItemKind::Row(view) => {
+                pages.next_row().map(|(page, index)| view.object(py, page, index))
+            }
+            ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
+                let rows = rows.restricted_to(view.selection().cloned());
                 match kind {
-                    ItemKind::Batch(frame) => frame.batch(py, &rows),
-                    _ => Records::from_rows(&self.shapes)(py, rows),
+                    ItemKind::Batch(_, frame) => frame.batch(py, &rows),
+                    _ => Records::from_rows(&view.shapes)(py, rows),
                 }
             }),
         };
@@ -156,8 +164,8 @@ impl PagerState {
         let object = object.map_err(|error| self.with_checkpoint(py, error))?;
         py.check_signals()?;
         match kind {
-            ItemKind::Row => pages.received_row(),
-            ItemKind::Page | ItemKind::Batch(_) => pages.received_page(),
+            ItemKind::Row(_) => pages.received_row(),
+            ItemKind::Page(_) | ItemKind::Batch(..) => pages.received_page(),
         }
         Ok(Some(object))
     }
@@ -210,12 +218,12 @@ fn in_use(py: Python<'_>) -> PyErr {
 /// The locked pages with an item in memory, or at their end.
 async fn filled(
     pages: BoxFuture<'static, OwnedMutexGuard<Pages>>,
-    kind: ItemKind,
+    is_row: bool,
 ) -> Result<OwnedMutexGuard<Pages>> {
     let mut pages = pages.await;
-    match kind {
-        ItemKind::Row => pages.fill().await?,
-        ItemKind::Page | ItemKind::Batch(_) => pages.fill_page().await?,
+    match is_row {
+        true => pages.fill().await?,
+        false => pages.fill_page().await?,
     };
     Ok(pages)
 }
@@ -229,7 +237,7 @@ struct NextItem {
 
 impl Startable for NextItem {
     fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.state.try_take(py, self.kind)
+        self.state.try_take(py, &self.kind)
     }
 
     fn start(
@@ -239,22 +247,20 @@ impl Startable for NextItem {
     ) -> PyResult<BoxFuture<'static, Outcome>> {
         let NextItem { state, kind, .. } = *self;
         let pages = state.lock_pages(py, Some(completion))?;
+        let is_row = kind.is_row();
         // The pages stay locked until the awaiting code resumes, so no other operation can take the
         // same item.
         let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| {
-            state.take(py, &mut pages, kind)?.ok_or_else(|| {
+            state.take(py, &mut pages, &kind)?.ok_or_else(|| {
                 pages.received_end();
                 PyStopAsyncIteration::new_err(())
             })
         };
-        Ok(into_outcome(filled(pages, kind), finish).boxed())
+        Ok(into_outcome(filled(pages, is_row), finish).boxed())
     }
 
     fn name(&self) -> String {
-        let item = match self.kind {
-            ItemKind::Row => "row",
-            ItemKind::Page | ItemKind::Batch(_) => "page",
-        };
+        let item = if self.kind.is_row() { "row" } else { "page" };
         format!("the next {item} of {}", self.state.listing.plan.request.label())
     }
 

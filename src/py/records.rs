@@ -17,10 +17,12 @@ use super::{
     errors::raise,
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     objects,
+    row_class::row_class,
+    row_spec::{RowSpec, Target},
+    row_view::field_names,
     schema_field::SchemaField,
     shapes::Shapes,
     shutdown_gate::detach,
-    typed_dicts::TypedDicts,
 };
 use crate::decode::{ColumnOptions, Rows};
 
@@ -54,9 +56,9 @@ impl Records {
         Records { rows, shapes: Shapes::default(), errors: Some(errors) }
     }
 
-    fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
         match self.rows.get(index) {
-            Some(row) => self.shapes.dict(py, self.rows.key_name(), row),
+            Some(row) => self.shapes.object(py, self.rows.key_name(), row),
             None => Err(out_of_range()),
         }
     }
@@ -118,7 +120,7 @@ impl Records {
         let length = isize::try_from(self.rows.len())?;
         let index = if index < 0 { index + length } else { index };
         match usize::try_from(index) {
-            Ok(index) => self.dict(py, index).map(Bound::into_any),
+            Ok(index) => self.dict(py, index),
             Err(_) => Err(out_of_range()),
         }
     }
@@ -214,6 +216,32 @@ impl Records {
         PyTuple::new(py, SchemaField::all(&self.rows))
     }
 
+    /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
+    /// have nothing else.
+    #[pyo3(signature = (*names))]
+    fn select(&self, py: Python<'_>, names: &Bound<'_, PyTuple>) -> PyResult<Records> {
+        let names = field_names(names)?;
+        let rows = self.rows.select(names).map_err(|error| raise(py, error))?;
+        let shapes = Shapes::new(RowSpec::dicts(rows.selection()));
+        let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
+        Ok(Records { rows, shapes, errors })
+    }
+
+    /// The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+    /// `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
+    ///
+    /// Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
+    /// `datetime` (aware, UTC), `date`, an `Enum`, `dict`, `list`, `Any`, or one of these with `| None`.
+    /// Fields that the class lacks are skipped; a field that a record lacks takes its default.
+    ///
+    /// Raises a `ConfigError` if an annotation is not supported or a required field is unknown, and a
+    /// `ProtocolError` that names record, field, value and type if a value cannot be converted.
+    fn as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let class = row_class(cls, self.rows.fields(), self.rows.key_name())?;
+        let spec = RowSpec::of_rows(Target::Class(class), &self.rows);
+        Shapes::new(spec).list(cls.py(), &self.rows)
+    }
+
     /// The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
     /// and `None` as the schema declares.
     #[pyo3(signature = (*, typed = false))]
@@ -221,12 +249,7 @@ impl Records {
         if !typed {
             return self.list(py);
         }
-        let typed = TypedDicts::new(&self.rows);
-        let list = PyList::empty(py);
-        for row in self.rows.iter() {
-            list.append(typed.dict(py, row)?)?;
-        }
-        Ok(list)
+        Shapes::new(RowSpec::of_rows(Target::TypedDict, &self.rows)).list(py, &self.rows)
     }
 
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -320,7 +343,7 @@ impl RecordsIterator {
         this
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let records = self.records.get();
         let advance = |index: usize| {
             (index < records.rows.len()).then(|| index.wrapping_add_signed(self.step))

@@ -153,7 +153,7 @@ impl Sandbox {
         self.0.put(name, &json, only).map_err(|error| raise(rows.py(), error))
     }
 
-    /// Fails the next requests: `times` of them, or with None all until `reset()`. `endpoint` is the
+    /// Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the
     /// name of a method, an `Endpoint` or a path; by default any request fails. The response has the
     /// HTTP `status`, by default 503; 0 closes the connection without one. With a `code`, it is the
     /// endpoint's own failure with that code, by default with HTTP 200. Raises `ConfigError` for an

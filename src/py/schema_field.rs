@@ -27,7 +27,12 @@ impl SchemaField {
     pub fn all(rows: &Rows) -> Vec<Self> {
         let key_name = rows.key_name();
         let fields = rows.fields().iter().map(|field| Self::new(field, key_name));
-        key_name.map(Self::key).into_iter().chain(fields).collect()
+        let mut fields: Vec<Self> = key_name.map(Self::key).into_iter().chain(fields).collect();
+        if let Some(selection) = rows.selection() {
+            fields.retain(|field| selection.contains(&field.name));
+            fields.sort_by_key(|field| selection.position(&field.name));
+        }
+        fields
     }
 
     fn new(field: &Field, key_name: Option<&str>) -> Self {

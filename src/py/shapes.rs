@@ -1,92 +1,84 @@
-//! Dicts of records, with what is reused from one record to the next.
+//! Objects of records, with what is reused from one record to the next.
 
 use std::sync::{Arc, Mutex};
 
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyList, PyString},
-};
+use pyo3::{prelude::*, types::PyList};
 
-use super::{
-    dict_shape::{LeadingKey, Shape, ShapeError},
-    objects,
-    signals::check_periodically,
-    text_cache::TextCache,
-};
-use crate::decode::{Page, RecordNumber, RowAt, Rows};
+use super::{row_builder::RowBuilder, row_spec::RowSpec};
+use crate::decode::{RowAt, Rows};
 
-/// The shape of a list's records, shared by everything that reads them.
-#[derive(Clone, Default)]
-pub struct Shapes(Arc<Mutex<DictBuilder>>);
+/// What the records of a list become, shared by everything that reads them.
+#[derive(Clone)]
+pub struct Shapes(Arc<Shared>);
 
-#[derive(Default)]
-struct DictBuilder {
-    shape: Shape,
-    /// The keys of `fetch_many`.
-    keys: TextCache,
+struct Shared {
+    spec: Arc<RowSpec>,
+    builder: Mutex<RowBuilder>,
+}
+
+/// Dicts of the service's own values.
+impl Default for Shapes {
+    fn default() -> Self {
+        Shapes::new(RowSpec::default())
+    }
 }
 
 impl Shapes {
-    /// A record as a dict of the service's own values.
-    pub fn dict<'py>(
+    pub fn new(spec: RowSpec) -> Self {
+        let spec = Arc::new(spec);
+        Shapes(Arc::new(Shared { builder: Mutex::new(RowBuilder::new(spec.clone())), spec }))
+    }
+
+    pub fn spec(&self) -> &RowSpec {
+        &self.0.spec
+    }
+
+    /// The object of a record.
+    pub fn object<'py>(
         &self,
         py: Python<'py>,
         key_name: Option<&str>,
         row: RowAt<'_>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         // Creating objects can run the garbage collector and, with it, code that asks for one of
         // these records: waiting for the lock could last forever.
-        match self.0.try_lock() {
-            Ok(mut builder) => builder.dict(py, key_name, row),
-            Err(_) => objects::dict(py, key_name, row),
+        match self.0.builder.try_lock() {
+            Ok(mut builder) => builder.object(py, key_name, row),
+            Err(_) => RowBuilder::new(self.0.spec.clone()).object(py, key_name, row),
         }
     }
 
-    /// One record of a page that is being iterated.
-    pub fn row(&self, py: Python<'_>, (page, index): &(Arc<Page>, usize)) -> PyResult<Py<PyAny>> {
-        let row = RowAt { page, index: *index, key: None, number: RecordNumber::InPage(*index) };
-        Ok(self.dict(py, None, row)?.into_any().unbind())
+    /// The objects of these rows, up to the first that cannot be converted, and its error.
+    pub fn objects_until_error<'a>(
+        &self,
+        py: Python<'_>,
+        rows: impl ExactSizeIterator<Item = RowAt<'a>>,
+    ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
+        let mut own = None;
+        let mut shared = self.0.builder.try_lock().ok();
+        let builder = match &mut shared {
+            Some(builder) => &mut **builder,
+            None => own.insert(RowBuilder::new(self.0.spec.clone())),
+        };
+        let mut objects = Vec::with_capacity(rows.len());
+        for row in rows {
+            match builder.object(py, None, row) {
+                Ok(object) => objects.push(object.unbind()),
+                Err(error) => return (objects, Some(error)),
+            }
+        }
+        (objects, None)
     }
 
-    /// All records as a list of such dicts.
+    /// The objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        let mut builder = self.0.try_lock().ok();
-        for row in rows.iter() {
-            let dict = match &mut builder {
-                Some(builder) => builder.dict(py, rows.key_name(), row)?,
-                None => objects::dict(py, rows.key_name(), row)?,
-            };
-            list.append(dict)?;
-        }
-        Ok(list)
-    }
-}
-
-impl DictBuilder {
-    fn dict<'py>(
-        &mut self,
-        py: Python<'py>,
-        key_name: Option<&str>,
-        row: RowAt<'_>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        check_periodically(py)?;
-        let leading = match (key_name, row.key) {
-            (Some(name), Some(key)) => Some(LeadingKey {
-                name,
-                name_object: PyString::intern(py, name),
-                key: self.keys.get(py, key),
-            }),
-            _ => None,
+        let mut own = None;
+        let mut shared = self.0.builder.try_lock().ok();
+        let builder = match &mut shared {
+            Some(builder) => &mut **builder,
+            None => own.insert(RowBuilder::new(self.0.spec.clone())),
         };
-        let dict = match row.page.row_values(row.index).filter(|_| self.shape.matches(row.page)) {
-            Some(values) => self.shape.fill(py, row, &values, leading.as_ref()),
-            None => self.shape.read(py, &mut row.page.row_reader(row.index), leading.as_ref()),
-        };
-        match dict {
-            Ok(dict) => Ok(dict),
-            Err(ShapeError::Python(error)) => Err(error),
-            Err(ShapeError::UnexpectedText) => objects::dict(py, key_name, row),
-        }
+        let objects = rows.iter().map(|row| builder.object(py, rows.key_name(), row));
+        PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
     }
 }

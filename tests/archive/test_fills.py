@@ -215,6 +215,22 @@ def test_an_async_client_is_awaited_and_stores_the_same(archive, book, service):
     assert archive.fills("281756", "HK") == expected
 
 
+def test_a_bar_is_drawn_while_an_update_runs(file, book, client, service, capsys, monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr("boardlot.results.progress.DELAY", 0.0)
+    book.put_fills(60)
+
+    async def update(archive):
+        async with bl.AsyncClient(service.base_url) as awaited:
+            return await archive.update(awaited, fills=HK, progress=True)
+
+    with bl.Archive(file) as archive:
+        assert archive.update(client, fills=HK, progress=True).new == 60
+        assert "archive" in capsys.readouterr().err
+        assert asyncio.run(update(archive)).unchanged == 60
+        assert "archive" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

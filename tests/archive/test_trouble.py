@@ -14,6 +14,7 @@ from ..support.processes import run_python
 from .service import HOUR, path_of
 
 HK = [("281756", "HK")]
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of POSIX")
 PLATE = "HK.BK1001"
 
 
@@ -57,6 +58,7 @@ def test_security_45_a_second_writer_waits(target, book, client):
         assert archive.fills("281756", "HK") == book.expected()
 
 
+@POSIX
 def test_security_45_a_full_disk_is_a_clear_error_and_the_next_update_continues(
     file, book, client, service
 ):
@@ -194,7 +196,7 @@ def test_a_query_changes_nothing_and_a_wrong_one_says_so(archive, book, client):
         "delete from fill_versions",
         "drop table series",
         "select * from nowhere",
-        "selec 1",
+        "not a query",
         "select 1; drop table series",
         "commit",
     ):
@@ -255,6 +257,7 @@ def test_exports_have_all_keys_and_all_changes(archive, book, client, tmp_path):
     ]
 
 
+@POSIX
 def test_a_forked_child_opens_the_archive_for_itself(target, book, client):
     book.put_fills(3)
     with bl.Archive(target) as archive:

@@ -41,7 +41,7 @@ SCRIPTS = {
     """,
     "fish": """
         boardlot completion fish | source
-        complete -C {line} | string replace -r '\\t.*' ''
+        complete -C {line} | string replace -r '\\t.*' ''; true
     """,
 }
 CASES = [
@@ -52,7 +52,7 @@ CASES = [
     ("boardlot profile use li", {"live"}),
     ("boardlot fills --columns pr", {"price"}),
     ("boardlot fills --columns code,pr", {"code,price"}),
-    ("boardlot ipos --sort -list_ti", {"-list_time", "-list_timestamp"}),
+    ("boardlot ipos --sort list_ti", {"list_time", "list_timestamp"}),
     ("boardlot dividends --where ex", {"ex_date"}),
     ("boardlot trading-days ", {"HK", "US", "MY"}),
     ("boardlot fills 281756 h", {"HK"}),

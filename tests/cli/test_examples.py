@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "command-line.md"
 # What needs a browser or an assistant, does not end by itself, or writes into the user's folders.
 NOT_RUN = re.compile(
     r" login| logout| --store | profile remove| status CLIENT_ID|boardlot (sandbox|demo|open)|~/"
-    r"| mcp\b"
+    r"| mcp\b| archive (status|export|sql|follow) "
 )
 
 

@@ -41,9 +41,9 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
     service = Service(folder, fills=120)
     (folder / "bin").mkdir()
     program(folder / "bin" / "boardlot", f'exec "{sys.executable}" -m boardlot "$@"')
-    (folder / "duckdb.py").write_text(DUCKDB)
+    (folder / "run_sql.py").write_text(DUCKDB)
     if shutil.which("duckdb") is None:
-        program(folder / "bin" / "duckdb", f'exec "{sys.executable}" "{folder}/duckdb.py" "$@"')
+        program(folder / "bin" / "duckdb", f'exec "{sys.executable}" "{folder}/run_sql.py" "$@"')
     service.environment["PATH"] = f"{folder}/bin:{service.environment['PATH']}"
     yield service
     service.close()

@@ -42,16 +42,6 @@ def service(tmp_path_factory):
         yield Service(sandbox, sandbox.upload_key(made.public_pem), key_file)
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Two processes of two threads each."""
-    from distributed import Client, LocalCluster
-
-    options = {"n_workers": 2, "threads_per_worker": 2, "processes": True}
-    with LocalCluster(**options, dashboard_address=None) as local, Client(local) as client:
-        yield client
-
-
 @pytest.fixture
 def span(service):
     """Ninety days up to now, on the service's clock."""

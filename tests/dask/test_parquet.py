@@ -46,20 +46,19 @@ def fetched(sandbox: bl.Sandbox, since: int) -> int:
     return sum("dividends" in request.path for request in sandbox.requests[since:])
 
 
-def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(client, tmp_path) -> None:
+def test_a_cluster_lands_fills_as_parquet_that_every_reader_reads(
+    client, cluster, tmp_path
+) -> None:
     import duckdb
     import pandas
     import polars
-    from distributed import Client, LocalCluster
 
     now = client.server_time()
     span = {"start": now - timedelta(days=60), "end": now, "npartitions": 5}
     frame = from_range(client, "fills_history", acc_id="281756", trd_market="HK", **span)
     folder = tmp_path / "fills"
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster):
-        written = write_missing(frame, folder)
-        assert write_missing(frame, folder) == []
+    written = write_missing(frame, folder)
+    assert write_missing(frame, folder) == []
     assert written == sorted(folder.iterdir()) and len(written) == 5
     local = client.fills_history("281756", "HK", start=span["start"], end=span["end"]).to_pandas()
     for read in (

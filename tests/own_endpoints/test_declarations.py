@@ -9,16 +9,8 @@ import typing
 import boardlot as bl
 import pytest
 
-KLINE = bl.Endpoint(
-    "kline",
-    "GET",
-    "/api/v1.0/quote/{symbol}/history-kline",
-    rows="data.kline_list",
-    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
-    record={"time": "seconds", "open": "decimal", "close": "decimal", "volume": "integer"},
-    arguments={"start": "seconds"},
-    doc="Candles.",
-)
+from ..support.own_endpoints import KLINE
+
 TOML = """\
 # Two lists whose paths the service document omits.
 [kline]

@@ -6,14 +6,8 @@ import datetime
 import boardlot as bl
 import pytest
 
-KLINE = bl.Endpoint(
-    "kline",
-    "GET",
-    "/api/v1.0/quote/{symbol}/history-kline",
-    rows="data.kline_list",
-    paging=bl.DateRange("end", next="extra.next_time", unique="time"),
-    record={"time": "seconds", "close": "decimal"},
-)
+from ..support.own_endpoints import KLINE
+
 CANDLES = [{"time": 1_700_000_000 + 60 * n, "close": f"{n}.5"} for n in range(5)]
 FILL = {
     "trd_side": "BUY",

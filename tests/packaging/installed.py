@@ -214,6 +214,24 @@ def dask(client: Any) -> Callable[[], Any]:
     return frame
 
 
+def postgres_archive() -> Any:
+    # Nothing listens on port 1: with the driver, this is an error of the connection.
+    import boardlot
+
+    return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
+
+
+def postgres(_client: Any) -> None:
+    import boardlot
+
+    try:
+        postgres_archive()
+    except boardlot.StoreError as error:
+        expect("cannot be used" in str(error), f"the archive said {error}")
+    else:
+        expect(False, "an archive without a server was opened")
+
+
 def otel(client: Any) -> None:
     # The API alone measures nothing, and stops nothing.
     instrumented(client)()
@@ -265,24 +283,6 @@ def interactive_chart(client: Any) -> Callable[[], Any]:
         return interactive.dividends(client.dividends("HK.00700"))
 
     return chart
-
-
-def postgres_archive() -> Any:
-    # Nothing listens on port 1: with the driver, this is an error of the connection.
-    import boardlot
-
-    return boardlot.Archive("postgresql://nobody@127.0.0.1:1/none")
-
-
-def postgres(_client: Any) -> None:
-    import boardlot
-
-    try:
-        postgres_archive()
-    except boardlot.StoreError as error:
-        expect("cannot be used" in str(error), f"the archive said {error}")
-    else:
-        expect(False, "an archive without a server was opened")
 
 
 EXTRAS: dict[str, tuple[Callable[[Any], None], ...]] = {

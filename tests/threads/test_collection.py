@@ -1,6 +1,7 @@
 """What nobody can reach any more is collected, with its threads and files."""
 
 import asyncio
+import gc
 import inspect
 import time
 import weakref
@@ -16,6 +17,15 @@ from .cycles import CYCLES, Owner, collect
 def sandbox():
     with bl.Sandbox(seed=7, fills=60) as sandbox:
         yield sandbox
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen():
+    """What was there before is not looked at in each collection."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def is_collected(reference, seconds=5.0):

@@ -1,7 +1,7 @@
 """What type checkers accept, and on lines that end with `# error` reject. Never run."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import boardlot as bl
 import pandas as pd
@@ -50,6 +50,30 @@ def fields(client: bl.Client) -> None:
     rows: Sequence[bl.SimOrder] = client.sim_orders(5001)
     day: dict[str, Any] = client.trading_days("HK", "2026-01-01", "2026-01-31")[0]
     print(rows, day["time"])
+
+
+class Trade(NamedTuple):
+    code: str
+    price: float
+
+
+def typed_rows(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
+    part: bl.Records[bl.Fill] = records.select("code", "price")
+    first: bl.Pager[bl.Fill] = pager.select("code")
+    trades: list[Trade] = records.as_type(Trade)
+    print(part, first, trades[0].price + 1, pager.as_type(Trade).checkpoint())
+    for trade in pager.as_type(Trade):
+        print(trade.code.upper(), trade.price + 1)
+        print(trade.prise)  # error
+    records.as_type(5)  # error
+    records.select(5)  # error
+
+
+async def typed_rows_awaited(pager: bl.AsyncPager[bl.Fill]) -> None:
+    async for trade in pager.select("code", "price").as_type(Trade):
+        print(trade.code.upper(), trade.price + 1)
+    for trade in pager.as_type(Trade):  # error
+        print(trade)
 
 
 def frames(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import re
 import socket
 import stat
@@ -43,7 +44,8 @@ class Application:
         end = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError):
-                return self if self.get("/")[0] == 200 else None
+                assert self.get("/")[0] == 200
+                return self
             assert time.monotonic() < end and self._server.poll() is None, self.log
             time.sleep(0.1)
 
@@ -81,9 +83,11 @@ class NotFollowed(urllib.request.HTTPRedirectHandler):
 
 
 def free_port():
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]
+    """Below those that the system hands out, since it is bound some seconds later."""
+    while True:
+        with socket.socket() as bound, contextlib.suppress(OSError):
+            bound.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
+            return bound.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import contextlib
 import os
 import sqlite3
 import stat
-import sys
 import threading
 
 import boardlot as bl
@@ -30,10 +29,10 @@ WORKER = """
     if kind == "file":
         store = bl.EncryptedFileStore(place, key)
     elif kind == "sqlite":
-        from token_store import SqliteStore
+        from web_app.token_store import SqliteStore
         store = SqliteStore(Path(place), base64.b64decode(key))
     else:
-        from postgres_store import PostgresStore
+        from web_app.postgres_store import PostgresStore
         store = PostgresStore(place, base64.b64decode(key))
     app = bl.OAuthApp(base_url, client_id, redirect_uri="https://app.example.com/callback",
                       client_secret=secret, store=store)
@@ -54,9 +53,7 @@ WORKER = """
 @pytest.fixture
 def example(monkeypatch):
     """Its modules can be imported."""
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    for name in ("token_store", "postgres_store"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent))
 
 
 @pytest.fixture
@@ -74,7 +71,7 @@ def postgres_address():
 @pytest.fixture
 def sqlite_store(tmp_path, example):
     """Makes stores of the example over one file."""
-    from token_store import SqliteStore
+    from web_app.token_store import SqliteStore
 
     return lambda key=KEY: SqliteStore(tmp_path / "tokens.db", key)
 
@@ -82,7 +79,7 @@ def sqlite_store(tmp_path, example):
 @contextlib.contextmanager
 def workers(server, app, kind, path, key):
     (client,) = server.clients.values()
-    arguments = (server.base_url, app.client_id, client.secret, kind, path, key, EXAMPLE)
+    arguments = (server.base_url, app.client_id, client.secret, kind, path, key, EXAMPLE.parent)
     children = [python(WORKER, *arguments) for _ in range(4)]
     try:
         assert {child.stdout.readline() for child in children} == {"ready\n"}
@@ -108,7 +105,7 @@ def test_security_43_four_workers_refresh_a_user_once(server, tmp_path, request,
         path, store = tmp_path / "tokens.db", request.getfixturevalue("sqlite_store")()
     elif kind == "postgres":
         request.getfixturevalue("example")
-        from postgres_store import PostgresStore
+        from web_app.postgres_store import PostgresStore
 
         path = request.getfixturevalue("postgres_address")
         store = PostgresStore(path, KEY)
@@ -314,7 +311,7 @@ def test_the_example_keeps_tokens_encrypted_and_each_with_its_user(
 
 def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store, monkeypatch):
     store = sqlite_store()
-    import token_store
+    from web_app import token_store
 
     with store.lock("alice"), store.lock("bob"):
         assert not store._take("alice", "me")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
@@ -15,6 +15,7 @@ from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, Series, list_named
+from boardlot.archive.progress import Bar, awaited_with
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.sql import QueryResult, views
 from boardlot.archive.update import EPOCH, Update, micros
@@ -187,12 +188,12 @@ class Archive:
             "plates": plates,
         }
         checked = [(of, of.keys(keys[name])) for name, of in LISTS.items()]
-        bar = _Bar() if progress else None
+        bar = Bar(shown=progress)
         update = self._update(client, _series(fills), checked, since, overlap, bar)
         work = update.steps()
         if isinstance(client, AsyncClient):
-            return _closing_async(steps.run_async(work), bar)
-        with bar or _Bar(shown=False):
+            return awaited_with(bar, steps.run_async(work))
+        with bar:
             report: UpdateReport = steps.run(work)
         return report
 
@@ -203,7 +204,7 @@ class Archive:
         lists: list[Any],
         since: Time | None,
         overlap: timedelta,
-        bar: _Bar | None,
+        bar: Bar,
     ) -> Update:
         if not isinstance(client, (Client, AsyncClient)):
             raise ConfigError(f"client is of type {type(client).__name__}; expected a Client")
@@ -217,7 +218,7 @@ class Archive:
             since=None if since is None else _core._micros("since", since),
             overlap=micros(overlap),
             wait=self._wait,
-            on_rows=bar.add if bar is not None else lambda rows: None,
+            on_rows=bar.add,
         )
 
     def fills(
@@ -365,7 +366,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> Iterator[Fill]: ...
+    ) -> Generator[Fill, None, None]: ...
 
     @overload
     def follow(
@@ -377,7 +378,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> AsyncIterator[Fill]: ...
+    ) -> AsyncGenerator[Fill, None]: ...
 
     def follow(
         self,
@@ -388,7 +389,7 @@ class Archive:
         name: str = "default",
         overlap: timedelta = OVERLAP,
         since: Time | None = None,
-    ) -> Iterator[Fill] | AsyncIterator[Fill]:
+    ) -> Generator[Fill, None, None] | AsyncGenerator[Fill, None]:
         """Each new or changed fill exactly once, also across restarts; never ends by itself.
 
         First come the fills that the archive has and this follower has not received, then those
@@ -417,39 +418,11 @@ class Archive:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"name is {name!r}; expected a text that is not empty")
         series = Series.checked(fills)
-        update = self._update(client, [series], [], since, overlap, None)
+        update = self._update(client, [series], [], since, overlap, Bar(shown=False))
         work = follow(update, series, _seconds("every", every, EVERY_MIN), name)
         if isinstance(client, AsyncClient):
             return steps.iterate_async(work)
         return steps.iterate(work)
-
-
-class _Bar:
-    """A progress bar of the rows of an update."""
-
-    def __init__(self, shown: bool = True) -> None:
-        self._rows = 0
-        self._bar: Any = None
-        if shown:
-            from boardlot.results.progress import Bar
-
-            self._bar = Bar("archive", "rows", None, lambda: self._rows)
-
-    def add(self, rows: int) -> None:
-        self._rows += rows
-        self._bar.draw()
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-async def _closing_async(report: Awaitable[UpdateReport], bar: _Bar | None) -> UpdateReport:
-    with bar or _Bar(shown=False):
-        return await report
 
 
 def _series(given: Iterable[Any]) -> list[Series]:

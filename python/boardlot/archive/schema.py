@@ -41,7 +41,8 @@ TABLES = (
         code text,
         record text not null,
         unique (series, identity, run))""",
-    "create index fill_versions_by_time on fill_versions (series, updated)",
+    # In the order in which fills are read; rows of the same run are in the order of their ids.
+    "create index fill_versions_by_time on fill_versions (series, updated desc, run desc)",
     "create index fill_versions_by_run on fill_versions (series, run, updated)",
     """create table coverage (
         series bigint not null,

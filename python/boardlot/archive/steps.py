@@ -7,7 +7,7 @@ calls it, the async one awaits it. So nothing that waits is written twice.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +109,7 @@ async def run_async(steps: Steps) -> Any:
         resume, value = await _done_async(steps, step)
 
 
-def iterate(steps: Steps) -> Iterator[Any]:
+def iterate(steps: Steps) -> Generator[Any, None, None]:
     """Do the steps of work that delivers items."""
     resume, value = steps.send, None
     try:
@@ -127,7 +127,7 @@ def iterate(steps: Steps) -> Iterator[Any]:
         steps.close()
 
 
-async def iterate_async(steps: Steps) -> AsyncIterator[Any]:
+async def iterate_async(steps: Steps) -> AsyncGenerator[Any, None]:
     """The same for an `AsyncClient`."""
     resume, value = steps.send, None
     try:

@@ -13,7 +13,7 @@ import click
 
 from boardlot.archive import Archive
 from boardlot.archive.lists import LISTS
-from boardlot.cli.click_classes import Argument, DataCommand
+from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
 from boardlot.cli.output import emit
 from boardlot.cli.paths import UserPath
@@ -41,6 +41,7 @@ def _account(text: str) -> tuple[str, str]:
     return account, market
 
 
+UPDATE = "boardlot --profile live archive update trades.db"
 FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
 # The option of each list: what its keys are.
 KEYS = {
@@ -201,9 +202,8 @@ COMMANDS: dict[str, click.Command] = {
         ],
         help=update.__doc__,
         examples=[
-            "boardlot --profile live archive update trades.db --fills 281756:HK --ipos hk",
-            "boardlot --profile live archive update trades.db --plates HK.BK1001 "
-            "--dividends HK.00700",
+            f"{UPDATE} --fills 281756:HK --ipos hk",
+            f"{UPDATE} --plates HK.BK1001 --dividends HK.00700",
         ],
         callback=click.pass_obj(update),
     ),
@@ -211,7 +211,7 @@ COMMANDS: dict[str, click.Command] = {
         "status",
         params=[_file()],
         help=status.__doc__,
-        examples=["boardlot archive status trades.db"],
+        examples=[f"{UPDATE} --ipos hk && boardlot archive status trades.db"],
         callback=click.pass_obj(status),
     ),
     "export": DataCommand(
@@ -225,7 +225,7 @@ COMMANDS: dict[str, click.Command] = {
             Argument("path", "The Parquet file.", metavar="PATH", type=UserPath()),
         ],
         help=export.__doc__,
-        examples=["boardlot archive export trades.db fills fills.parquet"],
+        examples=[f"{UPDATE} --ipos hk && boardlot archive export trades.db ipos ipos.parquet"],
         callback=click.pass_obj(export),
     ),
     "sql": DataCommand(
@@ -233,6 +233,7 @@ COMMANDS: dict[str, click.Command] = {
         params=[_file(), Argument("query", "One statement of SQL.", metavar="QUERY")],
         help=sql.__doc__,
         examples=[
+            f"{UPDATE} --fills 281756:HK && "
             'boardlot archive sql trades.db "select code, sum(qty) from fills group by 1"',
         ],
         callback=click.pass_obj(sql),
@@ -259,7 +260,7 @@ COMMANDS: dict[str, click.Command] = {
 }  # fmt: skip
 
 
-class _Group(click.Group):
+class _Group(CommandGroup):
     """The commands of an archive, in their own order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -270,4 +271,5 @@ command: click.Command = _Group(
     "archive",
     commands=COMMANDS,
     help="Keep what the service forgets in a file or a PostgreSQL database, and read it again.",
+    examples=[f"{UPDATE} --fills 281756:HK", f"{UPDATE} --plates HK.BK1001 --dividends HK.00700"],
 )

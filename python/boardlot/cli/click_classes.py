@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -40,7 +40,7 @@ class HelpFormatter(click.HelpFormatter):
         super().write_heading(_styled(heading, bold=True))
 
     def write_dl(
-        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
         super().write_dl([(_styled(x, fg="cyan"), text) for x, text in rows], col_max, col_spacing)
 
@@ -48,7 +48,7 @@ class HelpFormatter(click.HelpFormatter):
 class Context(click.Context):
     """The context of every command."""
 
-    formatter_class = HelpFormatter
+    formatter_class: type[click.HelpFormatter] = HelpFormatter
 
 
 def _styled(text: str, **how: Any) -> str:
@@ -58,7 +58,7 @@ def _styled(text: str, **how: Any) -> str:
 class Command(click.Command):
     """A command whose help has examples, and a text for each argument."""
 
-    context_class = Context
+    context_class: type[click.Context] = Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
@@ -97,7 +97,7 @@ class CommandGroup(click.Group):
     A name may be typed in any case, and one that does not exist is answered with the nearest one.
     """
 
-    context_class = Context
+    context_class: type[click.Context] = Context
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)

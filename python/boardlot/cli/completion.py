@@ -22,7 +22,9 @@ def script(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source())
+    text = kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source()
+    # click's script for fish splits at every comma; a list of columns has some itself.
+    click.echo(text.replace('string split ","', 'string split -m 1 ","'))
 
 
 command: Command = Command(

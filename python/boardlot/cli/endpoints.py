@@ -143,24 +143,23 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     elif parameter.name == "request_type":
         names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
         help_text = f"What to list, by name or number: {names}."
+    elif "int" in annotation and "str" not in annotation:
+        kind = click.INT
     elif parameter.name in ("market", "trd_market"):
         kind, complete = _market, complete_markets
     elif parameter.name in ("symbol", "plate_code"):
         kind = _symbol
-    elif "int" in annotation and "str" not in annotation:
-        kind = click.INT
     help_text = _plain(help_text[:1].upper() + help_text[1:])
     if parameter.default is parameter.empty:
         name = parameter.name
         return Argument(name, help_text, type=kind, metavar=name.upper(), shell_complete=complete)
     # The name of the value, not of its type: --start TIME, --limit N.
     metavar = "TIME" if kind is parse_time else "N" if kind is click.INT else "NAME"
+    options = [f"--{parameter.name.replace('_', '-')}"]
     if parameter.name == "limit":
         # The rows of a page: --limit is the number of rows that are written.
-        names = ["--page-size", PAGE_LIMIT]
-    else:
-        names = [f"--{parameter.name.replace('_', '-')}"]
-    return click.Option(names, type=kind, help=help_text, metavar=metavar)
+        options = ["--page-size", PAGE_LIMIT]
+    return click.Option(options, type=kind, help=help_text, metavar=metavar)
 
 
 def _market(text: str) -> str:

@@ -57,7 +57,7 @@ def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
         asyncio.run(_serve(server, client, *_own_streams()))
 
 
-command = DataCommand(
+command: DataCommand = DataCommand(
     "mcp",
     params=[
         click.Option(["--demo"], is_flag=True, help="Serve the sandbox, with invented data."),

@@ -41,7 +41,7 @@ def addresses() -> dict[str, str]:
     return found
 
 
-command = Command(
+command: Command = Command(
     "open",
     params=[
         Argument(

@@ -27,7 +27,7 @@ CREDENTIALS = ["--base-url", "--key-id", "--key-file", "--client-id", *STORE_OPT
     "profile",
     cls=CommandGroup,
     examples=[
-        "boardlot profile add paper --base-url https://api.example.com --key-id ID "
+        "boardlot profile add trading --base-url https://api.example.com --key-id ID "
         "--key-file key.pem --replace",
         "boardlot profile use live",
         "boardlot profile list",
@@ -77,7 +77,7 @@ def show(settings: Settings, name: str | None) -> None:
     cls=Command,
     params=shown_options(*CREDENTIALS),
     examples=[
-        "boardlot profile add paper --base-url https://api.example.com --key-id ID "
+        "boardlot profile add trading --base-url https://api.example.com --key-id ID "
         "--key-file key.pem --replace",
         "boardlot profile add nightly --base-url https://api.example.com --store tokens "
         "--passphrase-file secret",

@@ -15,14 +15,14 @@ from boardlot.errors import ConfigError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boardlot import AsyncClient, Client
+    from boardlot import AsyncClient, Client, Endpoint
 
 __all__ = ["count", "from_keys"]
 
 
 def from_keys(
     client_or_profile: Client | AsyncClient | str,
-    method: str,
+    method: str | Endpoint,
     keys: Iterable[str | int],
     *,
     npartitions: int,
@@ -40,7 +40,8 @@ def from_keys(
     Args:
         client_or_profile: A client that can be pickled (its credentials are a key file, a profile
             or a token store), or the name of a profile. Only its arguments are used.
-        method: The name of a method with exactly one required argument, such as `"dividends"`.
+        method: The name of a method with exactly one required argument, such as `"dividends"`, or
+            an `Endpoint` with one name in its path and a `record`.
         keys: The values of that argument.
         npartitions: The number of partitions.
         concurrency: Concurrent requests in each partition.
@@ -87,7 +88,8 @@ def from_keys(
     cuts = [len(all_keys) * i // parts for i in range(parts + 1)]
     chunks = [tuple(all_keys[cuts[i] : cuts[i + 1]]) for i in range(parts)]
     fetch = _Fetch(reference, method, concurrency, decimals, columns, parts)
-    return dd.from_map(fetch, chunks, meta=columns, label=method)
+    label = method if isinstance(method, str) else method.name
+    return dd.from_map(fetch, chunks, meta=columns, label=label)
 
 
 def count(npartitions: int) -> int:
@@ -106,7 +108,7 @@ class _Fetch:
     """Fetches one partition, in a worker."""
 
     reference: Reference
-    method: str
+    method: str | Endpoint
     concurrency: int
     decimals: Literal["float64", "string"]
     columns: pd.DataFrame
@@ -121,4 +123,4 @@ class _Fetch:
     def identity(self) -> object:
         """What is fetched, not how: the rate limit does not matter."""
         types = [(name, str(kind)) for name, kind in self.columns.dtypes.items()]
-        return (self.reference.base_url, self.method, self.decimals, types)
+        return (self.reference.base_url, str(self.method), self.decimals, types)

@@ -19,6 +19,7 @@ use crate::{
         json::{Members, Raw},
         records::{Page, PageSlice, RecordNumber},
         scalars::PushError,
+        selection::Selection,
     },
     error::{Error, Result},
 };
@@ -29,6 +30,9 @@ pub struct Columns {
     options: ColumnOptions,
     /// The keys of `fetch_many`, the first column.
     key: Option<Column>,
+    key_name: Option<String>,
+    /// The fields that become columns, in this order; all if there is none.
+    selection: Option<Selection>,
     fields: FieldColumns,
     /// The length of all records.
     bytes: usize,
@@ -48,12 +52,25 @@ impl Columns {
         key_name: Option<&str>,
         options: ColumnOptions,
     ) -> Self {
+        Self::of_selection(fields, key_name, None, options)
+    }
+
+    /// Columns for those of these fields that are selected.
+    pub fn of_selection<'a>(
+        fields: impl Iterator<Item = &'a Field> + Clone,
+        key_name: Option<&str>,
+        selection: Option<&Selection>,
+        options: ColumnOptions,
+    ) -> Self {
+        let is_selected = |name: &str| selection.is_none_or(|selection| selection.contains(name));
         let key =
             |name: &str| Column::new(name.to_owned(), Kind::Text, options, Capacity::default());
         Columns {
             options,
-            key: key_name.map(key),
-            fields: FieldColumns::new(fields, key_name, options),
+            key: key_name.filter(|name| is_selected(name)).map(key),
+            key_name: key_name.map(str::to_owned),
+            selection: selection.cloned(),
+            fields: FieldColumns::new(fields, key_name, selection, options),
             bytes: 0,
             rows_before: 0,
             is_whole: false,
@@ -151,7 +168,7 @@ impl Columns {
     pub fn finish_parts(mut parts: Vec<Columns>) -> Result<(Arc<Schema>, Vec<RecordBatch>)> {
         if let Some(first) = parts.first() {
             let options = first.options;
-            let key_name = first.key.as_ref().map(|column| column.name.clone());
+            let key_name = first.key_name.clone();
             let bytes = parts.iter().map(|part| part.bytes).sum();
             let mut fields: Vec<&mut FieldColumns> =
                 parts.iter_mut().map(|part| &mut part.fields).collect();
@@ -171,7 +188,21 @@ impl Columns {
     /// A batch that shares the schema of the earlier parts.
     fn into_batch(self, schema: Option<Arc<Schema>>) -> Result<RecordBatch, ArrowError> {
         let rows = self.rows();
-        let (fields, arrays) = finish_all(self.key.into_iter().chain(self.fields.table.columns))?;
+        let mut columns: Vec<Column> =
+            self.key.into_iter().chain(self.fields.table.columns).collect();
+        if let Some(selection) = &self.selection {
+            // A selected field that no schema declares and no record has is null everywhere.
+            for name in selection.names() {
+                if !columns.iter().any(|column| column.name == name) {
+                    let mut column =
+                        Column::new(name.to_owned(), Kind::Text, self.options, Capacity::default());
+                    column.push_nulls(rows);
+                    columns.push(column);
+                }
+            }
+            columns.sort_by_key(|column| selection.position(&column.name));
+        }
+        let (fields, arrays) = finish_all(columns)?;
         let schema = schema.unwrap_or_else(|| Arc::new(Schema::new(fields)));
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(schema, arrays, &options)

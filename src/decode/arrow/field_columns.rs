@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_schema::{ArrowError, Field as ArrowField, Fields};
 
 use super::{
-    field_matcher::FieldMatcher,
+    field_matcher::{FieldMatcher, UNSELECTED},
     options::ColumnOptions,
     scalar_builder::{Capacity, ScalarBuilder},
     undeclared::UndeclaredValues,
@@ -17,6 +17,7 @@ use crate::{
         json::{JsonReader, Members, Raw},
         records::{RowValues, field_name},
         scalars::{PushError, non_null},
+        selection::Selection,
     },
 };
 
@@ -65,18 +66,27 @@ pub(super) struct Layout {
 }
 
 impl FieldColumns {
-    /// Columns for these fields, next to a key column with this name.
+    /// Columns for those of these fields that are selected, next to a key column with this name.
     pub fn new<'a>(
         fields: impl Iterator<Item = &'a Field> + Clone,
         key_name: Option<&str>,
+        selection: Option<&Selection>,
         options: ColumnOptions,
     ) -> Self {
+        let is_selected = |field: &&Field| {
+            selection.is_none_or(|all| all.contains(&field_name(key_name, &field.name)))
+        };
+        let fields = fields.filter(is_selected);
         let column = |field: &Field| {
             let name = field_name(key_name, &field.name).into_owned();
             Column::new(name, field.kind, options, Capacity::default())
         };
         FieldColumns {
-            matcher: FieldMatcher::new(fields.clone().map(|field| field.name.as_ref())),
+            matcher: FieldMatcher::new(
+                fields.clone().map(|field| field.name.as_ref()),
+                key_name,
+                selection,
+            ),
             table: Table {
                 columns: fields.map(column).collect(),
                 undeclared: UndeclaredValues::default(),
@@ -97,6 +107,7 @@ impl FieldColumns {
         for (index, field) in self.matcher.fields_of(keys)?.into_iter().enumerate() {
             match layout.declared.get_mut(field) {
                 Some(value) => *value = Some(index),
+                None if field == UNSELECTED => {}
                 None => layout.undeclared.push((field - declared, index)),
             }
         }
@@ -149,6 +160,7 @@ impl FieldColumns {
             let value = Some(Raw::new(json.get()));
             match declared.get_mut(field) {
                 Some(declared) => *declared = value,
+                None if field == UNSELECTED => {}
                 None => undeclared.push((field - declared.len(), value)),
             }
         }
@@ -188,7 +200,7 @@ impl Column {
     pub fn new(name: String, kind: Kind, options: ColumnOptions, capacity: Capacity) -> Self {
         let builder = match kind {
             Kind::Object(fields) => ColumnBuilder::Object(Box::new(ObjectBuilder {
-                fields: FieldColumns::new(fields.iter(), None, options),
+                fields: FieldColumns::new(fields.iter(), None, None, options),
                 valid: Vec::new(),
             })),
             _ => ColumnBuilder::Scalar(ScalarBuilder::new(kind, options, capacity)),

@@ -2,12 +2,18 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use crate::decode::json::{ByteRange, JsonReader};
+use crate::decode::{
+    json::{ByteRange, JsonReader},
+    records::field_name,
+    selection::Selection,
+};
 
 /// Keys beyond this many in a record are not predicted.
 const MAX_PREDICTIONS: usize = 1024;
 /// No library can show or store a table with more undeclared fields.
 pub(super) const MAX_UNDECLARED: usize = 100_000;
+/// The index of every field that is not selected.
+pub(super) const UNSELECTED: usize = usize::MAX;
 
 /// Finds the field of each member of an object by its name. The next key is nearly always the one
 /// that came next in the previous object, so that one is compared first, as its JSON text.
@@ -21,11 +27,18 @@ pub(super) struct FieldMatcher {
     predictions: Vec<(Box<str>, usize)>,
     declared_values: Vec<Option<ByteRange>>,
     undeclared_values: Vec<(usize, ByteRange)>,
+    /// The fields that are selected, and the name of the key column next to them.
+    selection: Option<(Selection, Option<String>)>,
 }
 
 impl FieldMatcher {
-    /// A matcher for these declared fields and any others.
-    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    /// A matcher for these declared fields and any others that are selected.
+    pub fn new<'a>(
+        names: impl Iterator<Item = &'a str>,
+        key_name: Option<&str>,
+        selection: Option<&Selection>,
+    ) -> Self {
+        let key_name = key_name.map(str::to_owned);
         let names: Vec<Arc<str>> = names.map(Arc::from).collect();
         FieldMatcher {
             declared: names.len(),
@@ -35,6 +48,7 @@ impl FieldMatcher {
             names,
             predictions: Vec::new(),
             undeclared_values: Vec::new(),
+            selection: selection.map(|selection| (selection.clone(), key_name)),
         }
     }
 
@@ -74,6 +88,7 @@ impl FieldMatcher {
             let value = reader.read_value(1)?;
             match self.declared_values.get_mut(field) {
                 Some(declared) => *declared = Some(value),
+                None if field == UNSELECTED => {}
                 None => self.undeclared_values.push((field - self.declared, value)),
             }
             has_next = reader.has_next(b'}')?;
@@ -98,10 +113,15 @@ impl FieldMatcher {
         keys.map(|token| self.field(JsonReader::new(token, 0).read_key()?.name.text()?)).collect()
     }
 
-    /// The field with this name, added if it is new; `None` if there are too many.
+    /// The field with this name, added if it is new and selected; `None` if there are too many.
     pub fn field(&mut self, name: Cow<'_, str>) -> Option<usize> {
         if let Some(field) = self.fields.get(name.as_ref()) {
             return Some(*field);
+        }
+        if let Some((selection, key_name)) = &self.selection
+            && !selection.contains(&field_name(key_name.as_deref(), &name))
+        {
+            return Some(UNSELECTED);
         }
         if self.is_full() {
             return None;

@@ -2,6 +2,8 @@
 
 mod grid;
 mod key_column;
+#[cfg(feature = "python")]
+mod member_scanner;
 mod page;
 mod page_slice;
 mod scan;
@@ -10,6 +12,8 @@ mod utf8;
 
 pub use grid::RowValues;
 pub(crate) use key_column::field_name;
+#[cfg(feature = "python")]
+pub(crate) use member_scanner::MemberScanner;
 pub use page::{Page, RowsAt};
 pub use page_slice::{PageSlice, RecordNumber, RowAt};
 pub(super) use scan::scan;

@@ -108,6 +108,15 @@ impl Page {
         self.grid.as_ref().map(|grid| grid.keys(self.body.as_str()))
     }
 
+    /// The same keys as plain names.
+    pub(crate) fn uniform_names(&self) -> Option<impl ExactSizeIterator<Item = &str>> {
+        // A grid has no keys with escapes, and nothing between a key and its colon.
+        fn name(token: &str) -> &str {
+            token.get(1..token.len().saturating_sub(2)).unwrap_or_default()
+        }
+        self.uniform_keys().map(|keys| keys.map(name))
+    }
+
     /// The values of a record in the order of those keys.
     #[inline(always)]
     pub fn row_values(&self, index: usize) -> Option<RowValues<'_>> {

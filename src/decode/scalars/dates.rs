@@ -17,6 +17,24 @@ pub(crate) fn days_since_1970(date: Date) -> Option<i32> {
     Date::constant(1970, 1, 1).until(date).map(|span| span.get_days()).ok()
 }
 
+/// The year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
+///
+/// jiff's timestamps end at 9999-12-30, before Python's. The algorithm is `civil_from_days` of
+/// <https://howardhinnant.github.io/date_algorithms.html>: years begin in March, so that a leap day is
+/// the last of its year, and repeat after 400 years.
+#[cfg(any(feature = "python", test))]
+pub(crate) fn date_of_days(days: i64) -> (i64, u8, u8) {
+    const DAYS_OF_400_YEARS: i64 = 146_097;
+    let days = days.saturating_add(719_468);
+    let (era, day) = (days.div_euclid(DAYS_OF_400_YEARS), days.rem_euclid(DAYS_OF_400_YEARS));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next, month as u8, day as u8)
+}
+
 fn parse_day(text: &[u8; 10]) -> Option<Date> {
     let [y3, y2, y1, y0, separator, m1, m0, second_separator, d1, d0] = text;
     if separator != second_separator || !matches!(separator, b'-' | b'/') {
@@ -116,6 +134,13 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn dates_of_days_match_jiff(days in -719_162_i32..2_932_897) {
+            let (year, month, day) = date_of_days(days.into());
+            let date = Date::new(year as i16, month.cast_signed(), day.cast_signed()).expect("valid");
+            prop_assert_eq!(days_since_1970(date), Some(days));
+        }
 
         #[test]
         fn times_after_dates_match_jiff(

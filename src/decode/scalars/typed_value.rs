@@ -75,13 +75,13 @@ pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushE
 
 /// The value, unless it is `null`.
 #[inline(always)]
-pub(in crate::decode) fn non_null(raw: Raw<'_>) -> Result<Raw<'_>, PushError> {
+pub(crate) fn non_null(raw: Raw<'_>) -> Result<Raw<'_>, PushError> {
     if raw.starts_with(b'n') { Err(PushError::Missing) } else { Ok(raw) }
 }
 
 /// The text of a JSON string; of any other value, its JSON.
 #[inline(always)]
-pub(in crate::decode) fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+pub(crate) fn text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     match raw.plain_text() {
         Some(text) => Ok(Cow::Borrowed(text)),
         None if raw.starts_with(b'"') => raw.text().ok_or(PushError::Invalid),
@@ -96,17 +96,17 @@ fn non_empty_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
 }
 
 #[inline(always)]
-pub(in crate::decode) fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
+pub(crate) fn integer(raw: Raw<'_>) -> Result<i64, PushError> {
     parse_integer(&non_empty_text(raw)?).ok_or(PushError::Invalid)
 }
 
 #[inline(always)]
-pub(in crate::decode) fn number(raw: Raw<'_>) -> Result<f64, PushError> {
+pub(crate) fn number(raw: Raw<'_>) -> Result<f64, PushError> {
     parse_float(&non_empty_text(raw)?).ok_or(PushError::Invalid)
 }
 
 #[inline(always)]
-pub(in crate::decode) fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
+pub(crate) fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
     match raw.json {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -117,7 +117,7 @@ pub(in crate::decode) fn flag(raw: Raw<'_>) -> Result<bool, PushError> {
 
 /// The text of a decimal number, which may have more digits than a float.
 #[inline(always)]
-pub(in crate::decode) fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
+pub(crate) fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, PushError> {
     let text = non_empty_text(raw)?;
     if parse_float(&text).is_some() && has_short_exponent(&text) {
         Ok(text)
@@ -128,7 +128,7 @@ pub(in crate::decode) fn decimal_text(raw: Raw<'_>) -> Result<Cow<'_, str>, Push
 
 /// The same, rounded to a float.
 #[inline(always)]
-pub(in crate::decode) fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
+pub(crate) fn decimal_float(raw: Raw<'_>) -> Result<f64, PushError> {
     let text = non_empty_text(raw)?;
     parse_float(&text).filter(|_| has_short_exponent(&text)).ok_or(PushError::Invalid)
 }
@@ -143,7 +143,7 @@ fn has_short_exponent(text: &str) -> bool {
 
 /// The time since 1970 in the unit, within the supported years; 0 is null.
 #[inline(always)]
-pub(in crate::decode) fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
+pub(crate) fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, PushError> {
     let per_second = unit.per_second();
     match integer(raw)? {
         0 => Err(PushError::Missing),
@@ -154,7 +154,7 @@ pub(in crate::decode) fn timestamp(raw: Raw<'_>, unit: TimeUnit) -> Result<i64, 
 
 /// A calendar date; `--` is null.
 #[inline(always)]
-pub(in crate::decode) fn date(raw: Raw<'_>) -> Result<Date, PushError> {
+pub(crate) fn date(raw: Raw<'_>) -> Result<Date, PushError> {
     if !raw.starts_with(b'"') {
         return Err(PushError::Invalid);
     }

@@ -1,0 +1,1 @@
+"""A web application with `boardlot.OAuthApp`: see docs/web-applications.md."""

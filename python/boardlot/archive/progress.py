@@ -1,0 +1,40 @@
+"""The progress bar of an update."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from boardlot.archive.report import UpdateReport
+
+__all__ = ["Bar", "awaited_with"]
+
+
+class Bar:
+    """A bar of the rows of an update, or nothing."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._rows = 0
+        self._bar: Any = None
+        if shown:
+            from boardlot.results import progress
+
+            self._bar = progress.Bar("archive", "rows", None, lambda: self._rows)
+
+    def add(self, rows: int) -> None:
+        self._rows += rows
+        if self._bar is not None:
+            self._bar.draw()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+async def awaited_with(bar: Bar, report: Awaitable[UpdateReport]) -> UpdateReport:
+    """The report of an update; the bar ends with it."""
+    with bar:
+        return await report

@@ -1,0 +1,274 @@
+"""What a class of rows consists of: its annotated fields, and how its instances are made.
+
+A class is inspected once. `as_type` then converts each record without running Python code, unless
+the class has code of its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import inspect
+import types
+import typing
+import weakref
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, NamedTuple
+
+from boardlot.errors import ConfigError
+
+__all__ = ["Field", "RowClass", "inspected"]
+
+_CONVERSIONS: dict[Any, str] = {
+    Any: "any",
+    object: "any",
+    str: "str",
+    int: "int",
+    float: "float",
+    bool: "bool",
+    Decimal: "Decimal",
+    datetime: "datetime",
+    date: "date",
+    dict: "dict",
+    list: "list",
+}
+_EXPECTED = (
+    "str, int, float, bool, Decimal, datetime, date, an Enum, dict, list, Any, "
+    "or one of these with '| None'"
+)
+_CLASSES = "a dataclass, NamedTuple, msgspec.Struct or another class with annotated fields"
+_UNIONS = (typing.Union, types.UnionType)
+
+
+class Field(NamedTuple):
+    """One field of a class of rows."""
+
+    attribute: str
+    # The name in records.
+    name: str
+    conversion: str
+    # The class of an enum.
+    enum: type[Enum] | None
+    nullable: bool
+    # The annotation without `| None`, as it is shown in errors.
+    type_name: str
+
+
+class RowClass(NamedTuple):
+    """How instances are made: "tuple", "attributes", "positional" or "keywords"; and of what."""
+
+    construction: str
+    fields: tuple[Field, ...]
+
+
+# Nothing in here refers to the class itself, so that it can be freed.
+_inspected: weakref.WeakKeyDictionary[type, RowClass] = weakref.WeakKeyDictionary()
+
+
+def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]:
+    """How instances of a class are made, and its fields, each with its default.
+
+    A default is `("required", None)`, `("value", value)`, `("factory", callable)`, or
+    `("constructor", None)` if only the constructor knows it.
+
+    Raises:
+        ConfigError: it is not a class, or a field has an annotation that is not supported.
+    """
+    if not isinstance(cls, type):
+        raise ConfigError(f"T is {_shown(cls)}; expected {_CLASSES}")
+    known = _inspected.get(cls)
+    if known is None:
+        known = _inspected[cls] = _inspect(cls)
+    default_of = _defaults(cls)
+    return known.construction, tuple((field, default_of(field)) for field in known.fields)
+
+
+def _inspect(cls: Any) -> RowClass:
+    hints = _hints(cls)
+    names = _names(cls, hints)
+    if not names:
+        raise ConfigError(f"{cls.__qualname__} has no annotated fields; expected {_CLASSES}")
+    fields = tuple(
+        _field(cls, attribute, name, hints.get(attribute, Any)) for attribute, name in names.items()
+    )
+    return RowClass(_construction(cls), fields)
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError as error:
+        text = (
+            f"an annotation of {cls.__qualname__} is not defined: {error}; expected names that its "
+            "module defines at run time: import them outside 'if TYPE_CHECKING', and do not define "
+            "them within a function"
+        )
+        raise ConfigError(text) from error
+
+
+def _names(cls: Any, hints: dict[str, Any]) -> dict[str, str]:
+    """The attributes that the constructor accepts, each with its name in records."""
+    if _is_named_tuple(cls):
+        return {name: name for name in cls._fields}
+    if _is_struct(cls):
+        return dict(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
+    if dataclasses.is_dataclass(cls):
+        refused = {field.name for field in dataclasses.fields(cls) if not field.init}
+        hints = {name: hints[name] for name in cls.__dataclass_fields__ if name in hints}
+    else:
+        refused = {name for name in hints if name.startswith("_")}
+    return {
+        name: name
+        for name, hint in hints.items()
+        if name not in refused
+        and hint is not typing.ClassVar
+        and typing.get_origin(hint) is not typing.ClassVar
+    }
+
+
+def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
+    hint = _plain(annotation)
+    options = [_plain(option) for option in typing.get_args(hint)]
+    nullable = hint in (Any, object)
+    if typing.get_origin(hint) in _UNIONS and type(None) in options and len(options) == 2:
+        nullable = True
+        hint = next(option for option in options if option is not type(None))
+    origin = typing.get_origin(hint) or hint
+    enum = origin if isinstance(origin, type) and issubclass(origin, Enum) else None
+    conversion = "enum" if enum else "dict" if typing.is_typeddict(origin) else None
+    try:
+        conversion = conversion or _CONVERSIONS.get(origin)
+    except TypeError:  # Not every annotation is hashable.
+        conversion = None
+    if conversion is None:
+        text = f"{cls.__qualname__}.{attribute} is annotated as {_shown(annotation)}"
+        raise ConfigError(f"{text}; expected {_EXPECTED}")
+    return Field(attribute, name, conversion, enum, nullable, _shown(hint))
+
+
+def _plain(hint: Any) -> Any:
+    """The type that a name, `InitVar` or qualifier stands for."""
+    while True:
+        if isinstance(hint, dataclasses.InitVar):
+            hint = hint.type
+        elif hasattr(hint, "__supertype__"):  # NewType
+            hint = hint.__supertype__
+        elif type(hint).__name__ == "TypeAliasType":
+            hint = hint.__value__
+        else:
+            return hint
+
+
+def _shown(value: Any) -> str:
+    text = value.__name__ if isinstance(value, type) and not typing.get_args(value) else repr(value)
+    text = text.replace("typing.", "")
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def _is_named_tuple(cls: Any) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def _is_struct(cls: Any) -> bool:
+    return hasattr(cls, "__struct_fields__") and hasattr(cls, "__struct_encode_fields__")
+
+
+def _construction(cls: Any) -> str:
+    is_plain_call = type(cls).__call__ is type.__call__
+    if _is_named_tuple(cls):
+        generated = is_plain_call and _has_generated_new(cls)
+        return "tuple" if generated else "keywords"
+    if _is_struct(cls):
+        parameters = inspect.signature(cls).parameters.values()
+        positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        same = tuple(positional) == cls.__struct_fields__
+        return "positional" if same else "keywords"
+    if "__dataclass_params__" in cls.__dict__:
+        generated = is_plain_call and _has_generated_init(cls)
+        return "attributes" if generated else "keywords"
+    return "keywords"
+
+
+def _has_generated_new(cls: Any) -> bool:
+    reference = collections.namedtuple("Reference", cls._fields)  # type: ignore[misc]
+    return _same_code(cls.__new__, reference.__new__) and cls.__init__ is object.__init__
+
+
+def _has_generated_init(cls: Any) -> bool:
+    """Whether the constructor of a dataclass only sets the attributes of its fields."""
+    fields = cls.__dataclass_fields__.values()
+    params = cls.__dataclass_params__
+    if (
+        cls.__new__ is not object.__new__
+        or hasattr(cls, "__post_init__")
+        or (cls.__setattr__ is not object.__setattr__ and not params.frozen)
+        or any(not field.init for field in dataclasses.fields(cls))
+        or any(isinstance(field.type, dataclasses.InitVar) for field in fields)
+    ):
+        return False
+    specs = [
+        (
+            field.name,
+            object,
+            dataclasses.field(
+                default=field.default,
+                default_factory=field.default_factory,
+                kw_only=field.kw_only,
+            ),
+        )
+        for field in dataclasses.fields(cls)
+    ]
+    reference = dataclasses.make_dataclass("Reference", specs, frozen=params.frozen)
+    return _same_code(cls.__init__, reference.__init__)  # type: ignore[misc]
+
+
+def _same_code(function: Any, reference: Any) -> bool:
+    parts = ("co_code", "co_names", "co_varnames", "co_freevars", "co_consts", "co_flags")
+    code = getattr(function, "__code__", None)
+    return code is not None and all(
+        getattr(code, part) == getattr(reference.__code__, part) for part in parts
+    )
+
+
+def _defaults(cls: Any) -> Any:
+    """The function that returns the default of a field."""
+    if _is_named_tuple(cls):
+        values = cls._field_defaults
+        return lambda field: (
+            ("value", values[field.attribute]) if field.attribute in values else ("required", None)
+        )
+    if dataclasses.is_dataclass(cls):
+        fields = cls.__dataclass_fields__
+
+        def of_dataclass(field: Field) -> tuple[str, Any]:
+            known = fields[field.attribute]
+            if known.default is not dataclasses.MISSING:
+                return ("value", known.default)
+            if known.default_factory is not dataclasses.MISSING:
+                return ("factory", known.default_factory)
+            return ("required", None)
+
+        return of_dataclass
+    optional = getattr(cls, "__optional_keys__", None)
+    if optional is not None:  # A TypedDict.
+        return lambda field: (
+            ("constructor", None) if field.attribute in optional else ("required", None)
+        )
+    parameters: Mapping[str, inspect.Parameter] = {}
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = inspect.signature(cls).parameters
+
+    def of_constructor(field: Field) -> tuple[str, Any]:
+        parameter = parameters.get(field.attribute)
+        has_default = (
+            hasattr(cls, field.attribute)
+            if parameter is None
+            else parameter.default is not parameter.empty
+        )
+        return ("constructor" if has_default else "required", None)
+
+    return of_constructor

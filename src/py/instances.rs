@@ -1,0 +1,96 @@
+//! Instances of tuple classes and plain classes, made as their own constructors would make them.
+//!
+//! The constructors that `dataclass` and `NamedTuple` generate are Python code. Calling it for every
+//! record would take longer than everything else about the record. This does exactly what that code
+//! does: `tuple.__new__(cls, values)`, or `object.__new__(cls)` and then `object.__setattr__` for each
+//! field. `results/row_classes.py` finds out whether a class has nothing but generated code, and the
+//! tests compare instances with those of the class's own constructor.
+
+use std::{ffi::c_void, mem, ptr};
+
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::PyTypeError,
+    ffi,
+    prelude::*,
+    types::{PyAny, PyString, PyTuple, PyType},
+};
+
+/// Makes instances of a class by the constructor of the built-in type that it is derived from.
+pub struct InstanceMaker {
+    class: Py<PyType>,
+    new: ffi::newfunc,
+}
+
+impl InstanceMaker {
+    /// For a class that inherits `__new__` from `tuple`, or only wraps it.
+    pub fn of_tuples(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        Self::derived_from(class, &class.py().get_type::<PyTuple>())
+    }
+
+    /// For a class that inherits `__new__` from `object`.
+    pub fn of_objects(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        Self::derived_from(class, &class.py().get_type::<PyAny>())
+    }
+
+    #[expect(unsafe_code, reason = "`__new__` as an attribute takes twice as long to call")]
+    fn derived_from(class: &Bound<'_, PyType>, base: &Bound<'_, PyType>) -> PyResult<Self> {
+        let slot = match class.is_subclass(base)? {
+            // SAFETY: `base` is a type object, and this thread is attached to the interpreter.
+            true => unsafe { ffi::PyType_GetSlot(base.as_type_ptr(), ffi::Py_tp_new) },
+            false => ptr::null_mut(),
+        };
+        if slot.is_null() {
+            return Err(PyTypeError::new_err("the class cannot be instantiated in this way"));
+        }
+        // SAFETY: a `tp_new` slot that is not null contains a `newfunc`, and `tuple` and `object` are
+        // static types, so that it remains valid.
+        let new = unsafe { mem::transmute::<*mut c_void, ffi::newfunc>(slot) };
+        Ok(InstanceMaker { class: class.clone().unbind(), new })
+    }
+
+    /// Reports the reference to the class.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.class)
+    }
+
+    /// A new instance, made of these arguments.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "`__new__` as an attribute takes twice as long to call")]
+    fn instance<'py>(&self, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, class) = (arguments.py(), self.class.as_ptr().cast());
+        // SAFETY: the class is a subtype of the type whose constructor this is. It takes a tuple of
+        // arguments and null for no keywords, and returns a new reference, or null with an exception.
+        unsafe {
+            let object = (self.new)(class, arguments.as_ptr(), ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, object)
+        }
+    }
+
+    /// An instance of a tuple class with these items.
+    #[inline(always)]
+    pub fn tuple<'py>(&self, items: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        self.instance(&PyTuple::new(items.py(), [items])?)
+    }
+
+    /// An instance without attributes.
+    #[inline(always)]
+    pub fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.instance(&PyTuple::empty(py))
+    }
+}
+
+/// `object.__setattr__(object, name, value)`, which also sets the attributes of frozen instances.
+#[inline(always)]
+#[expect(unsafe_code, reason = "PyO3 has only the `__setattr__` of the object's class")]
+pub fn set_attribute(
+    object: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyString>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    // SAFETY: all three are live objects of this interpreter, to which this thread is attached. The
+    // function takes no reference of ours, and returns -1 with an exception.
+    let status =
+        unsafe { ffi::PyObject_GenericSetAttr(object.as_ptr(), name.as_ptr(), value.as_ptr()) };
+    if status == -1 { Err(PyErr::fetch(object.py())) } else { Ok(()) }
+}

@@ -1,0 +1,326 @@
+//! Objects of records: the records of a list nearly always have the same keys in the same order.
+//!
+//! So what a record becomes is decided once for records with the same keys (`Layout`), and each record is
+//! only its values. If a whole page has a uniform layout, its keys are compared once and its values
+//! are cut out where the scan found them; other records are scanned one by one, each key compared with
+//! that of the record before. A dict is a copy of that of the previous record, in which only the values
+//! that differ are replaced: no key is looked up or created.
+
+use std::{mem, sync::Arc};
+
+use pyo3::{exceptions::PySystemError, prelude::*, types::PyTuple};
+
+use super::{
+    converter::{Conversion, Failure},
+    errors::raise,
+    instances::set_attribute,
+    objects::ObjectError,
+    row_errors::{missing_field, unconvertible, unreadable},
+    row_layout::{Column, Layout, LayoutError, Source},
+    row_spec::{Construction, RowSpec, Target},
+    signals::check_periodically,
+};
+use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, Value, type_mismatch};
+
+/// How many layouts are kept: records of some lists alternate between a few.
+const MAX_LAYOUTS: usize = 4;
+/// The layout of records with more keys is not kept.
+const MAX_KEYS: usize = 128;
+
+/// Makes the objects of the records of one list.
+pub struct RowBuilder {
+    spec: Arc<RowSpec>,
+    known: Vec<KnownLayout>,
+    /// A page whose records have a uniform layout, and the index of that layout.
+    uniform_page: Option<(u64, usize)>,
+    scanner: MemberScanner,
+    /// The last key of `fetch_many`, and its JSON.
+    key: (String, String),
+}
+
+struct KnownLayout {
+    layout: Layout,
+    /// The builders of the columns whose values are objects.
+    inner: Vec<Option<Box<RowBuilder>>>,
+}
+
+/// Why a record has no object: the failure of the value in this column.
+struct ColumnFailure(usize, Failure);
+
+impl RowBuilder {
+    pub fn new(spec: Arc<RowSpec>) -> Self {
+        RowBuilder {
+            spec,
+            known: Vec::new(),
+            uniform_page: None,
+            scanner: MemberScanner::default(),
+            key: Default::default(),
+        }
+    }
+
+    /// The object of a record.
+    pub fn object<'py>(
+        &mut self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        row: RowAt<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        check_periodically(py)?;
+        let key_name = key_name.filter(|_| row.key.is_some());
+        if let Some(key) = row.key.filter(|key| key_name.is_some() && *key != self.key.0) {
+            self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
+        }
+        let layout_error = |spec: &RowSpec, error| match (error, &spec.target) {
+            (LayoutError::Python(error), _) => error,
+            (LayoutError::MissingField(index), Target::Class(class)) => {
+                missing_field(py, spec, class, index, key_name, row)
+            }
+            _ => unreadable(py, row),
+        };
+        let page = row.page;
+        if let Some(values) = page.row_values(row.index) {
+            let index = match self.uniform_page {
+                Some((id, index)) if id == page.id() => index,
+                _ => {
+                    let keys: Vec<&str> = page.uniform_keys().into_iter().flatten().collect();
+                    let index = self.layout_of(py, key_name, keys.iter().copied());
+                    let index = index.map_err(|error| layout_error(&self.spec, error))?;
+                    self.uniform_page = Some((page.id(), index));
+                    index
+                }
+            };
+            let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
+            let key = key_name.map(|_| Raw::new(&self.key.1));
+            // Until all values are replaced, the template has values of two records.
+            let previous = match known.layout.template_record.take() {
+                Some((id, before)) if id == page.id() && before + 1 == row.index => {
+                    page.row_values(before)
+                }
+                _ => None,
+            };
+            let previous = |index: usize| previous.and_then(|values| values.get(index));
+            let values = |index: usize| values.get(index);
+            let object = known.object(py, &self.spec, values, previous, key);
+            let object = object.map_err(|error| known.error(py, &self.spec, row, error, values))?;
+            known.layout.template_record = Some((page.id(), row.index));
+            return Ok(object);
+        }
+        let mut reader = page.row_reader(row.index);
+        let text = reader.text();
+        if self.scanner.read(&mut reader).is_none() {
+            return Err(unreadable(py, row));
+        }
+        let index = self.scanned_layout(py, key_name);
+        let index = index.map_err(|error| layout_error(&self.spec, error))?;
+        let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
+        let key = key_name.map(|_| Raw::new(&self.key.1));
+        known.layout.template_record = None;
+        let values = |index: usize| self.scanner.value(text, index);
+        let object = known.object(py, &self.spec, values, |_| None, key);
+        object.map_err(|error| known.error(py, &self.spec, row, error, values))
+    }
+
+    /// The object of a JSON object within a record.
+    fn inner_object<'py>(
+        &mut self,
+        py: Python<'py>,
+        json: &str,
+    ) -> Result<Bound<'py, PyAny>, Failure> {
+        check_periodically(py)?;
+        self.scanner.read(&mut JsonReader::new(json, 0)).ok_or(Failure::Invalid)?;
+        let index = self.scanned_layout(py, None).map_err(|error| match error {
+            LayoutError::Python(error) => Failure::from(error),
+            LayoutError::InvalidKey | LayoutError::MissingField(_) => Failure::Invalid,
+        })?;
+        let known = self.known.get_mut(index).ok_or(Failure::Invalid)?;
+        let values = |index: usize| self.scanner.value(json, index);
+        known
+            .object(py, &self.spec, values, |_| None, None)
+            .map_err(|ColumnFailure(_, failure)| failure)
+    }
+
+    /// The index of the layout of records with these keys.
+    fn layout_of<'k>(
+        &mut self,
+        py: Python<'_>,
+        key_name: Option<&str>,
+        tokens: impl ExactSizeIterator<Item = &'k str> + Clone,
+    ) -> Result<usize, LayoutError> {
+        let found =
+            self.known.iter().position(|known| known.layout.matches(key_name, tokens.clone()));
+        if let Some(index) = found {
+            return Ok(index);
+        }
+        let layout = Layout::new(py, &self.spec, key_name, tokens)?;
+        self.uniform_page = None;
+        self.known.retain(|known| known.layout.width() <= MAX_KEYS);
+        if self.known.len() >= MAX_LAYOUTS {
+            self.known.remove(0);
+        }
+        let inner = layout.columns.iter().map(|_| None).collect();
+        self.known.push(KnownLayout { layout, inner });
+        Ok(self.known.len() - 1)
+    }
+
+    /// The same for the record that was scanned last.
+    fn scanned_layout(
+        &mut self,
+        py: Python<'_>,
+        key_name: Option<&str>,
+    ) -> Result<usize, LayoutError> {
+        let scanner = mem::take(&mut self.scanner);
+        let index = self.layout_of(py, key_name, scanner.tokens());
+        self.scanner = scanner;
+        index
+    }
+}
+
+impl KnownLayout {
+    /// The object of a record with these values. `previous` are those of the record that the template
+    /// was filled with, if it has the same page.
+    #[inline(always)]
+    fn object<'py, 't>(
+        &mut self,
+        py: Python<'py>,
+        spec: &RowSpec,
+        values: impl Fn(usize) -> Option<Raw<'t>>,
+        previous: impl Fn(usize) -> Option<Raw<'t>>,
+        key: Option<Raw<'t>>,
+    ) -> Result<Bound<'py, PyAny>, ColumnFailure> {
+        let KnownLayout { layout: Layout { columns, template, construction, .. }, inner } = self;
+        let columns = columns.iter_mut().zip(inner).enumerate();
+        let failed = |index| move |failure| ColumnFailure(index, failure);
+        if let Some(template) = template {
+            let template = template.bind(py);
+            for (index, (column, inner)) in columns {
+                if let Source::Value(at) = column.source
+                    && let (Some(value), Some(before)) = (values(at), previous(at))
+                    && value.is_same_scalar(before)
+                {
+                    continue;
+                }
+                column
+                    .object(py, inner, &values, key)
+                    .and_then(|value| Ok(template.set_item(column.name.bind(py), value)?))
+                    .map_err(failed(index))?;
+            }
+            let dict = template.copy().map_err(whole)?;
+            return match &spec.target {
+                Target::Class(class) => class.class.bind(py).call((), Some(&dict)).map_err(whole),
+                Target::Dict | Target::TypedDict => Ok(dict.into_any()),
+            };
+        }
+        let Target::Class(class) = &spec.target else {
+            return Err(whole(PySystemError::new_err("a dict has a template")));
+        };
+        match (construction, &class.maker) {
+            (Some(Construction::Attributes), Some(maker)) => {
+                let object = maker.object(py).map_err(whole)?;
+                for (index, (column, inner)) in columns {
+                    column
+                        .object(py, inner, &values, key)
+                        .and_then(|value| Ok(set_attribute(&object, column.name.bind(py), &value)?))
+                        .map_err(failed(index))?;
+                }
+                Ok(object)
+            }
+            (construction, maker) => {
+                let mut items = Vec::with_capacity(columns.len());
+                for (index, (column, inner)) in columns {
+                    let item = column.object(py, inner, &values, key);
+                    items.push(item.map_err(failed(index))?);
+                }
+                let items = PyTuple::new(py, items).map_err(whole)?;
+                match (construction, maker) {
+                    (Some(Construction::Tuple), Some(maker)) => maker.tuple(items),
+                    _ => class.class.bind(py).call1(items),
+                }
+                .map_err(whole)
+            }
+        }
+    }
+
+    /// The exception for a failure.
+    fn error<'t>(
+        &self,
+        py: Python<'_>,
+        spec: &RowSpec,
+        row: RowAt<'_>,
+        failure: ColumnFailure,
+        values: impl Fn(usize) -> Option<Raw<'t>>,
+    ) -> PyErr {
+        let ColumnFailure(index, failure) = failure;
+        if let Failure::Object(ObjectError::Python(error)) = failure {
+            return error;
+        }
+        let Some(column) = self.layout.columns.get(index) else { return unreadable(py, row) };
+        let json = match column.source {
+            Source::Value(at) => values(at).map_or("", |value| value.json),
+            _ => row.key.unwrap_or_default(),
+        };
+        let name = column.name.bind(py).to_string_lossy().into_owned();
+        match (failure, &spec.target, column.field) {
+            (Failure::Object(error), ..) => error.raise(py, &name, row.number),
+            (failure, Target::Class(class), Some(field)) => {
+                unconvertible(py, class, field, &failure, row, json)
+            }
+            _ => match (column.converter.conversion(), Value::parse(json)) {
+                (_, Err(error)) => raise(py, row.invalid(&error)),
+                _ => raise(py, type_mismatch(&name, row.number, json)),
+            },
+        }
+    }
+}
+
+impl Column {
+    /// The object of this column's value in a record.
+    #[inline(always)]
+    fn object<'py, 't>(
+        &mut self,
+        py: Python<'py>,
+        inner: &mut Option<Box<RowBuilder>>,
+        values: &impl Fn(usize) -> Option<Raw<'t>>,
+        key: Option<Raw<'t>>,
+    ) -> Result<Bound<'py, PyAny>, Failure> {
+        let raw = match &self.source {
+            Source::Value(index) => values(*index),
+            Source::Key => key,
+            Source::Default(value) => return Ok(value.bind(py).clone()),
+            Source::Factory(factory) => return Ok(factory.bind(py).call0()?),
+        };
+        let raw = raw.ok_or(Failure::Invalid)?;
+        if raw.starts_with(b'{')
+            && let Some(inner) = inner_builder(inner, self.converter.conversion())
+        {
+            return inner.inner_object(py, raw.json);
+        }
+        match self.converter.convert(py, raw) {
+            Err(Failure::Null) if self.is_nullable => Ok(py.None().into_bound(py)),
+            outcome => outcome,
+        }
+    }
+}
+
+/// What is not the failure of one column.
+fn whole(error: PyErr) -> ColumnFailure {
+    ColumnFailure(usize::MAX, error.into())
+}
+
+/// The builder of values that are JSON objects, if they become dicts.
+fn inner_builder<'a>(
+    inner: &'a mut Option<Box<RowBuilder>>,
+    conversion: &Conversion,
+) -> Option<&'a mut RowBuilder> {
+    if inner.is_none() {
+        let spec = match conversion {
+            Conversion::AsSent | Conversion::Dict => RowSpec::default(),
+            Conversion::Object(fields) => {
+                let fields = fields.iter().cloned().collect();
+                RowSpec { target: Target::TypedDict, fields, selection: None }
+            }
+            _ => return None,
+        };
+        *inner = Some(Box::new(RowBuilder::new(Arc::new(spec))));
+    }
+    inner.as_deref_mut()
+}

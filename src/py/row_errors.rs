@@ -1,0 +1,87 @@
+//! The errors of records that do not become objects of a class.
+
+use pyo3::prelude::*;
+
+use super::{
+    converter::Failure,
+    errors::raise,
+    row_spec::{RowClass, RowSpec},
+};
+use crate::{
+    decode::{RowAt, field_name},
+    error::{Error, did_you_mean},
+};
+
+/// The exception for a record that cannot be read.
+pub fn unreadable(py: Python<'_>, row: RowAt<'_>) -> PyErr {
+    let error = row.members().err();
+    raise(py, error.unwrap_or_else(|| Error::protocol(format!("{} is not valid", row.number), b"")))
+}
+
+/// The exception for a value that does not become the type of its field.
+pub fn unconvertible(
+    py: Python<'_>,
+    class: &RowClass,
+    field: usize,
+    failure: &Failure,
+    row: RowAt<'_>,
+    json: &str,
+) -> PyErr {
+    let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
+    let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
+    let (name, type_name) = (&field.name, &field.type_name);
+    // In one line, even if the service indents its JSON.
+    let shown = json.chars().take(64).map(|c| if c.is_control() { ' ' } else { c });
+    let shown: String = shown.collect();
+    let advice = match failure {
+        Failure::Null => format!("annotate it as '{type_name} | None' to accept null"),
+        _ => "annotate it as 'str' to keep what the service sent".to_owned(),
+    };
+    let text = format!(
+        "{name} of {} is {shown}; expected {type_name} for {}.{attribute}: {advice}",
+        row.number, class.name
+    );
+    raise(py, Error::protocol(text, b""))
+}
+
+/// The exception for a record without a field that the class requires.
+pub fn missing_field(
+    py: Python<'_>,
+    spec: &RowSpec,
+    class: &RowClass,
+    field: usize,
+    key_name: Option<&str>,
+    row: RowAt<'_>,
+) -> PyErr {
+    let members = match row.members() {
+        Ok(members) => members,
+        Err(error) => return raise(py, error),
+    };
+    let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
+    let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
+    let own = members.iter().map(|(name, _)| field_name(key_name, name).into_owned());
+    let mut names: Vec<String> = key_name.map(str::to_owned).into_iter().chain(own).collect();
+    if let Some(selection) = &spec.selection {
+        names.retain(|name| selection.contains(name));
+    }
+    let nearest = did_you_mean(&field.name, names.iter().map(String::as_str));
+    names.truncate(64);
+    let text = format!(
+        "{} has no field '{}'; expected it for {}.{attribute}: give the attribute a default, or use one \
+         of {}{nearest}",
+        row.number,
+        field.name,
+        class.name,
+        names.join(", "),
+    );
+    let is_declared =
+        spec.fields.iter().any(|declared| field_name(key_name, &declared.name) == field.name);
+    let is_selected = spec.selection.as_ref().is_none_or(|all| all.contains(&field.name));
+    raise(
+        py,
+        match is_declared && is_selected {
+            true => Error::protocol(text, b""),
+            false => Error::config(text),
+        },
+    )
+}

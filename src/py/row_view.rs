@@ -1,0 +1,138 @@
+//! The rows of a pager as objects, made a few at a time.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use pyo3::{prelude::*, types::PyTuple};
+
+use super::{
+    errors::{raise, wrong_type},
+    row_class::row_class,
+    row_spec::{RowSpec, Target},
+    shapes::Shapes,
+};
+use crate::{
+    decode::{Page, RecordNumber, RowAt, Selection},
+    pages::Listing,
+};
+
+/// How many rows are converted at once. More save hardly any time.
+const ROWS_AHEAD: usize = 64;
+/// Large rows are converted one by one.
+const BYTES_AHEAD: usize = 1 << 16;
+
+/// What the rows of a pager become.
+pub struct RowView {
+    pub shapes: Shapes,
+    ahead: Mutex<RowsAhead>,
+}
+
+/// Objects of the rows that come next. None of them counts as received.
+#[derive(Default)]
+struct RowsAhead {
+    /// The id of the page and the index of the first of them.
+    next: (u64, usize),
+    objects: VecDeque<Py<PyAny>>,
+}
+
+impl RowView {
+    pub fn new(shapes: Shapes) -> Arc<Self> {
+        Arc::new(RowView { shapes, ahead: Mutex::default() })
+    }
+
+    /// The fields that the rows are restricted to.
+    pub fn selection(&self) -> Option<&Selection> {
+        self.shapes.spec().selection.as_ref()
+    }
+
+    /// Dicts restricted to these fields of this view.
+    pub fn select(&self, listing: &Listing, names: &Bound<'_, PyTuple>) -> PyResult<Arc<Self>> {
+        let (py, names) = (names.py(), field_names(names)?);
+        let selection = match self.selection() {
+            Some(selection) => Selection::new(names, selection.names()),
+            None => {
+                Selection::new(names, listing.plan.fields.iter().map(|field| field.name.as_ref()))
+            }
+        };
+        let selection = selection.map_err(|error| raise(py, error))?;
+        Ok(Self::new(Shapes::new(RowSpec::dicts(Some(&selection)))))
+    }
+
+    /// Instances of a class made of the fields of this view.
+    pub fn as_type(&self, listing: &Listing, class: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+        let fields = listing.plan.fields.clone();
+        let target = Target::Class(row_class(class, &fields, None)?);
+        let spec = RowSpec { target, fields, selection: self.selection().cloned() };
+        Ok(Self::new(Shapes::new(spec)))
+    }
+
+    /// The object of a row of a page.
+    pub fn object(&self, py: Python<'_>, page: &Page, index: usize) -> PyResult<Py<PyAny>> {
+        // Creating objects can run code that asks for a row of this view: waiting for the lock could
+        // last forever.
+        let Ok(mut ahead) = self.ahead.try_lock() else {
+            return self.shapes.object(py, None, row_at(page, index)).map(Bound::unbind);
+        };
+        if ahead.next == (page.id(), index)
+            && let Some(object) = ahead.objects.pop_front()
+        {
+            ahead.next.1 += 1;
+            return Ok(object);
+        }
+        self.convert_ahead(py, page, index, &mut ahead)
+    }
+
+    #[inline(never)]
+    fn convert_ahead(
+        &self,
+        py: Python<'_>,
+        page: &Page,
+        index: usize,
+        ahead: &mut MutexGuard<'_, RowsAhead>,
+    ) -> PyResult<Py<PyAny>> {
+        ahead.objects.clear();
+        // Code of the caller's class runs when its row is asked for, not before.
+        let is_inert = match &self.shapes.spec().target {
+            Target::Class(class) => class.is_inert(),
+            Target::Dict | Target::TypedDict => true,
+        };
+        let end = page.len().min(index + ROWS_AHEAD);
+        let is_small = page.byte_length(&(index..end)) <= BYTES_AHEAD;
+        let end = if is_inert && is_small { end } else { index + 1 };
+        let rows = (index..end).map(|index| row_at(page, index));
+        let (objects, error) = self.shapes.objects_until_error(py, rows);
+        ahead.objects.extend(objects);
+        ahead.next = (page.id(), index + 1);
+        match (ahead.objects.pop_front(), error) {
+            // The row that cannot be converted raises its error again when it is asked for. Any other
+            // error, such as that of a signal handler, is raised now.
+            (Some(_), Some(error)) if !is_error_of_row(py, &error) => {
+                ahead.objects.clear();
+                Err(error)
+            }
+            (Some(object), _) => Ok(object),
+            (None, error) => {
+                Err(error.unwrap_or_else(|| super::row_errors::unreadable(py, row_at(page, index))))
+            }
+        }
+    }
+}
+
+fn row_at(page: &Page, index: usize) -> RowAt<'_> {
+    RowAt { page, index, key: None, number: RecordNumber::InPage(index) }
+}
+
+/// Whether this is an error of boardlot's.
+fn is_error_of_row(py: Python<'_>, error: &PyErr) -> bool {
+    error.value(py).hasattr("checkpoint").unwrap_or(false)
+}
+
+/// The names of fields, passed one by one.
+pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
+    let name = |name: Bound<'_, PyAny>| {
+        name.extract().map_err(|_| wrong_type("names", &name, "the names of fields as strings"))
+    };
+    names.iter().map(name).collect()
+}

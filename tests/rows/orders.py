@@ -1,0 +1,31 @@
+"""Orders as `Records`, made of response bodies without HTTP."""
+
+import json
+from datetime import datetime, timezone
+from enum import Enum
+
+from boardlot import _core
+
+TIME = datetime(2026, 9, 21, 14, 13, 20, 123456, tzinfo=timezone.utc)
+ORDER = {
+    "order_id": "7",
+    "side": 1,
+    "qty": "1e2",
+    "price": "350.20",
+    "create_time": "1790000000123456",
+    "text": "",
+    "pair": {"base": "BTC"},
+}
+
+
+class Side(Enum):
+    BUY = 1
+    SELL = "S"
+
+
+def orders(*rows, indent=None):
+    """With an indent, the page has no uniform layout."""
+    separators = (",", ":") if indent is None else None
+    data = {"ret_code": 0, "data": {"orders": rows}}
+    body = json.dumps(data, indent=indent, separators=separators)
+    return _core._reader_of("sim_orders", [("acc_id", "1")])(body.encode())

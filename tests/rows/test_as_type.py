@@ -1,0 +1,316 @@
+"""`.as_type(T)`: rows as instances of a class, each field converted to its annotation."""
+
+import dataclasses
+import gc
+import weakref
+from collections import namedtuple
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar, NamedTuple, TypedDict
+
+import boardlot as bl
+import msgspec
+import pytest
+from boardlot import _core
+from boardlot.results import row_classes
+
+from .orders import ORDER, TIME, Side, orders
+
+
+class Tuple(NamedTuple):
+    order_id: str
+    price: Decimal
+    create_time: datetime
+    note: str = "none"
+
+
+@dataclass
+class Plain:
+    order_id: str
+    price: Decimal
+    create_time: datetime
+    note: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    order_id: str
+    price: Decimal
+    create_time: datetime
+    note: str = "none"
+
+
+@dataclass(kw_only=True)
+class Keywords:
+    note: str = "none"
+    price: Decimal
+    create_time: datetime
+    order_id: str
+
+
+@dataclass
+class Derived(Plain):
+    side: int = 0
+
+
+class Struct(msgspec.Struct, frozen=True):
+    order_id: str
+    price: Decimal
+    create_time: datetime
+    note: str = "none"
+
+
+class KeywordStruct(msgspec.Struct, kw_only=True):
+    note: str = "none"
+    price: Decimal
+    create_time: datetime
+    order_id: str
+
+
+class Own:  # noqa: PLW1641
+    order_id: str
+    price: Decimal
+    create_time: datetime
+    note: str = "none"
+
+    def __init__(self, *, order_id, price, create_time, note="none"):
+        self.all = (order_id, price, create_time, note)
+
+    def __eq__(self, other):
+        return self.all == other.all
+
+
+class Typed(TypedDict):
+    order_id: str
+    price: Decimal
+    create_time: datetime
+
+
+CLASSES = [Tuple, Plain, Frozen, Keywords, Derived, Struct, KeywordStruct, Own, Typed]
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["uniform", "spaced"])
+@pytest.mark.parametrize("cls", CLASSES)
+def test_rows_equal_what_the_class_itself_makes_of_the_values(cls, indent):
+    rows = orders(ORDER, {**ORDER, "order_id": "8"}, {**ORDER, "price": "-0.5"}, indent=indent)
+    values = {"price": Decimal("350.20"), "create_time": TIME}
+    side = {"side": 1} if cls is Derived else {}
+    expected = [
+        cls(**values, order_id="7", **side),
+        cls(**values, order_id="8", **side),
+        cls(**{**values, "price": Decimal("-0.5")}, order_id="7", **side),
+    ]
+    made = rows.as_type(cls)
+    assert type(made) is list and made == expected
+    assert [type(row) for row in made] == [cls if cls is not Typed else dict] * 3
+    if cls not in (Own, Typed):
+        assert repr(made) == repr(expected)
+    if cls in (Tuple, Frozen, Struct):
+        assert [hash(row) for row in made] == [hash(row) for row in expected]
+    assert rows[:0].as_type(cls) == [] and orders().as_type(cls) == []
+
+
+def test_nothing_but_generated_constructors_is_left_out():
+    ways = {cls: row_classes.inspected(cls)[0] for cls in CLASSES}
+    assert ways == {
+        Tuple: "tuple",
+        Plain: "attributes",
+        Frozen: "attributes",
+        Keywords: "attributes",
+        Derived: "attributes",
+        Struct: "positional",
+        KeywordStruct: "keywords",
+        Own: "keywords",
+        Typed: "keywords",
+    }
+
+
+class Meta(type):
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        made.touched = True
+        return made
+
+
+# Code that looks generated: of a file without a name, as in `python -c`.
+LOOKALIKE = """
+@dataclass
+class Lookalike:
+    order_id: str
+    side: int
+    def __init__(self, order_id: str, side: int):
+        self.order_id = order_id
+        self.side = side + side
+"""
+
+
+def own_code():
+    @dataclass
+    class PostInit:
+        order_id: str
+        side: int
+
+        def __post_init__(self):
+            self.side += 1
+
+    @dataclass
+    class SetAttribute:
+        order_id: str
+        side: int
+
+        def __setattr__(self, name, value):
+            super().__setattr__(name, [value])
+
+    @dataclass
+    class New:
+        order_id: str
+        side: int
+
+        def __new__(cls, *_args, **_kwargs):
+            made = super().__new__(cls)
+            made.touched = True
+            return made
+
+    @dataclass
+    class Called(metaclass=Meta):
+        order_id: str
+        side: int
+
+    @dataclass
+    class Late:
+        order_id: str
+        side: int
+        double: int = field(init=False)
+        scale: dataclasses.InitVar[int] = 2
+
+        def __post_init__(self, scale):
+            self.double = self.side * scale
+
+    class OwnInit(NamedTuple("Base", [("order_id", str), ("side", int)])):
+        def __new__(cls, order_id, side):
+            return super().__new__(cls, order_id, side * 5)
+
+    class Undecorated(PostInit):
+        def __init__(self, order_id, side):
+            super().__init__(order_id, -side)
+
+    namespace = {"dataclass": dataclass, "__name__": __name__}
+    exec(LOOKALIKE, namespace)
+    lookalike = namespace["Lookalike"]
+    return [PostInit, SetAttribute, New, Called, Late, OwnInit, Undecorated, lookalike]
+
+
+@pytest.mark.parametrize("cls", own_code(), ids=lambda cls: cls.__name__)
+def test_code_of_the_class_runs(cls):
+    expected = cls(order_id="7", side=1)
+    (made,) = orders(ORDER).as_type(cls)
+    assert type(made) is cls and repr(made) == repr(expected)
+    assert getattr(made, "__dict__", None) == getattr(expected, "__dict__", None)
+
+
+def test_an_abstract_class_is_refused_as_ever():
+    import abc
+
+    @dataclass
+    class Abstract(abc.ABC):
+        order_id: str
+
+        @abc.abstractmethod
+        def method(self): ...
+
+    with pytest.raises(TypeError, match="abstract"):
+        orders(ORDER).as_type(Abstract)
+
+
+def test_a_field_that_a_record_lacks_takes_its_default_or_is_named():
+    @dataclass
+    class Made:
+        order_id: str
+        tags: list[str] = field(default_factory=list)
+        note: str | None = None
+
+    first, second = orders(ORDER, ORDER).as_type(Made)
+    assert first == Made("7") and first.tags is not second.tags
+    # Each record for itself.
+    rows = orders(ORDER, {**ORDER, "note": "x"}, {"note": "y", "order_id": "9"}).as_type(Made)
+    assert rows == [Made("7"), Made("7", note="x"), Made("9", note="y")]
+
+    class Optional_(msgspec.Struct):
+        order_id: str
+        note: str = "none"
+        side: int = 5
+
+    assert orders(ORDER).as_type(Optional_) == [Optional_("7", side=1)]
+
+    @dataclass
+    class Wrong:
+        order_id: str
+        prise: str
+
+    with pytest.raises(
+        bl.ConfigError, match=r"record 0 has no field 'prise'.*did you mean 'price'"
+    ):
+        orders(ORDER).as_type(Wrong)
+    # The service left out what it documents.
+    with pytest.raises(bl.ProtocolError, match="record 1 has no field 'price'"):
+        orders(ORDER, {"order_id": "8", "create_time": "1"}).as_type(Plain)
+    # A selection hides a field from the class too.
+    with pytest.raises(bl.ConfigError, match="no field 'price'"):
+        orders(ORDER).select("order_id", "create_time").as_type(Plain)
+
+
+def test_names_of_a_struct_are_those_that_msgspec_reads():
+    class Renamed(msgspec.Struct, rename={"id": "order_id"}):
+        id: str
+
+    assert orders(ORDER).as_type(Renamed) == [Renamed("7")]
+
+
+def test_annotations_that_are_no_fields_are_skipped():
+    @dataclass
+    class Made:
+        order_id: str
+        kind: ClassVar[str] = "order"
+
+    assert orders(ORDER).as_type(Made) == [Made("7")]
+    untyped = namedtuple("untyped", "order_id side")
+    assert orders(ORDER).as_type(untyped) == [untyped("7", 1)]
+
+
+@pytest.mark.parametrize(
+    ("cls", "reason"),
+    [
+        (5, "T is 5; expected a dataclass"),
+        ("Plain", "T is 'Plain'"),
+        (int, "int has no annotated fields"),
+        (Tuple("1", Decimal(1), TIME), "T is Tuple"),
+        (dataclasses.make_dataclass("T", [("side", complex)]), "T.side is annotated as complex"),
+        (
+            dataclasses.make_dataclass("T", [("side", int | str)]),
+            r"T.side is annotated as int \| str",
+        ),
+        (dataclasses.make_dataclass("T", [("side", "Unknown")]), "'Unknown' is not defined"),
+    ],
+)
+def test_a_class_that_rows_cannot_become_is_refused_before_anything_is_sent(cls, reason):
+    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    for rows in (orders(), pager):
+        with pytest.raises(bl.ConfigError, match=reason):
+            rows.as_type(cls)
+    assert pager.requests == 0
+
+
+def test_a_class_is_inspected_once_and_not_kept_alive(monkeypatch):
+    inspected = []
+    real = row_classes._inspect
+    monkeypatch.setattr(row_classes, "_inspect", lambda cls: inspected.append(cls) or real(cls))
+    cls = dataclasses.make_dataclass("T", [("order_id", str), ("side", Side, Side.BUY)])
+    for _ in range(3):
+        assert orders(*[ORDER] * 100).as_type(cls)[99].order_id == "7"
+    assert inspected == [cls]
+    inspected.clear()
+    kept = weakref.ref(cls)
+    del cls
+    gc.collect()
+    assert kept() is None

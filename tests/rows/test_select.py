@@ -1,0 +1,196 @@
+"""`.select`: the same records and pagers, restricted to some fields in a given order."""
+
+import json
+import random
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+
+from ..frames.test_records import KEYS, records, same, written
+from ..support.clients import MODES, run
+from ..support.paged_service import CALLS, Book
+from ..support.scripted_server import ScriptedServer, answer
+
+modes = pytest.mark.parametrize("mode", MODES)
+ORDERS = [
+    {
+        "order_id": "1",
+        "symbol": "00700",
+        "qty": "100",
+        "price": "350.200",
+        "create_time": "1790000000123456",
+        "text": "",
+    },
+    {"order_id": "2", "symbol": "00005", "qty": "", "price": "60.5", "create_time": "0", "new": 7},
+]
+
+
+def orders(rows, indent=None):
+    body = json.dumps({"ret_code": 0, "data": {"orders": rows}}, indent=indent)
+    return _core._reader_of("sim_orders", [("acc_id", "1")])(body.encode())
+
+
+def restricted(row, names):
+    return {name: row[name] for name in names if name in row}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_selection_is_that_part_of_the_dicts_that_json_makes(seed):
+    draw = random.Random(seed)
+    read = _core._reader_of("sim_orders", [("acc_id", "1")])
+    for _ in range(60):
+        body = written(draw, records(draw))
+        expected = json.loads(body)["data"]["orders"]
+        present = sorted({name for row in expected for name in row})
+        names = draw.sample([*present, "order_id", "qty"], draw.randrange(1, len(present) + 3))
+        names = list(dict.fromkeys(names))
+        part = [restricted(row, names) for row in expected]
+        ours = read(body).select(*names)
+        for rows in (ours.to_dicts(), list(ours), [ours[i] for i in range(len(ours))]):
+            assert same(rows, part), (names, body)
+        assert read(body)._names() and ours._names() == names
+        lines = [json.loads(line) for line in ours._json()]
+        assert lines == part or any(isinstance(v, float) for row in part for v in row.values())
+    assert KEYS
+
+
+@pytest.mark.parametrize("indent", [None, 1], ids=["uniform", "spaced"])
+def test_dicts_frames_and_schema_have_the_selected_fields_in_their_order(indent):
+    part = orders(ORDERS, indent).select("price", "create_time", "order_id")
+    assert part == [
+        {"price": "350.200", "create_time": "1790000000123456", "order_id": "1"},
+        {"price": "60.5", "create_time": "0", "order_id": "2"},
+    ]
+    assert list(part[0]) == ["price", "create_time", "order_id"]
+    assert [field.name for field in part.schema] == ["price", "create_time", "order_id"]
+    table = part.to_arrow()
+    assert table.column_names == ["price", "create_time", "order_id"]
+    assert [str(kind) for kind in table.schema.types] == [
+        "double",
+        "timestamp[us, tz=UTC]",
+        "string",
+    ]
+    assert table["create_time"].null_count == 1
+    assert list(part.to_pandas().columns) == part.to_polars().columns == table.column_names
+    typed = part.to_dicts(typed=True)
+    assert [str(row["price"]) for row in typed] == ["350.200", "60.5"]
+    assert typed[1] == {**typed[1], "create_time": None} and list(typed[0]) == table.column_names
+    assert part[1:] == [part[1]] and "order_id" in repr(part) and "symbol" not in repr(part)
+
+
+def test_fields_that_no_schema_declares_can_be_selected_where_a_record_has_them():
+    part = orders(ORDERS).select("new", "order_id")
+    assert part == [{"order_id": "1"}, {"new": 7, "order_id": "2"}]
+    assert part.to_arrow().to_pydict() == {"new": [None, 7], "order_id": ["1", "2"]}
+    # Declared, but in no record: absent from dicts, null in columns.
+    assert orders(ORDERS).select("status") == [{}, {}]
+    assert orders(ORDERS).select("status").to_arrow().to_pydict() == {"status": [None, None]}
+    assert orders([]).select("qty", "side").to_arrow().column_names == ["qty", "side"]
+
+
+def test_a_selection_can_be_narrowed_but_not_widened():
+    part = orders(ORDERS).select("qty", "price", "order_id").select("order_id", "qty")
+    assert part == [{"order_id": "1", "qty": "100"}, {"order_id": "2", "qty": ""}]
+    with pytest.raises(bl.ConfigError, match=r"'price' is not a field .* one of order_id, qty"):
+        part.select("price")
+
+
+def test_an_unselected_value_is_never_created():
+    rows = [{"order_id": "1", "qty": "5", "huge": 0}]
+    body = json.dumps({"ret_code": 0, "data": {"orders": rows}}).replace("0}", "9" * 5000 + "}")
+    read = _core._reader_of("sim_orders", [("acc_id", "1")])
+    records = read(body.replace(": ", ":").replace(", ", ",").encode())
+    with pytest.raises(bl.ProtocolError, match="integer of 5000 digits"):
+        records[0]  # Python itself refuses to make it.
+    assert records.select("qty", "order_id") == [{"qty": "5", "order_id": "1"}]
+    with pytest.raises(bl.ProtocolError, match="integer of 5000 digits"):
+        records.select("huge")[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("prise",), r"'prise' is not a field .* one of order_id, .*; did you mean 'price'\?"),
+        ((), "at least one field"),
+        (("qty", "price", "qty"), "'qty' is selected twice"),
+        ((["qty", "price"],), "names is of type list"),
+        ((5,), "names is of type int"),
+        (("a\x1b[31m",), r"a\\u\{1b\}"),
+    ],
+)
+def test_a_selection_that_cannot_be_meant_is_refused(names, reason):
+    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    with pytest.raises(bl.ConfigError, match=reason):
+        orders(ORDERS).select(*names)
+    with pytest.raises(bl.ConfigError, match=reason.replace("order_id", "trd_side")):
+        pager.select(*names)
+    assert pager.requests == 0
+
+
+LENGTHS = [3, 0, 70, 1, 0, 2]
+
+
+@modes
+@pytest.mark.parametrize("method", CALLS)
+def test_a_selected_pager_has_every_row_and_exact_checkpoints(method, mode):
+    args, kwargs = CALLS[method]
+    book = Book(method, LENGTHS)
+    expected = [{"code": row["code"]} for row in book.rows]
+    name = "order_id" if method == "crypto_orders" else "code"
+    if method == "crypto_orders":
+        expected = [{"order_id": str(row["n"])} for row in book.rows]
+        for row in book.rows:
+            row["order_id"] = str(row["n"])
+
+    async def use(client):
+        assert await client.rows(client.pager(method, *args, **kwargs).select(name)) == expected
+        pages = await client.pages(client.pager(method, *args, **kwargs).select(name))
+        assert [len(page) for page in pages] == LENGTHS
+        assert [row for page in pages for row in page] == expected
+        for taken in (0, 1, 3, 4, 40, 66, 67, 73, 75, len(expected)):
+            pager = client.pager(method, *args, **kwargs)
+            part = pager.select(name)
+            assert await client.rows(part, taken) == expected[:taken]
+            # The position is that of the pager: a selection is no part of it.
+            assert part.checkpoint() == pager.checkpoint()
+            resumed = client.pager(method, *args, **kwargs, resume=part.checkpoint())
+            assert await client.rows(resumed) == book.rows[taken:]
+
+    with ScriptedServer(book) as server:
+        run(mode, server, use)
+
+
+def test_views_of_one_pager_share_its_position():
+    book = Book("fills_history", [5, 80])
+    args, kwargs = CALLS["fills_history"]
+    with ScriptedServer(book) as server, bl.Client(server.base_url, auth=bl.BearerToken("t")) as c:
+        pager = c.fills_history(*args, **kwargs)
+        part = pager.select("code")
+        codes = [row["code"] for row in book.rows]
+        seen = [next(part)["code"], next(pager)["code"], next(pager)["code"], next(part)["code"]]
+        seen += [row["code"] for row in part.all(max_items=10)]
+        seen += [next(part)["code"], next(pager)["code"]]
+        table = part.to_arrow()
+        assert table.column_names == ["code"]
+        assert seen + table["code"].to_pylist() == codes
+
+
+def test_the_key_of_many_is_a_field_like_the_others():
+    dividend = {"fiscal_year": "2025", "dividend_per_share": 1.5, "symbol": "own"}
+    body = {"ret_code": 0, "data": {"dividend_list": [dividend]}}
+    with ScriptedServer(lambda _: answer(body)) as server:
+        client = bl.Client(server.base_url, auth=bl.BearerToken("t"))
+        many = client.fetch_many("dividends", ["HK.00700", "HK.00005"])
+    names = list(many[0])
+    assert names[0] == "symbol" and many[0]["symbol_"] == "own"
+    assert many.select("dividend_per_share") == [{"dividend_per_share": 1.5}] * 2
+    part = many.select("symbol_", "symbol")
+    assert part == [
+        {"symbol_": "own", "symbol": "HK.00700"},
+        {"symbol_": "own", "symbol": "HK.00005"},
+    ]
+    table = part.to_arrow()
+    assert table.column_names == ["symbol_", "symbol"]
+    assert table["symbol"].to_pylist() == ["HK.00700", "HK.00005"]
+    assert part.errors == many.errors == {} and part.meta == many.meta
