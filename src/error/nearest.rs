@@ -58,7 +58,7 @@ mod tests {
             ("papre", Some("paper")),
             ("PAPER", Some("paper")),
             ("liv", Some("live")),
-            ("live2", Some("live-2")),
+            ("live-3", Some("live-2")),
             ("prod", None),
             ("", None),
             ("\u{1f600}", None),
