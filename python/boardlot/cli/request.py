@@ -39,7 +39,8 @@ def call(
         response = client.request(method.upper(), path, query=pairs or None, body=content)
     click.echo(f"HTTP {response.status}", err=True)
     shown = settings.out is None and sys.stdout.isatty()
-    emit_bytes(settings, _readable(response.content) if shown else response.content)
+    content = response.content
+    emit_bytes(settings, _readable(content, colours=coloured()) if shown else content)
     return 1 if response.status >= 400 else 0
 
 
@@ -92,7 +93,7 @@ def _body(text: str) -> bytes:
     return text.encode()
 
 
-def _readable(content: bytes) -> bytes:
+def _readable(content: bytes, *, colours: bool = False) -> bytes:
     """The body for a terminal: JSON is indented, control characters are escaped."""
     text, indented = content.decode("utf-8", "backslashreplace"), False
     try:
@@ -106,6 +107,6 @@ def _readable(content: bytes) -> bytes:
     )
     encoding = sys.stdout.encoding or "utf-8"
     text = "".join(escaped)
-    if indented and coloured():
+    if indented and colours:
         text = coloured_json(text)
     return f"{text}\n".encode(encoding, "backslashreplace")
