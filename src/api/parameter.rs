@@ -204,7 +204,8 @@ impl Argument {
             Argument::Date(date) => date.to_string(),
             Argument::Instant(instant, _) => instant.to_string(),
             Argument::Number(text) => text.clone(),
-            Argument::Flag(flag) => flag.to_string(),
+            Argument::Flag(true) => "True".to_owned(),
+            Argument::Flag(false) => "False".to_owned(),
             Argument::Json(text) if text.starts_with('{') => "a dict".to_owned(),
             Argument::Json(_) => "a list".to_owned(),
         }

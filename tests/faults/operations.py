@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
-from boardlot import Client, DateRange
+from boardlot import Client, DateRange, Endpoint
 from boardlot._endpoints import ENDPOINTS, Account
 
 DAY = 86_400_000_000
@@ -70,6 +70,8 @@ def operations(accounts):
         Operation("fetch_many", ("dividends", tuple(SYMBOLS)), (("concurrency", 2),)),
         Operation("paginate", ("POST", PLATE), (*paginate, *body), pages=True),
         Operation("paginate", ("GET", CANDLES), CANDLES_PAGED, pages=True),
+        Operation("call", (OWN_DIVIDENDS,), (("symbol", "HK.00700"),)),
+        Operation("pages", (OWN_PLATE,), (("plate_code", "HK.BK1001"), ("limit", 40)), pages=True),
     ]
 
 
@@ -94,6 +96,20 @@ def calls(endpoint, accounts):
         yield Operation(endpoint.method, args, tuple(kwargs), endpoint.paged)
 
 
+OWN_DIVIDENDS = Endpoint(
+    "own_dividends",
+    "GET",
+    "/api/v1.0/quote/{symbol}/corporate-actions/dividends",
+    rows="data.dividend_list",
+)
+OWN_PLATE = Endpoint(
+    "own_plate",
+    "POST",
+    "/api/v1.0/quote/plate/{plate_code}/stock",
+    rows="data.stock_list",
+    paging="next_key",
+    arguments={"limit": "integer"},
+)
 CANDLES_PAGED = (
     ("paging", DateRange(next="extra.next_time")),
     ("rows", "data.kline_list"),

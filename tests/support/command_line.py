@@ -51,8 +51,8 @@ class Service:
             "PYTHONIOENCODING": "utf-8",
             "TERM": "xterm-256color",
         }
-        # pytest-xdist sets the size of its own terminal.
-        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+        # pytest-xdist sets the size of its own terminal, and make its own options.
+        for name in ("NO_COLOR", "COLUMNS", "LINES", "MAKEFLAGS", "MFLAGS"):
             self.environment.pop(name, None)
 
     def start(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:

@@ -195,7 +195,44 @@ class OwnStore(Revoked):
         return self.dividends_of(*self.clients)
 
 
+class OAuthApp(Shared):
+    """An application whose threads start logins, and look for those of its users."""
+
+    kind = bl.OAuthApp
+    redirect_uri = "https://app.example.com/callback"
+
+    def make(self):
+        self.registration = bl.register_client(
+            self.sandbox.base_url, redirect_uris=[self.redirect_uri], confidential=True
+        )
+        self.app = self.kind(
+            self.sandbox.base_url,
+            self.registration.client_id,
+            redirect_uri=self.redirect_uri,
+            client_secret=self.registration.client_secret,
+            store=bl.MemoryStore(),
+        )
+
+    def operations(self):
+        app, registration = self.app, self.registration
+        return [
+            *same(lambda: repr(app), lambda: repr(registration), lambda: app.client_id),
+            *same(lambda: (registration.client_id, registration.redirect_uris)),
+            self.start,
+            refused(bl.LoginRequired, lambda: app.auth(user="nobody")),
+        ]
+
+    def start(self):
+        request = self.app.authorization_url()
+        assert f"state={request.state}" in request.url
+        assert request.code_verifier not in repr(request)
+
+
+class AsyncOAuthApp(OAuthApp):
+    kind = bl.AsyncOAuthApp
+
+
 CREDENTIALS = (
-    *(ApiKey, RsaKey, BearerToken, GeneratedKey, OAuth, LoginFlow),
+    *(ApiKey, RsaKey, BearerToken, GeneratedKey, OAuth, OAuthApp, AsyncOAuthApp, LoginFlow),
     *(MemoryStore, EncryptedFileStore, OwnStore),
 )

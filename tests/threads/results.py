@@ -5,6 +5,7 @@ import copy
 import pickle
 import threading
 from collections import Counter
+from typing import NamedTuple
 
 import boardlot as bl
 
@@ -159,6 +160,27 @@ class PageIterator(Delivery):
 
     def operations(self):
         return [self.next_of(self.pages, lambda page: page), lambda: iter(self.pages)]
+
+    def rest(self):
+        return self.pager
+
+
+class Fill(NamedTuple):
+    deal_id: str
+
+
+class RowIterator(Delivery):
+    def make(self):
+        self.prepare()
+        self.pager = pager_of(self.client)
+        self.rows = self.pager.as_type(Fill)
+
+    def operations(self):
+        return [
+            *[self.next_of(self.rows, lambda row: [row._asdict()])] * 4,
+            lambda: iter(self.rows),
+            self.rows.checkpoint,
+        ]
 
     def rest(self):
         return self.pager
@@ -330,5 +352,6 @@ class ArrowStream(Shared):
 
 RESULTS = (
     *(Records, SchemaField, RecordsIterator, ReversedRecords, Pager, PageIterator, AsyncPager),
+    RowIterator,
     *(Awaitable, Response, Explanation, Events, Error, ArrowStream),
 )

@@ -41,6 +41,23 @@ class Client(Shared):
         )
 
 
+class Endpoint(Shared):
+    """One endpoint of the user's own, called by all threads."""
+
+    def make(self):
+        self.client = self.sandbox.client()
+        path = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
+        self.endpoint = bl.Endpoint("own", "GET", path, rows="data.dividend_list")
+
+    def operations(self):
+        client, endpoint = self.client, self.endpoint
+        return same(
+            *(lambda: repr(endpoint), lambda: hash(endpoint), lambda: endpoint == endpoint),
+            lambda: client.call(endpoint, symbol="HK.00700"),
+            lambda: client.fetch_many(endpoint, CODES),
+        )
+
+
 class AsyncClient(Shared):
     """One client in the event loops of all threads."""
 
@@ -231,6 +248,6 @@ class FirstUse(Shared):
 
 
 SERVICES = (
-    *(Client, AsyncClient, ClosedClient, DateRange, Faults, Sandbox),
+    *(Client, Endpoint, AsyncClient, ClosedClient, DateRange, Faults, Sandbox),
     *(Recorder, Replay, FirstUse),
 )

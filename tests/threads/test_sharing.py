@@ -14,9 +14,17 @@ from ..support.processes import run_child
 from .sharing import SHARED
 
 # Types that cannot be made or shared by themselves: bases, and what needs a keychain.
-NOT_SHARED = {"ClientBase", "PagerBase", "KeyringStore", "AsyncPageIterator"}
+NOT_SHARED = {
+    *("ClientBase", "PagerBase", "OAuthAppBase", "KeyringStore"),
+    *("AsyncPageIterator", "AsyncRowIterator"),
+}
 # Public under another name here.
-KNOWN_AS = {"Ready": "Awaitable", "RecordedRequest": "Sandbox"}
+KNOWN_AS = {
+    "Ready": "Awaitable",
+    "RecordedRequest": "Sandbox",
+    "Registration": "OAuthApp",
+    "AuthorizationRequest": "OAuthApp",
+}
 KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
 
 

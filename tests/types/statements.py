@@ -72,8 +72,8 @@ def typed_rows(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
 async def typed_rows_awaited(pager: bl.AsyncPager[bl.Fill]) -> None:
     async for trade in pager.select("code", "price").as_type(Trade):
         print(trade.code.upper(), trade.price + 1)
-    for trade in pager.as_type(Trade):  # error
-        print(trade)
+    for _ in pager.as_type(Trade):  # error
+        pass
 
 
 def frames(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:

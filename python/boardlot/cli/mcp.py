@@ -16,6 +16,7 @@ import click
 
 import boardlot as bl
 from boardlot.cli.click_classes import DataCommand
+from boardlot.cli.error_report import Terminated
 from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
@@ -54,7 +55,10 @@ def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
                 **settings.connection,
             )
         server = create_server(client, accounts)
-        asyncio.run(_serve(server, client, *_own_streams()))
+        try:
+            asyncio.run(_serve(server, client, *_own_streams()))
+        except BaseException as error:
+            raise _signal(error) from None
 
 
 command: DataCommand = DataCommand(
@@ -76,6 +80,13 @@ command: DataCommand = DataCommand(
     ],
     callback=click.pass_obj(call),
 )
+
+
+def _signal(error: BaseException) -> BaseException:
+    """The signal that ended the server, taken out of the group that anyio makes of it, or the error."""
+    found = [_signal(inner) for inner in getattr(error, "exceptions", ())]
+    signals = (Terminated, KeyboardInterrupt)
+    return next((inner for inner in found if isinstance(inner, signals)), error)
 
 
 async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -> None:
