@@ -109,21 +109,25 @@ impl OAuth {
             return Ok(current);
         }
         let rejected_token = rejected.map(|set| set.access_token.clone());
-        // A refresh that began before this token was rejected may return it: then refresh once more.
-        for _ in 0..2 {
-            let start =
-                || self.clone().refresh(cache.clone(), endpoint.clone(), rejected_token.clone());
+        // A refresh that others began before this token was rejected may return it: then the next one is
+        // joined. The deadline of the call ends this.
+        loop {
+            let mut is_own = false;
+            let start = || {
+                is_own = true;
+                self.clone().refresh(cache.clone(), endpoint.clone(), rejected_token.clone())
+            };
             let mut refresh = cache.join_refresh(start)?;
             let outcome = refresh.wait_for(Option::is_some).await.ok();
-            let token = match outcome.and_then(|outcome| outcome.clone()) {
-                Some(outcome) => outcome?,
-                None => break,
+            let Some(outcome) = outcome.and_then(|outcome| outcome.clone()) else {
+                let what = "the refresh was aborted; call again";
+                return Err(ErrorKind::Store(what.into()).into());
             };
-            if is_other(&token, rejected) {
+            let token = outcome?;
+            if is_own || is_other(&token, rejected) {
                 return Ok(token);
             }
         }
-        Err(ErrorKind::Store("the refresh was aborted; call again".into()).into())
     }
 
     /// The stored tokens, expired or not: for their scopes and expiry.
