@@ -52,7 +52,7 @@ class Endpoint(Shared):
     def operations(self):
         client, endpoint = self.client, self.endpoint
         return same(
-            *(lambda: repr(endpoint), lambda: hash(endpoint), lambda: endpoint == endpoint),
+            *(lambda: repr(endpoint), lambda: hash(endpoint)),
             lambda: client.call(endpoint, symbol="HK.00700"),
             lambda: client.fetch_many(endpoint, CODES),
         )

@@ -83,7 +83,7 @@ command: DataCommand = DataCommand(
 
 
 def _signal(error: BaseException) -> BaseException:
-    """The signal that ended the server, taken out of the group that anyio makes of it, or the error."""
+    """The signal that ended the server, which anyio puts into a group, or the error itself."""
     found = [_signal(inner) for inner in getattr(error, "exceptions", ())]
     signals = (Terminated, KeyboardInterrupt)
     return next((inner for inner in found if isinstance(inner, signals)), error)
