@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    date_range::DateRange,
+    date_range::{DateRange, NextEnd},
     endpoint::{Endpoint, FirstPage, Method, Paging, TimeSpan},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Kind, Schema, TimeUnit, Wire},
@@ -140,10 +140,29 @@ impl Declaration {
         Ok(Schema::Fields(Arc::from(self.record.as_slice())))
     }
 
+    /// Only the day before a date is known to be what such a service means.
+    fn check_dates(&self, range: &DateRange) -> Result<(), Mistake> {
+        let NextEnd::DayBefore(name) = &range.next else { return Ok(()) };
+        let field = self.record.iter().find(|field| field.name == name.as_str());
+        match field.map(|field| &field.kind) {
+            None | Some(Kind::Date | Kind::Text) => Ok(()),
+            Some(_) => Err(Mistake::new(
+                &["paging"],
+                format!(
+                    "has before='{}', which is not a date; expected a field of the kind 'date', or next=",
+                    name.escape_debug()
+                ),
+            )),
+        }
+    }
+
     fn checked_paging(&self) -> Result<Option<Paging>, Mistake> {
         match &self.paging {
             None => Ok(None),
-            Some(DeclaredPaging::DateRange(range)) => Ok(Some(Paging::DateRange(range.clone()))),
+            Some(DeclaredPaging::DateRange(range)) => {
+                self.check_dates(range)?;
+                Ok(Some(Paging::DateRange(range.clone())))
+            }
             Some(DeclaredPaging::Cursor(name)) => match name.as_str() {
                 "next_key" => Ok(Some(Paging::NextKey)),
                 // The caller passes an empty cursor for the first page if the endpoint needs one.

@@ -25,15 +25,12 @@ pub fn payload(timestamp_ms: i64, method: &str, path: &str, query: &str, body: &
 
 /// The lowercase hex SHA-256 of the raw body; empty if the body is.
 pub fn body_hash(body: &[u8]) -> String {
-    use std::fmt::Write;
     if body.is_empty() {
         return String::new();
     }
-    Sha256::digest(body).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let digest = Sha256::digest(body);
+    let halves = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    halves.filter_map(|half| char::from_digit(u32::from(half), 16)).collect()
 }
 
 /// The time of a signature, and the nonce that prevents a replay.

@@ -268,6 +268,7 @@ fn order(endpoint: &Endpoint) -> Vec<Cow<'static, str>> {
 fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Result<EncodedValue> {
     let refused = |expected| Err(Error::argument(name, &argument.shown(), expected));
     match argument {
+        _ if name.is_empty() => Err(Error::argument("an argument's name", "empty", "a name")),
         Argument::Instant(..) => refused(
             "an integer, a date or text, or a kind for it in `arguments`: 'seconds', 'millis' or \
              'micros'",

@@ -55,7 +55,12 @@ impl Listing {
             Some(Paging::NextKey) => PagingStyle::NextKey(place),
             Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, *first),
             Some(Paging::DateRange(range)) => PagingStyle::DateRange(place, range.clone()),
-            None => return Err(Error::config(format!("{} does not return pages", endpoint.name))),
+            None => {
+                return Err(Error::config(format!(
+                    "{} does not return pages; use call, or declare its paging",
+                    endpoint.name
+                )));
+            }
         };
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;

@@ -187,6 +187,11 @@ impl OwnRows {
         Ok((first, (next < count).then(|| digest.cursor(next as u32, 0))))
     }
 
+    /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
+    pub fn built_in_name(&self) -> Option<&str> {
+        matches!(self.endpoint, EndpointRef::BuiltIn(_)).then(|| &*self.endpoint.name)
+    }
+
     /// Whether the filters of the request leave a row in.
     fn is_wanted(&self, row: &OwnRow, arguments: &Arguments) -> bool {
         let text = |name: &str| row.values.get(name).and_then(Value::as_str);
@@ -202,7 +207,7 @@ impl OwnRows {
         {
             return within(field, "start", &range.end);
         }
-        match self.endpoint.name.as_ref() {
+        match self.built_in_name().unwrap_or_default() {
             "fills_history" => {
                 let market = text("code").and_then(|code| code.split_once('.'));
                 let wanted = arguments.text("code");
@@ -242,7 +247,7 @@ impl OwnRows {
 
     /// What the service sends beside a list of dividends.
     fn add_totals(&self, body: &mut Body, rows: &[&OwnRow]) {
-        if self.endpoint.name == "dividends" {
+        if self.built_in_name() == Some("dividends") {
             let amounts = rows.iter().filter_map(|row| row.values.get("dividend_per_share"));
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
             body.beside("total_dividend_count", Value::from(rows.len()));
@@ -299,7 +304,11 @@ fn compare(one: Option<&Value>, other: Option<&Value>) -> Option<Ordering> {
 fn compare_text(value: &Value, bound: &str) -> Option<Ordering> {
     match value {
         Value::Number(number) => number.as_f64()?.partial_cmp(&bound.parse().ok()?),
-        Value::String(text) => Some(text.get(..bound.len()).unwrap_or(text).cmp(bound)),
+        Value::String(text) => {
+            // A date may have slashes, as some of the service's have.
+            let text = text.get(..bound.len()).unwrap_or(text).replace('/', "-");
+            Some(text.cmp(&bound.replace('/', "-")))
+        }
         _ => None,
     }
 }

@@ -55,7 +55,7 @@ pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
         let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
         match handler {
             Some((_, handler)) if endpoint.method.as_str() == method => {
-                let is_same = |rows: &&Arc<OwnRows>| rows.endpoint.name == endpoint.name;
+                let is_same = |rows: &&Arc<OwnRows>| rows.built_in_name() == Some(&*endpoint.name);
                 let own = own.iter().rev().filter(is_same).cloned().collect();
                 let route = Route { endpoint: endpoint.into(), handler: Some(*handler), own };
                 return RouteMatch::Route(route, values);
