@@ -1,12 +1,16 @@
 """What holds for every test: its long forms are run if they are asked for."""
 
 import os
+import signal
 
 import pytest
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
+    # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
