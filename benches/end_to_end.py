@@ -61,7 +61,7 @@ def over_loopback(settings: Settings, *, checked: bool) -> Row:
         "the same from the server of fixed pages, so that less of it is the server",
         "s",
         taken,
-        [Target("boardlot", ("requests + orjson + pandas",), 6.0)],
+        [Target("boardlot", ("requests + orjson + pandas",), 10.0)],
     )
 
 

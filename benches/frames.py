@@ -47,9 +47,9 @@ def rows(settings: Settings) -> list[Row]:
             "s",
             taken,
             [
-                Target("boardlot", ("orjson + pandas",), 8.5),
+                Target("boardlot", ("orjson + pandas",), 11.0),
                 Target("boardlot", ("orjson + pandas",), 6.0, "peak"),
-                Target("boardlot", ("pyarrow.json",), 2.0),
+                Target("boardlot", ("pyarrow.json",), 2.7),
             ],
             ["pyarrow.json reads all pages joined to one text, with a thread for each core."],
         )

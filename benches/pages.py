@@ -20,33 +20,34 @@ def rows(settings: Settings) -> list[Row]:
     deals = ("d", "order_fills")
     listed = ("data", "list")
     return [
-        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, deals), fills, 1.1, 4.0),
+        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, deals), fills, 1.15, 4.0),
         page(
             settings,
             "Page of 50 orders",
             ("sim_orders", [("acc_id", "1")], ("data", "orders")),
             data.sim_orders(),
-            1.1,
+            1.25,
         ),
         page(
             settings,
             "Page of 20 IPOs",
             ("ipo_list", [("market", "hk")], listed),
             data.ipo_list(VECTOR),
-            1.0,
+            1.15,
         ),
         page(
             settings,
             "Page of 1,000 plate stocks",
             ("plate_stocks", plate, ("data", "stock_list")),
             data.plate_stocks(1_000),
-            1.0,
+            1.3,
         ),
         page(
             settings,
             "Page of 50 fills, \\uXXXX escapes",
             ("fills_history", hooks.FILLS, deals),
             escaped,
+            1.05,
         ),
     ]
 

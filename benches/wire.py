@@ -102,9 +102,9 @@ def one_after_another(settings: Settings, base: str, key_id: str, pem: str) -> R
         "/s",
         taken,
         [
-            Target("boardlot", ("requests",), 4.5),
-            Target("boardlot", tuple(NATIVE), 1.15),
-            Target(LAZY, tuple(NATIVE), 1.35),
+            Target("boardlot", ("requests",), 6.5),
+            Target("boardlot", tuple(NATIVE), 1.5),
+            Target(LAZY, tuple(NATIVE), 2.3),
         ],
     )
 
@@ -148,9 +148,9 @@ def threads(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         "/s",
         taken,
         [
-            Target("boardlot", ("requests",), 10.0),
-            Target("boardlot", tuple(NATIVE), 1.5),
-            Target(LAZY, tuple(NATIVE), 3.0),
+            Target("boardlot", ("requests",), 11.0),
+            Target("boardlot", tuple(NATIVE), 1.8),
+            Target(LAZY, tuple(NATIVE), 3.9),
         ],
     )
 
@@ -187,10 +187,10 @@ def tasks(settings: Settings, base: str, key_id: str, pem: str) -> Row:
         "/s",
         taken,
         [
-            Target("boardlot", ("aiohttp", "aiohttp, uvloop"), 4.0),
-            Target("boardlot", tuple(NATIVE_ASYNC), 2.0),
-            Target(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.0),
-            Target(LAZY, tuple(NATIVE_ASYNC), 2.0),
+            Target("boardlot", ("aiohttp", "aiohttp, uvloop"), 3.4),
+            Target("boardlot", tuple(NATIVE_ASYNC), 2.1),
+            Target(LAZY, ("aiohttp", "aiohttp, uvloop"), 4.8),
+            Target(LAZY, tuple(NATIVE_ASYNC), 2.9),
         ],
     )
 
