@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl
 
 import boardlot as bl
 import pytest
+from boardlot.archive.fills import FillStore
+from boardlot.archive.lists import Series
 
 from .service import DAY, HOUR, fill, fills_path, serve, unavailable
 
@@ -255,3 +257,18 @@ def test_invalid_arguments_are_refused_before_anything_is_sent(arguments, file, 
         assert service.received == []
         with pytest.raises(bl.ConfigError, match="expected a Client"):
             archive.update(service, fills=HK)
+
+
+def test_a_start_in_the_future_is_refused_and_hides_nothing(archive, book, client):
+    with pytest.raises(bl.ConfigError, match="in the future"):
+        archive.update(client, fills=HK, since=book.now() + DAY)
+    book.put_fills(3)
+    assert archive.update(client, fills=HK).new == 3
+    assert archive.gaps("281756", "HK") == []
+
+
+def test_a_series_that_was_read_into_the_future_still_gets_what_is_new(archive, book, client):
+    ahead = book.now() + 30 * DAY
+    FillStore(archive._database, Series("281756", "HK")).publish(ahead, ahead + 1, ahead, True)
+    book.put_fills(3)
+    assert archive.update(client, fills=HK).new == 3

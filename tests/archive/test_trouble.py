@@ -11,7 +11,7 @@ import pytest
 from boardlot.archive import schema
 
 from ..support.processes import run_python
-from .service import HOUR, path_of
+from .service import HOUR, fill, path_of
 
 HK = [("281756", "HK")]
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and limits of POSIX")
@@ -315,3 +315,59 @@ class TestServer:
         with pytest.raises(bl.ConfigError) as refused:
             bl.Archive("postgresql://user:s3cret-word@[/db")
         assert "s3cret-word" not in repr(refused.value)
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "postgresql://user:s3cret/word@127.0.0.1:1/db",
+            "postgresql://user:12345/word@127.0.0.1:1/db",
+            "postgresql://user:s3cret@word@127.0.0.1:1/db",
+            "POSTGRESQL://user:s3cret/word@127.0.0.1:1/db",
+            "POSTGRESQL://user:s3cret@127.0.0.1:1/db",
+            " postgres://user:s3cret@127.0.0.1:1/db",
+            "postgresql:/user:s3cret@127.0.0.1:1/db",
+            "mysql://user:s3cret@127.0.0.1/db",
+        ],
+    )
+    def test_no_spelling_of_an_address_shows_its_password(self, address):
+        pytest.importorskip("psycopg")
+        with pytest.raises((bl.ConfigError, bl.StoreError)) as error:
+            bl.Archive(address)
+        shown = f"{error.value!r} {error.value.__cause__!r} {error.value.hint}"
+        assert not any(part in shown for part in ("s3cret", "word@", "12345"))
+
+    def test_an_address_is_shown_as_host_port_and_database(self):
+        pytest.importorskip("psycopg")
+        with pytest.raises(bl.StoreError, match=r"archive postgresql://127\.0\.0\.1:1/db cannot"):
+            bl.Archive("PostgreSQL://user:s3cret@127.0.0.1:1/db")
+
+
+@POSIX
+def test_an_export_does_not_replace_a_device_or_a_folder(file, tmp_path):
+    with bl.Archive(file) as archive:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        for path in (pipe, tmp_path, "/dev/null"):
+            with pytest.raises(bl.ConfigError, match="not a regular file"):
+                archive.export("fills", path)
+        assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["fills", "dividends", "ipos", "plates"])
+def test_an_export_of_an_empty_list_has_the_declared_columns(name, file, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with bl.Archive(file) as archive:
+        assert archive.export(name, tmp_path / "empty.parquet") == 0
+    schema = parquet.read_schema(tmp_path / "empty.parquet")
+    if name == "fills":
+        assert schema.names[:2] == ["account", "market"]
+        assert str(schema.field("price").type) == "double"
+    else:
+        assert str(schema.field("seen_at").type) == "timestamp[us, tz=UTC]"
+
+
+def test_a_text_field_that_is_not_a_text_is_null_in_a_view(archive, book, client):
+    book.deals[("281756", "HK")] = [fill(1, book.now() - 1, stock_name=5, status={"a": 1})]
+    archive.update(client, fills=[("281756", "HK")])
+    found = archive.sql("select deal_id, stock_name, status from fills")
+    assert list(found) == [("1", None, None)]

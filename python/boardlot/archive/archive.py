@@ -165,7 +165,7 @@ class Archive:
             futures: Symbols of continuous futures contracts, such as `HK.HSImain`.
             plates: Codes of plates, such as `HK.BK1001`.
             since: How far back the fills are to reach, as `start` of `fills_history`; by default
-                the first update reads the last 90 days.
+                the first update reads the last 90 days. Not in the future.
             overlap: How long before the newest stored fill an update starts, to find fills that
                 arrived late.
             progress: Whether a bar is shown (tqdm, where it is installed).
@@ -353,6 +353,9 @@ class Archive:
 
         Returns:
             The number of rows.
+
+        Raises:
+            ConfigError: `path` is something other than a regular file, such as a device.
         """
         return export(self._database, list, path)
 
@@ -397,8 +400,9 @@ class Archive:
         when the next one is requested, so the fill that was being handled when the process died
         comes again.
 
-        A tick costs one request while there is no more than a page of new fills; every hour it
-        reads all of `overlap`. Errors that may pass are retried after a growing wait.
+        The first tick reads all of `overlap`, and so does one tick an hour. Others read the latest
+        39 fills and the ten minutes before the newest fill again: one request, while that and what
+        is new are no more than a page. Errors that may pass are retried after a growing wait.
 
         Args:
             client: A client, for `for`; an `AsyncClient`, for `async for`. It is not closed.
@@ -411,8 +415,8 @@ class Archive:
 
         Raises:
             ConfigError: An argument is not valid; nothing was sent.
-            StoreError: The archive cannot be written, or another process follows these fills under
-                the same name.
+            StoreError: The archive cannot be written, or another follower of these fills has the
+                same name.
             BoardlotError: An error that a later request cannot resolve.
         """
         if not isinstance(name, str) or not name:

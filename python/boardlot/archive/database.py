@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -10,11 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from boardlot.errors import StoreError
+from boardlot.errors import ConfigError, StoreError
 
-__all__ = ["WAIT", "Database", "Lock", "Row", "Transaction", "open_database", "store_error"]
+__all__ = [
+    "WAIT",
+    "Database",
+    "Lock",
+    "Row",
+    "Transaction",
+    "digest",
+    "held_by",
+    "open_database",
+    "store_error",
+]
 
 Row = tuple[Any, ...]
+
+# The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
+SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
 
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05
@@ -151,6 +165,13 @@ class Lock(ABC):
             self._here.release()
 
 
+def held_by(kind: str) -> str:
+    """What the holder of a lock does."""
+    if kind == "follow":
+        return "followed by another follower of this name"
+    return "updated by another process"
+
+
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -163,10 +184,19 @@ def open_database(target: str, wait: float) -> Database:
     """The database at a path or a PostgreSQL address.
 
     Raises:
+        ConfigError: It is an address of something else.
         StoreError: It cannot be opened.
         ImportError: The driver of PostgreSQL is not installed.
     """
-    if target.startswith(("postgresql://", "postgres://")):
+    scheme = SCHEME.match(target)
+    if scheme is not None or "://" in target:
+        before, separator, rest = target.partition("://")
+        if not separator or before.strip().lower() not in ("postgresql", "postgres"):
+            # The address may contain a password.
+            raise ConfigError(
+                "target is an address that is not supported; expected the path of a SQLite file or "
+                "postgresql://user@host:port/database, as text"
+            )
         try:
             from boardlot.archive.postgres import Postgres
         except ModuleNotFoundError as missing:
@@ -174,7 +204,7 @@ def open_database(target: str, wait: float) -> Database:
                 "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
                 name=missing.name,
             ) from missing
-        return Postgres(target)
+        return Postgres(f"postgresql://{rest.strip()}")
     from boardlot.archive.sqlite import Sqlite
 
     return Sqlite(target, wait)

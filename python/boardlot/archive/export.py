@@ -12,20 +12,30 @@ from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
+from boardlot.errors import ConfigError
 
 __all__ = ["export"]
 
 
 def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise ConfigError(
+            f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
+            "path"
+        )
     tables = _fills(database) if name == "fills" else _changes(database, name)
     _core._import_frame_library("to_arrow")
     import pyarrow as pa
     from pyarrow import parquet
 
     parts = [_with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in tables]
-    table = pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
-    target = Path(os.path.realpath(path))
+    if not parts:
+        parts = [
+            _with_keys(pa, records.to_arrow(invalid="null"), keys) for keys, records in _empty(name)
+        ]
+    table = pa.concat_tables(parts, promote_options="permissive")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     with crash_safe.replacing(target, temporary):
         parquet.write_table(table, temporary, compression="zstd")
@@ -54,3 +64,13 @@ def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], An
     for (key,) in rows:
         texts = observations.changes(database, of, key)
         yield {of.column: key}, of.records(key, [",".join(texts)] if texts else [], observed=True)
+
+
+def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
+    """The declared columns of a list of which the archive has no key."""
+    if name == "fills":
+        yield {"account": "", "market": ""}, Series("0", "-").records([])
+        return
+    of = list_named(name)
+    for key in of.examples:
+        yield {of.column: key}, of.records(key, [], observed=True)

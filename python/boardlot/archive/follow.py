@@ -16,10 +16,14 @@ __all__ = ["follow"]
 
 # Fills that are read from the archive at a time.
 BATCH = 500
-# A tick reads the latest fills again, as many as one request returns with room for new ones.
+# A tick reads again the latest fills, as many as one request returns with room for new ones, and
+# all fills of this time before the newest one, in microseconds: some arrive late.
 RECENT = 39
+LATE = 10 * 60 * 1_000_000
 # How often a tick reads all of `overlap` instead, and the service's clock: seconds.
 FULL = 3600
+# For how many seconds another follower of the same name may still be ending.
+ENDING = 1.0
 # The longest wait after errors, in seconds.
 BACKOFF = 60.0
 
@@ -27,7 +31,7 @@ BACKOFF = 60.0
 def follow(update: Update, series: Series, every: float, name: str) -> Steps:
     """Deliver each fill, oldest first, and look for new ones every so many seconds."""
     lock = update.database.lock(f"follow:{series} {name}")
-    yield Store(lambda: lock.acquire(0.0))
+    yield Store(lambda: lock.acquire(ENDING))
     try:
         yield from _Follower(update, series, every, name).steps()
     finally:
@@ -43,6 +47,8 @@ class _Follower:
         self._store = FillStore(update.database, series)
         # The service's time at a moment of this machine's monotonic clock.
         self._clock: tuple[int, float] | None = None
+        # Fills may have arrived late while nobody was following.
+        self._read_overlap = False
 
     def steps(self) -> Steps:
         position = yield Store(lambda: self._store.position_of(self._name))
@@ -81,11 +87,14 @@ class _Follower:
             self._clock = (end_of(server_time), at)
         now = self._clock[0] + int((at - self._clock[1]) * 1e6)
         state = yield Store(self._store.state)
-        if state.overlap_read_at is None or now - state.overlap_read_at > FULL * 1_000_000:
+        read_at = state.overlap_read_at if self._read_overlap else None
+        if read_at is None or state.newest is None or now - read_at > FULL * 1_000_000:
             recent = None
         else:
             recent = yield Store(lambda: self._store.time_of_recent(RECENT))
+            recent = recent and min(recent, min(state.newest, now) - LATE)
         yield from self._update.fills_steps(self._series, now, Counts(), recent)
+        self._read_overlap = True
 
 
 def _backoff(error: BoardlotError, failures: int) -> float:

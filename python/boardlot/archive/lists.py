@@ -31,6 +31,13 @@ class List:
     # The member next to the list that tells how many records there are, if the list may be cut.
     total: str | None = None
 
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """Keys whose lists have, between them, all declared fields."""
+        if self.name == "ipos":
+            return ("hk", "us", "cn", "sg", "my")
+        return ({"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}[self.column],)
+
     def arguments(self, key: str) -> list[tuple[str, Any]]:
         return [(self.key, key)]
 

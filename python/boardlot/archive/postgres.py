@@ -13,7 +13,7 @@ import psycopg
 from psycopg import conninfo
 
 from boardlot.archive import schema
-from boardlot.archive.database import Database, Lock, Row, Transaction, store_error
+from boardlot.archive.database import Database, Lock, Row, Transaction, held_by, store_error
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["Postgres"]
@@ -36,13 +36,9 @@ class Postgres(Database):
         try:
             given = conninfo.conninfo_to_dict(target)
         except psycopg.ProgrammingError:
-            raise ConfigError(
-                "the address of the archive is not valid; expected "
-                "postgresql://user@host:port/database"
-            ) from None
+            raise _not_valid() from None
         self._target = target
-        shown = [str(given[part]) for part in ("host", "port", "dbname") if given.get(part)]
-        self.name: str = f"postgresql://{'/'.join(shown)}"
+        self.name: str = _shown(given)
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Row] | None = None
         self._process = 0
@@ -195,11 +191,35 @@ class Postgres(Database):
                 f"({integer})::numeric * {1_000_000 // PER_SECOND.get(unit, 1)}"
             ),
             "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
+            "text": f"case when {of_type} = 'string' then {value} end",
         }.get(kind, value)
 
     def moment(self, column: str) -> str:
         since = f"timestamptz 'epoch' + (({column})::bigint * interval '1 microsecond')"
         return f"case when ({column}) between 1 and {LATEST} then {since} end"
+
+
+def _shown(given: dict[str, Any]) -> str:
+    """The host, port and database of an address.
+
+    Raises:
+        ConfigError: One of them may be a part of the password, in which "/" or "@" is not escaped.
+    """
+    host, port, database = (str(given.get(part) or "") for part in ("host", "port", "dbname"))
+    host = host or str(given.get("hostaddr") or "")
+    if "@" in host or "@" in database or (port and not port.replace(",", "0").isdecimal()):
+        raise _not_valid()
+    if ":" in host:
+        host = f"[{host}]"
+    return f"postgresql://{host}{port and ':'}{port}{database and '/'}{database}"
+
+
+def _not_valid() -> ConfigError:
+    # The address may contain a password.
+    return ConfigError(
+        "the address of the archive is not valid; expected postgresql://user@host:port/database",
+        hint="In a password, write / as %2F and @ as %40, or keep it in ~/.pgpass.",
+    )
 
 
 class _Transaction(Transaction):
@@ -222,10 +242,9 @@ class _AdvisoryLock(Lock):
     """A lock of the server, which ends with the connection."""
 
     def __init__(self, database: Postgres, key: int, name: str) -> None:
-        verb = "followed" if name.startswith("follow:") else "updated"
-        shown = name.partition(":")[2]
-        held_by = f"{shown} in the archive {database.name} is being {verb} by another process"
-        super().__init__(f"{database.name}/{key}", held_by)
+        kind, _, shown = name.partition(":")
+        what = f"{shown} in the archive {database.name} is being {held_by(kind)}"
+        super().__init__(f"{database.name}/{key}", what)
         self._database, self._key = database, key
 
     def try_acquire(self) -> bool:

@@ -22,7 +22,6 @@ __all__ = ["QueryResult", "views"]
 # As the views of a SQLite archive write them.
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-MARKETS = ("hk", "us", "cn", "sg", "my")
 
 
 class QueryResult:
@@ -140,11 +139,7 @@ def views(database: Database) -> list[str]:
 
 def _fields_of(of: List) -> list[Any]:
     """The declared fields of a list; those of IPOs are of all markets."""
-    if of.name == "ipos":
-        schemas = [_schema(of.records(market, [])) for market in MARKETS]
-    else:
-        keys = {"account": "0", "symbol": "HK.00700", "plate": "HK.BK1"}
-        schemas = [_schema(of.records(keys[of.column], []))]
+    schemas = [_schema(of.records(key, [])) for key in of.examples]
     return list({field.name: field for schema in reversed(schemas) for field in schema}.values())
 
 

@@ -22,6 +22,7 @@ from boardlot.archive.database import (
     Row,
     Transaction,
     digest,
+    held_by,
     store_error,
 )
 from boardlot.errors import ConfigError, StoreError
@@ -199,9 +200,8 @@ class Sqlite(Database):
         kind, _, rest = name.partition(":")
         suffix = f"{kind}-{digest(rest)}" if kind == "follow" else "update"
         path = self.path and self.path.with_name(f".{self.path.name}.{suffix}.lock")
-        return _FileLock(
-            path, f"{self.name}/{suffix}/{id(self) if path is None else ''}", self.name
-        )
+        key = f"{self.name}/{suffix}/{id(self) if path is None else ''}"
+        return _FileLock(path, key, self.name, held_by(kind))
 
     def close(self) -> None:
         with self._lock:
@@ -239,6 +239,7 @@ class Sqlite(Database):
             ),
             "timestamp": self.moment(f"({count}) * {1_000_000 // PER_SECOND.get(unit, 1)}"),
             "date": f"case when {of_type} = 'text' and {exists} then {day} end",
+            "text": f"case when {of_type} = 'text' then {value} end",
         }.get(kind, value)
 
     def moment(self, column: str) -> str:
@@ -264,9 +265,8 @@ class _Transaction(Transaction):
 class _FileLock(Lock):
     """A locked file next to the archive, removed afterwards."""
 
-    def __init__(self, path: Path | None, key: str, name: str) -> None:
-        what = "followed" if path is not None and ".follow-" in path.name else "updated"
-        super().__init__(key, f"the archive {name} is being {what} by another process")
+    def __init__(self, path: Path | None, key: str, name: str, what: str) -> None:
+        super().__init__(key, f"the archive {name} is being {what}")
         self._path = path
         self._file: BinaryIO | None = None
 

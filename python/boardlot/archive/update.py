@@ -77,6 +77,11 @@ class Update:
     ) -> Steps:
         """Read the fills of an account up to `now`: from `overlap` before the newest one, but not
         from before `not_before`."""
+        if self.since is not None and self.since > now:
+            raise ConfigError(
+                f"since is {self.since} (microseconds since 1970), which is in the future; "
+                f"expected at most {now}, the service's time"
+            )
         store = FillStore(self.database, series)
 
         def read() -> Steps:
@@ -108,7 +113,8 @@ class Update:
             # As the service does without a start.
             start = self.since or _core._time_range("fills_history", series.arguments, now)[0]
         else:
-            start = max(1, newest - self.overlap, self.since or 0, not_before or 0)
+            # A time in the future must not hide what comes until then.
+            start = max(1, min(newest, now) - self.overlap, self.since or 0, not_before or 0)
         yield start, max(now, start + 1)
         at = self.since
         if at is not None and newest is not None:
