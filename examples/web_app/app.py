@@ -5,12 +5,12 @@ service makes the event loop wait.
 """
 
 import base64
-import contextlib
 import html
 import json
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import boardlot as bl
@@ -66,6 +66,12 @@ class Pages:
             client_secret=settings["client_secret"],
             store=store,
         )
+        self._client: dict[str, Any] = {
+            "client_id": settings["client_id"],
+            "client_secret": settings["client_secret"],
+            "base_url": self._base_url,
+            "store": store,
+        }
         self._sessions = sessions
         self._secure = self._origin.startswith("https:")
         # A cookie with this prefix is only sent to this very host, over https.
@@ -79,6 +85,8 @@ class Pages:
             scopes = self._app.auth(user=user).scopes
         except bl.LoginRequired:
             return page("Your login has ended", form("/login", "Log in again"))
+        except bl.BoardlotError:
+            return page("Your login cannot be read", form("/login", "Log in again"), 503)
         granted = "".join(f"<li>{html.escape(scope)}</li>" for scope in sorted(scopes))
         question = (
             '<form action="/fills"><label>Account <input name="account" required></label>'
@@ -92,6 +100,7 @@ class Pages:
         """Begins a login. The state and the code verifier stay on the server."""
         if not self._is_own(request):
             return refused()
+        # If the store fails, the old session is replaced all the same.
         self._end_session(request)
         begun = self._app.authorization_url()
         session = {"state": begun.state, "code_verifier": begun.code_verifier}
@@ -99,12 +108,16 @@ class Pages:
 
     def callback(self, request: Request) -> Response:
         """Completes a login, which may have begun in another worker."""
+        # Starlette adds HEAD to every GET. A link preview must not use the code up.
+        if request.method != "GET":
+            return Response(status_code=405, headers={**HEADERS, "Allow": "GET"})
         session_id = request.cookies.get(self._cookie)
         session = self._sessions.read(session_id)
-        # Ended before the exchange: it is good for one try. A callback that somebody forged does
-        # not log the user out.
-        if "state" in session:
-            session = self._sessions.end(session_id)
+        # Ended before the exchange: it is good for one try. A callback that somebody forged ends
+        # neither a login nor one in progress.
+        if not is_same(session.get("state"), request.query_params.getlist("state")):
+            return page("The login failed", f"<p>Please try again.</p>{LOG_IN}", 400)
+        session = self._sessions.end(session_id)
         # An application with accounts of its own takes the account that is signed in.
         user = secrets.token_urlsafe(16)
         try:
@@ -117,7 +130,7 @@ class Pages:
         except bl.OAuthError as error:
             # What the service sent is not shown: anyone can write a callback.
             why = "You did not allow it." if error.error == "access_denied" else "Please try again."
-            return page("The login failed", f"<p>{why}</p>{form('/login', 'Log in')}", 400)
+            return page("The login failed", f"<p>{why}</p>{LOG_IN}", 400)
         except bl.BoardlotError:
             return page("The service cannot be reached", form("/login", "Try again"), 502)
         # To another page, so that the code leaves the address bar; with a new id, so that nobody
@@ -134,12 +147,11 @@ class Pages:
                 fills = client.fills_history(account, "HK").all(max_items=FILLS_SHOWN)
         except bl.LoginRequired:
             return RedirectResponse("/", 303, HEADERS)
-        except bl.PermissionDenied:
-            return page("You have not allowed this account", BACK, 403)
-        except bl.ConfigError:
-            return page("That is not the number of an account", BACK, 400)
-        except bl.BoardlotError:
-            return page("The service cannot be reached", BACK, 502)
+        except bl.BoardlotError as error:
+            title, status = next(
+                shown for kind, shown in FAILURES.items() if isinstance(error, kind)
+            )
+            return page(title, BACK, status)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(str(fill.get(name)))}</td>" for name in COLUMNS)
             for fill in fills
@@ -150,17 +162,25 @@ class Pages:
     def logout(self, request: Request) -> Response:
         if not self._is_own(request):
             return refused()
-        self._end_session(request)
+        if not self._end_session(request):
+            return not_logged_out()
         response = RedirectResponse("/", 303, HEADERS)
         response.delete_cookie(self._cookie, secure=self._secure, httponly=True, samesite="lax")
         return response
 
-    def _end_session(self, request: Request) -> None:
-        """Deletes the session and the tokens of its user."""
-        user = self._sessions.end(request.cookies.get(self._cookie)).get("user")
-        if user is not None:
-            with contextlib.suppress(bl.LoginRequired):
-                self._app.auth(user=user).logout()
+    def _end_session(self, request: Request) -> bool:
+        """Deletes the tokens of its user and then the session; False if the store fails."""
+        session_id = request.cookies.get(self._cookie)
+        user = self._sessions.read(session_id).get("user")
+        try:
+            if user is not None:
+                # Unlike `self._app.auth`, also if the service has ended the login.
+                bl.OAuth(user=user, **self._client).logout()
+        except bl.BoardlotError:
+            # The session is kept, so that the user can try again.
+            return False
+        self._sessions.end(session_id)
+        return True
 
     def _with_session(self, response: Response, session: dict[str, str]) -> Response:
         response.set_cookie(
@@ -179,7 +199,28 @@ class Pages:
         return request.headers.get("origin") == self._origin
 
 
+# The first class that fits.
+FAILURES: dict[type[bl.BoardlotError], tuple[str, int]] = {
+    bl.PermissionDenied: ("You have not allowed this account", 403),
+    bl.InvalidParameter: ("That is not the number of an account", 400),
+    bl.ConfigError: ("That is not the number of an account", 400),
+    bl.RateLimited: ("The service is busy", 503),
+    bl.ServiceError: ("The service failed", 502),
+    bl.ApiError: ("The service rejected the request", 400),
+    bl.StoreError: ("Your login cannot be read", 503),
+    bl.BoardlotError: ("The service cannot be reached", 502),
+}
 BACK = '<p><a href="/">Back</a></p>'
+
+
+LOG_IN = '<form method="post" action="/login"><button>Log in</button></form>'
+
+
+def is_same(state: str | None, received: list[str]) -> bool:
+    """Whether the callback has the state of this session, once."""
+    if state is None or len(received) != 1:
+        return False
+    return secrets.compare_digest(state.encode(), received[0].encode())
 
 
 def page(title: str, body: str, status: int = 200) -> Response:
@@ -197,3 +238,7 @@ def form(action: str, label: str) -> str:
 
 def refused() -> Response:
     return page("That form is not of this application", BACK, 403)
+
+
+def not_logged_out() -> Response:
+    return page("You are not logged out: try again later", BACK, 503)

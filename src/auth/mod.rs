@@ -21,7 +21,7 @@ use std::{fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 pub use key::{Algorithm, KeyPair, generate};
-pub use oauth::{OAuth, blocking};
+pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};

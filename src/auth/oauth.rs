@@ -49,6 +49,7 @@ impl OAuth {
 
     /// The credentials of one user of an application.
     pub fn of_user(self, user: Option<String>) -> Result<Self> {
+        check_client_secret(self.client_secret())?;
         if let Some(user) = &user {
             let expected = format!(
                 "a non-empty string of at most {USER_MAX_CHARS} characters without control characters"
@@ -155,9 +156,7 @@ impl OAuth {
         if let Some(unsaved) = cache.unsaved_replacing(&stored) {
             return Ok(Arc::new(unsaved));
         }
-        if cache.is_refused(&stored) {
-            return Err(self.already_refused());
-        }
+        self.check_refused(&cache, &stored)?;
         match cache.current.load_full() {
             Some(current) if current.is_same(&stored) => Ok(current),
             _ => Ok(cache.set_current(stored)),
@@ -324,6 +323,19 @@ pub async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         Err(ErrorKind::Store(format!("the token store was aborted: {error}")).into())
     })
+}
+
+/// Checks a client secret (RFC 6749, appendix A.2). Without one, it is absent and not empty.
+pub fn check_client_secret(secret: Option<&str>) -> Result<()> {
+    let refuse = |value| {
+        let expected = "the secret of the registration, or None if the client has none";
+        Err(Error::argument("client_secret", value, expected))
+    };
+    match secret {
+        Some("") => refuse("empty"),
+        Some(secret) if secret.chars().any(char::is_control) => refuse("not valid"),
+        _ => Ok(()),
+    }
 }
 
 fn is_other(current: &TokenSet, rejected: Option<&TokenSet>) -> bool {

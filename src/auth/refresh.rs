@@ -14,6 +14,9 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result, excerpt, is_temporary};
 
+/// The error code of RFC 6749 for a client that was not authenticated.
+const INVALID_CLIENT: &str = "invalid_client";
+
 impl OAuth {
     /// The current token, refreshed if necessary. One call at a time runs in this process.
     pub(super) async fn refresh(
@@ -30,8 +33,8 @@ impl OAuth {
             Err(error) => return self.unsaved_token(&cache, error, rejected.as_ref()),
         };
         let unsaved = cache.unsaved_replacing(&stored);
-        if unsaved.is_none() && cache.is_refused(&stored) {
-            return Err(self.already_refused());
+        if unsaved.is_none() {
+            self.check_refused(&cache, &stored)?;
         }
         if unsaved.is_none() && usable(&stored, rejected.as_ref()) {
             cache.clear_unsaved();
@@ -76,8 +79,28 @@ impl OAuth {
         }
     }
 
-    pub(super) fn already_refused(&self) -> Error {
-        self.login_required("invalid_grant", "the service refused the refresh")
+    /// An error if the service has refused to refresh these tokens: it is not asked again.
+    pub(super) fn check_refused(&self, cache: &TokenCache, stored: &TokenSet) -> Result<()> {
+        let error = match cache.refusal(stored) {
+            // The refresh token is good: it is this caller that was rejected.
+            Some(error) if !stored.refresh_refused => error,
+            None if !stored.refresh_refused => return Ok(()),
+            _ => self.login_required("invalid_grant", "the service refused the refresh"),
+        };
+        Err(error)
+    }
+
+    /// The service did not authenticate the client. The tokens are not at fault.
+    fn wrong_client_secret(&self, sent: bool, description: &str) -> Error {
+        let state = match sent {
+            true => "wrong",
+            false => "missing",
+        };
+        let why = if description.is_empty() { "invalid_client" } else { description };
+        let why = format!("client_secret is {state}; expected that of the registration ({why})");
+        let advice = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored \
+                      login is unchanged. If the client no longer exists, log in again.";
+        self.login_required(INVALID_CLIENT, &why).with_advice(advice.to_owned())
     }
 }
 
@@ -110,9 +133,7 @@ impl LockedRefresh<'_> {
                 }
             },
         };
-        if cache.is_refused(&stored) {
-            return Err(oauth.already_refused());
-        }
+        oauth.check_refused(cache, &stored)?;
         if usable(&stored, rejected) {
             return Ok(cache.set_current(stored));
         }
@@ -125,6 +146,7 @@ impl LockedRefresh<'_> {
             refresh_token,
         };
         let requested_at_ms = now_ms();
+        let sends_secret = grant.client_secret.is_some();
         match endpoint.refresh(grant).await {
             Ok(answer) => {
                 let renewed = stored.refreshed(answer, requested_at_ms);
@@ -138,7 +160,7 @@ impl LockedRefresh<'_> {
                 cache.clear_unsaved();
                 Ok(current)
             }
-            Err(error) => self.after_failure(error, stored, rejected).await,
+            Err(error) => self.after_failure(error, stored, rejected, sends_secret).await,
         }
     }
 
@@ -152,23 +174,29 @@ impl LockedRefresh<'_> {
         error: Error,
         stored: TokenSet,
         rejected: Option<&Zeroizing<String>>,
+        sends_secret: bool,
     ) -> Outcome {
         let (oauth, cache) = (self.oauth, self.cache);
         let error = error.redacted(&oauth.redactor(&stored));
         if let ErrorKind::OAuth { error, description } = error.kind.as_ref()
             && !is_temporary(error)
         {
-            cache.mark_refused(stored.clone());
-            // A wrong secret of this caller does not invalidate the tokens of the others.
-            let is_of_caller = error == "invalid_client"
-                && oauth.client_secret.is_some()
-                && oauth.client_secret != stored.client_secret;
+            let description = excerpt(description);
+            // A caller without the right secret must not end the login for the others, so that is only
+            // remembered here.
+            let is_of_caller = error == INVALID_CLIENT;
+            let error = if is_of_caller {
+                oauth.wrong_client_secret(sends_secret, &description)
+            } else {
+                oauth.login_required(error, &description)
+            };
+            cache.mark_refused(stored.clone(), error.clone());
             if !is_of_caller {
                 // The waiting processes find it in the store. If it cannot be saved, each of them
                 // asks once itself.
                 let _ = self.save(stored.with_refresh_refused()).await;
             }
-            return Err(oauth.login_required(error, &excerpt(description)));
+            return Err(error);
         }
         // Until it expires the token is still valid, and the service may recover before that.
         if rejected.is_none() && !stored.is_expired(now_ms()) {

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::token::{TokenSet, now_ms};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     process::{caller, on_behalf_of, runtime},
 };
 
@@ -28,9 +28,15 @@ pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
     refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
-    refused: ArcSwapOption<TokenSet>,
+    refused: ArcSwapOption<Refused>,
     unsaved: ArcSwapOption<Unsaved>,
     pause_until: ArcSwapOption<Instant>,
+}
+
+/// A rejected refresh.
+struct Refused {
+    stored: TokenSet,
+    error: Error,
 }
 
 /// New tokens that could not be saved.
@@ -55,16 +61,16 @@ impl TokenCache {
         self.unsaved.store(None);
     }
 
-    /// Records that the service refused to refresh these tokens.
-    pub fn mark_refused(&self, stored: TokenSet) {
+    /// Records that the service refused to refresh these tokens, and the error to raise from now on.
+    pub fn mark_refused(&self, stored: TokenSet, error: Error) {
         self.clear();
-        self.refused.store(Some(Arc::new(stored)));
+        self.refused.store(Some(Arc::new(Refused { stored, error })));
     }
 
-    /// Whether the service has refused to refresh these tokens.
-    pub fn is_refused(&self, stored: &TokenSet) -> bool {
-        stored.refresh_refused
-            || self.refused.load().as_ref().is_some_and(|refused| refused.is_same(stored))
+    /// The error of an earlier refresh of these tokens by this process, if the service refused it.
+    pub fn refusal(&self, stored: &TokenSet) -> Option<Error> {
+        let refused = self.refused.load_full()?;
+        refused.stored.is_same(stored).then(|| refused.error.clone())
     }
 
     /// Records that refreshed tokens could not replace the stored ones.

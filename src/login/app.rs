@@ -15,7 +15,7 @@ use super::{
     code_grant::{CodeGrant, check_redirect_uri},
 };
 use crate::{
-    auth::{Attempt, OAuth, SharedStore, TokenSet},
+    auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
     http::{BaseUrl, Sender, SenderOptions},
     process::PerProcess,
@@ -65,6 +65,7 @@ impl App {
             let expected = "a non-empty string without control characters";
             return Err(Error::argument("client_id", "not valid", expected));
         }
+        check_client_secret(client_secret.as_ref().map(|secret| secret.as_str()))?;
         check_redirect_uri("redirect_uri", &redirect_uri)?;
         let sender = Sender::new(base, None, sender)?;
         let login = Login::OfUser;
@@ -120,12 +121,13 @@ impl App {
         let code = match callback.check(&attempt) {
             Verdict::Code(code) => code,
             Verdict::Error { error, description } => {
-                return Err(ErrorKind::OAuth { error, description }.into());
+                let error = ErrorKind::OAuth { error, description }.into();
+                return Err(self.grant.redacted(error, None, &attempt));
             }
             Verdict::Unrelated(why) => return Err(callback::invalid(why)),
         };
         self.use_once(&attempt)?;
-        let (response, requested_at_ms) = self.grant.exchange(&code, &attempt.verifier).await?;
+        let (response, requested_at_ms) = self.grant.exchange(&code, &attempt).await?;
         let set = TokenSet::of_user(self.client_id(), oauth.user(), response, requested_at_ms);
         oauth.save_user(set).await?;
         Ok(oauth)

@@ -42,26 +42,30 @@ impl CodeGrant {
 
     /// Exchanges the code, once: the token endpoint is not idempotent. Also returns when the request was
     /// sent.
-    pub async fn exchange(&self, code: &str, verifier: &str) -> Result<(TokenResponse, i64)> {
+    pub async fn exchange(&self, code: &str, attempt: &Attempt) -> Result<(TokenResponse, i64)> {
         let secret = self.client_secret.as_ref();
         let mut arguments = vec![
             ("grant_type", text("authorization_code")),
             ("code", text(code)),
             ("client_id", text(&self.client_id)),
             ("redirect_uri", text(&self.redirect_uri)),
-            ("code_verifier", text(verifier)),
+            ("code_verifier", text(&attempt.verifier)),
         ];
         if let Some(secret) = secret {
             arguments.push(("client_secret", text(secret)));
         }
         let requested_at_ms = now_ms();
         let sent = send(&self.sender, &TOKEN, &arguments, parse_token_response).await;
-        let response = sent.map_err(|error| {
-            let secrets = [code, verifier].into_iter();
-            let redactor = Redactor::new(secrets.chain(secret.map(|secret| secret.as_str())));
-            self.start_over(error.redacted(&redactor))
-        })?;
+        let response =
+            sent.map_err(|error| self.start_over(self.redacted(error, Some(code), attempt)))?;
         Ok((response, requested_at_ms))
+    }
+
+    /// Redacts the secrets of a login: whoever writes a callback or a response may repeat them.
+    pub fn redacted(&self, error: Error, code: Option<&str>, attempt: &Attempt) -> Error {
+        let secret = self.client_secret.as_ref().map(|secret| secret.as_str());
+        let secrets = [Some(attempt.verifier.as_str()), code, secret];
+        error.redacted(&Redactor::new(secrets.into_iter().flatten()))
     }
 
     /// A code is valid once: after any failure a new login is needed.

@@ -174,14 +174,15 @@ impl Login {
         match verdict {
             Verdict::Code(code) => self.exchange(&code).await,
             Verdict::Error { error, description } => {
-                Err(ErrorKind::OAuth { error, description }.into())
+                let error = ErrorKind::OAuth { error, description }.into();
+                Err(self.grant.redacted(error, None, &self.attempt))
             }
             Verdict::Unrelated(why) => Err(callback::invalid(why)),
         }
     }
 
     async fn exchange(&self, code: &str) -> Outcome {
-        let (response, requested_at_ms) = self.grant.exchange(code, &self.attempt.verifier).await?;
+        let (response, requested_at_ms) = self.grant.exchange(code, &self.attempt).await?;
         let set = TokenSet::new(&self.client, response, requested_at_ms);
         let oauth = Arc::new(OAuth::new(self.client.client_id.clone(), None, self.store.clone()));
         oauth.bind(self.grant.sender.base().as_str())?;

@@ -320,6 +320,8 @@ def test_invalid_grant_means_to_log_in_again(service):
     with pytest.raises(bl.OAuthError) as caught:
         call(service, again)
     assert caught.value.error == "invalid_client"
+    # That is only remembered here: others find the login unchanged.
+    assert "client_secret is missing" in str(caught.value)
 
 
 def test_a_confidential_client_sends_its_secret(service):
@@ -327,6 +329,18 @@ def test_a_confidential_client_sends_its_secret(service):
     service.access.clear()
     assert call(service, oauth) == []
     assert service.refreshed == 1
+
+
+@pytest.mark.parametrize("name", ["error", "error_description"])
+def test_an_error_in_a_callback_shows_no_secret_of_the_client(service, name):
+    flow = bl.begin_login(service.url, store=bl.MemoryStore(), timeout=20, confidential=True)
+    (client,) = service.clients.values()
+    query = dict(parse_qsl(urlsplit(flow.url).query))
+    told = {"error": "x", name: f"it was {client['client_secret']}", "state": query["state"]}
+    with pytest.raises(bl.OAuthError, match="it was") as caught:
+        flow.finish(f"{query['redirect_uri']}?{urlencode(told)}")
+    error = caught.value
+    assert client["client_secret"] not in f"{error} {error.error} {error.description}"
 
 
 def test_tokens_of_a_login_are_found_in_an_encrypted_file(service, tmp_path):

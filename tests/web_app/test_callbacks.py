@@ -136,6 +136,21 @@ def test_an_error_of_the_service_is_raised_as_it_is_and_sends_nothing(server):
     assert server.counts == {"register": 1}
 
 
+@kinds
+def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server, kind):
+    app = application(server, kind=kind)
+    (client,) = server.clients.values()
+    for name in ("error", "error_description"):
+        begun = app.authorization_url()
+        secrets = [begun.code_verifier, client.secret]
+        told = {"error": "x", name: f"it was {' and '.join(secrets)}", "state": begun.state}
+        with pytest.raises(bl.OAuthError) as caught:
+            fetch(app, f"{REDIRECT}?{urlencode(told)}", begun)
+        shown = [str(caught.value), caught.value.error, caught.value.description]
+        assert not hits(secrets, repr(shown)) and "it was" in shown[0]
+    assert server.counts == {"register": 1}
+
+
 @pytest.mark.parametrize("state", [None, ""])
 def test_security_1_a_session_without_a_login_completes_none(server, state):
     """A forged callback with an empty state must not match an empty session."""

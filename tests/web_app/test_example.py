@@ -6,6 +6,7 @@ import os
 import random
 import re
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -235,6 +236,47 @@ def test_a_callback_is_good_for_one_try_in_whichever_worker(app, sandbox):
         assert "Welcome" in app.get("/", Cookie=cookie)[2]
     assert app.get("/logout", "POST", Cookie=logged_in, **own)[0] == 303
     assert "Welcome" in app.get("/", Cookie=logged_in)[2]
+
+
+def test_a_callback_with_another_state_does_not_end_the_login_in_progress(app, sandbox):
+    own = {"Origin": app.base_url}
+    _, headers, _ = app.get("/login", "POST", **own)
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    path = sandbox.authorize_demo_user(headers["Location"]).removeprefix(app.base_url)
+    for query in ("", "code=x", "code=x&state=y", "error=access_denied&state=%C3%A9"):
+        assert app.get(f"/callback?{query}", Cookie=cookie)[0] == 400
+    assert app.get(f"{path}&state=y", Cookie=cookie)[0] == 400
+    assert app.get(path, "HEAD", Cookie=cookie)[0] == 405
+    assert app.get(path, Cookie=cookie)[0] == 303
+
+
+def test_an_account_that_is_none_and_a_store_that_fails_have_pages_of_their_own(app, sandbox):
+    own = {"Origin": app.base_url}
+    _, headers, _ = app.get("/login", "POST", **own)
+    callback = sandbox.authorize_demo_user(headers["Location"])
+    path, cookie = callback.removeprefix(app.base_url), headers["Set-Cookie"].partition(";")[0]
+    cookie = app.get(path, Cookie=cookie)[1]["Set-Cookie"].partition(";")[0]
+    for account, title in (
+        ("x", "rejected the request"),
+        ("-%20-", "not the number of an account"),
+    ):
+        status, _, text = app.get(f"/fills?account={account}", Cookie=cookie)
+        assert status == 400 and title in text
+    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database, database:
+        rows = database.execute("select key, value from tokens").fetchall()
+        database.execute("update tokens set value = x'00'")
+    assert app.get("/", Cookie=cookie)[0] == 503
+    status, _, text = app.get("/logout", "POST", Cookie=cookie, **own)
+    assert status == 503 and "not logged out" in text
+    assert app.get("/fills?account=1", Cookie=cookie)[0] == 503
+    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database, database:
+        database.executemany("update tokens set value = ?2 where key = ?1", rows)
+    # The session was kept, so that the tokens can still be deleted.
+    assert "You are logged in" in app.get("/", Cookie=cookie)[2]
+    assert app.get("/logout", "POST", Cookie=cookie, **own)[0] == 303
+    with contextlib.closing(sqlite3.connect(app.folder / "tokens.db")) as database:
+        left = database.execute("select count(*) from tokens").fetchone()
+    assert left == (len(rows) - 1,)
 
 
 def test_what_the_example_stores_is_private_and_encrypted(app, sandbox):

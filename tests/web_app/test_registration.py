@@ -148,6 +148,8 @@ def test_an_application_without_a_secret_is_pickled_with_its_store(server):
         ({"client_id": "a\nb"}, "client_id"),
         ({"store": object()}, "store"),
         ({"client_secret": 7}, "client_secret"),
+        ({"client_secret": ""}, "client_secret is empty; expected the secret of the registration"),
+        ({"client_secret": "secret\n"}, "client_secret is not valid"),
         ({"timeout": 0}, "timeout"),
         ({"base_url": "http://api.example.com"}, "base_url"),
     ],
@@ -163,3 +165,8 @@ def test_an_application_that_cannot_work_is_rejected_by_name(change, names):
     for kind in (bl.OAuthApp, bl.AsyncOAuthApp):
         with pytest.raises(bl.ConfigError, match=names):
             kind(**arguments)
+
+
+def test_credentials_with_an_empty_secret_are_rejected_by_name():
+    with pytest.raises(bl.ConfigError, match="client_secret is empty"):
+        bl.OAuth("client-1", store=bl.MemoryStore(), client_secret="")

@@ -107,6 +107,29 @@ def test_security_43_a_rejected_refresh_is_that_of_one_user(server):
     assert used(server, alice) == []
 
 
+@pytest.mark.parametrize(("secret", "state"), [(None, "missing"), ("not the secret", "wrong")])
+def test_a_worker_without_the_secret_does_not_end_the_login_for_the_others(server, secret, state):
+    store = DictStore()
+    app = application(server, store)
+    log_in(server, app, "alice")
+    kept = dict(store.kept)
+    server.expire()
+    wrong = bl.OAuth(
+        app.client_id, store=store, base_url=server.base_url, user="alice", client_secret=secret
+    )
+    for _ in range(2):
+        with pytest.raises(bl.LoginRequired, match=f"client_secret is {state}; expected") as caught:
+            used(server, wrong)
+        assert caught.value.error == "invalid_client" and "client_secret" in caught.value.hint
+    # It is asked once, and the store is unchanged.
+    assert len(server.of("refresh_token")) == 1 and store.kept == kept
+    assert used(server, app.auth(user="alice")) == []
+    assert len(server.of("refresh_token")) == 2
+    # What the others refreshed is of use to it too.
+    assert used(server, wrong) == []
+    server.complaints.clear()
+
+
 def test_a_new_login_replaces_the_tokens_of_every_credential_of_the_user(server):
     app = application(server)
     first = log_in(server, app, "alice", ["trade:read"])
