@@ -371,3 +371,14 @@ def test_a_text_field_that_is_not_a_text_is_null_in_a_view(archive, book, client
     archive.update(client, fills=[("281756", "HK")])
     found = archive.sql("select deal_id, stock_name, status from fills")
     assert list(found) == [("1", None, None)]
+
+
+def test_the_columns_of_an_empty_view_have_their_declared_types(archive):
+    found = archive.sql("select deal_id, code, price, updated_time, 1 as n from fills")
+    pytest.importorskip("pyarrow")
+    assert [str(field.type) for field in found.to_arrow().schema] == [
+        "string", "string", "double", "timestamp[us, tz=UTC]", "null",
+    ]  # fmt: skip
+    assert str(found.to_polars().schema["price"]) == "Float64"
+    assert str(found.to_pandas()["price"].dtype) == "float64"
+    assert list(found.to_pandas().columns) == found.columns

@@ -54,21 +54,47 @@ class QueryResult:
         _core._import_frame_library("to_pandas")
         import pandas as pd
 
-        return pd.DataFrame(self._typed_columns())
+        frame = pd.DataFrame(self._typed_columns())
+        return frame if self._rows else frame.astype(self._declared("to_pandas"))
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars DataFrame (extra `polars`)."""
         _core._import_frame_library("to_polars")
         import polars as pl
 
-        return pl.DataFrame(self._typed_columns(), strict=False, infer_schema_length=None)
+        types = None if self._rows else self._declared("to_polars")
+        return pl.DataFrame(
+            self._typed_columns(), strict=False, infer_schema_length=None, schema_overrides=types
+        )
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow Table (extra `arrow`)."""
         _core._import_frame_library("to_arrow")
         import pyarrow as pa
 
-        return pa.table(self._typed_columns())
+        table = pa.table(self._typed_columns())
+        for name, of_type in ({} if self._rows else self._declared("to_arrow")).items():
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, pa.array([], of_type))
+        return table
+
+    def _declared(self, method: str) -> dict[str, Any]:
+        """The types of those columns that have the same type in all views with a column so named.
+
+        Rows show their types; a result without rows has the declared ones.
+        """
+        found: dict[str, list[Any]] = {}
+        for records in _declaring():
+            frame = getattr(records, method)()
+            names = frame.column_names if method == "to_arrow" else list(frame.columns)
+            types = frame.schema.types if method == "to_arrow" else list(frame.dtypes)
+            for name, of_type in zip(names, types, strict=True):
+                found.setdefault(name, []).append(of_type)
+        return {
+            name: types[0]
+            for name, types in found.items()
+            if name in self.columns and all(one == types[0] for one in types)
+        }
 
     def _typed_columns(self) -> dict[str, list[Any]]:
         columns = [_typed(list(column)) for column in zip(*self._rows, strict=True)]
@@ -141,6 +167,14 @@ def _fields_of(of: List) -> list[Any]:
     """The declared fields of a list; those of IPOs are of all markets."""
     schemas = [_schema(of.records(key, [])) for key in of.examples]
     return list({field.name: field for schema in reversed(schemas) for field in schema}.values())
+
+
+def _declaring() -> Iterator[Any]:
+    """Empty records that have, between them, the columns of all views."""
+    yield Series("0", "-").records([])
+    for of in LISTS.values():
+        for key in of.examples:
+            yield of.records(key, [], observed=True)
 
 
 def _schema(records: Any) -> list[Any]:
