@@ -231,7 +231,7 @@ async fn while_the_service_is_away_a_token_serves_until_its_end_and_no_longer() 
 }
 
 #[tokio::test]
-async fn a_refusal_is_written_down_unless_this_callers_own_secret_is_what_was_refused() {
+async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_token() {
     let with_secret = |text: Option<&str>| {
         let mut stored = good_for("a", -1);
         stored.client_secret = text.and_then(secret);
@@ -240,8 +240,8 @@ async fn a_refusal_is_written_down_unless_this_callers_own_secret_is_what_was_re
     for (error, own, stored, written_down) in [
         ("invalid_grant", None, None, true),
         ("invalid_grant", Some("wrong"), Some("right"), true),
-        ("invalid_client", None, Some("right"), true),
-        ("invalid_client", Some("same"), Some("same"), true),
+        ("invalid_client", None, Some("right"), false),
+        ("invalid_client", Some("same"), Some("same"), false),
         ("invalid_client", Some("wrong"), Some("right"), false),
         ("invalid_client", Some("wrong"), None, false),
     ] {
