@@ -88,6 +88,8 @@ def test_a_request_that_no_connection_takes_is_sent_on_another_one(authority):
     patience = options(authority, timeout=3.0, connect_timeout=1.0)
     with Http2(authority.context(), full=1) as server:
         told = asyncio.run(use())
-    assert [type(one) for one in told[:2]] == [bl.RequestTimeout] * 2
-    assert [one.status for one in told[2:]] == [200] * 4
+    # Which of the others is with the first connection depends on the order of their tasks.
+    late = [one for one in told if isinstance(one, bl.RequestTimeout)]
+    assert len(late) == 2 and late[0] is told[0]
+    assert [one.status for one in told if one not in late] == [200] * 4
     assert server.processed == 4 and server.connections >= 2
