@@ -169,9 +169,6 @@ class Postgres(Database):
             elif connection is not None:
                 _OF_PARENTS.append(connection)
 
-    def create_view(self, name: str, query: str) -> str:
-        return f"create temp view {name} as {query}"
-
     def typed(self, field: str, kind: str, unit: str) -> str:
         # JSON can contain U+0000, which PostgreSQL's text cannot.
         document = r"replace(record, '\u0000', '\ufffd')::json"

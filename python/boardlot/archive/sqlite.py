@@ -213,9 +213,6 @@ class Sqlite(Database):
             elif connection is not None:
                 _OF_PARENTS.append(connection)
 
-    def create_view(self, name: str, query: str) -> str:
-        return f"create temp view {name} as {query}"
-
     def typed(self, field: str, kind: str, unit: str) -> str:
         value = f"json_extract(record, '$.{field}')"
         of_type = f"json_type(record, '$.{field}')"
