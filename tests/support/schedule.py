@@ -1,7 +1,7 @@
 """Which process runs which tests: whole files, the longest first.
 
-What the tests of a file share is made once, and no core waits for a long file at the end. The marker
-`xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
+What the tests of a file share is made once, and no core waits for a long file at the end. The
+marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
 """
 
 from xdist.scheduler import LoadScopeScheduling
