@@ -4,8 +4,8 @@
   answer; as a client does, it keeps the records' shape from one answer to the next. `arguments` is
   the list of pairs that `ClientBase._call` takes.
 - `_core._pager_of(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
-  answers, one after another, in place of requests. With `copied`, each page has a copy of its own, as
-  if it came from the network: where memory is measured and the pages are kept.
+  answers, one after another, in place of requests. With `copied`, each page has a copy of its own,
+  as if it came from the network: where memory is measured and the pages are kept.
 """
 
 from __future__ import annotations

@@ -53,9 +53,11 @@ def rows(settings: Settings) -> list[Row]:
                     "boardlot, Decimal": "type_decimals",
                     "boardlot, float": "type_floats",
                     "boardlot, to_dicts(typed=True)": "type_dicts",
+                    "boardlot, all fields": "type_all_fields",
                     "orjson, Decimal": "convert_decimals",
                     "orjson, float": "convert_floats",
-                    "orjson, all fields": "convert_dicts",
+                    "orjson, dicts": "convert_dicts",
+                    "orjson, all fields": "convert_all_fields",
                 },
             )
         )
@@ -81,15 +83,19 @@ def rows(settings: Settings) -> list[Row]:
         ),
         Row(
             f"Typing {count:,} rows",
-            "code, price and aware datetime of each; or all fields, as dicts",
+            "code, price and aware datetime of each; or all twelve fields",
             "s",
             typed,
             [
                 Target("boardlot, Decimal", ("orjson, Decimal",), 2.2),
                 Target("boardlot, float", ("orjson, float",), 3.2),
-                Target("boardlot, to_dicts(typed=True)", ("orjson, all fields",), 2.2),
+                Target("boardlot, to_dicts(typed=True)", ("orjson, dicts",), 2.2),
+                Target("boardlot, all fields", ("orjson, all fields",), 1),
             ],
-            ["After orjson come Python's own conversions, in a loop over the rows."],
+            [
+                "After orjson come Python's own conversions, in a loop over the rows.",
+                "Of all fields, two become a Decimal and two a datetime.",
+            ],
             ours="boardlot, Decimal",
         ),
         Row(
@@ -232,6 +238,16 @@ def type_floats(path: str) -> Callable[[], object]:
 
 def type_dicts(path: str) -> Callable[[], object]:
     pages = data.read_pages(path)
+
+    def work() -> object:
+        selected = hooks.pager_of(pages).select("code", "price", "updated_time")
+        return sum(len(page.to_dicts(typed=True)) for page in selected.pages())
+
+    return work
+
+
+def type_all_fields(path: str) -> Callable[[], object]:
+    pages = data.read_pages(path)
     return lambda: sum(len(page.to_dicts(typed=True)) for page in hooks.pager_of(pages).pages())
 
 
@@ -256,6 +272,28 @@ def convert_floats(path: str) -> Callable[[], object]:
 
 
 def convert_dicts(path: str) -> Callable[[], object]:
+    import orjson
+
+    pages = data.read_pages(path)
+
+    def work() -> object:
+        count = 0
+        for page in pages:
+            rows = [
+                {
+                    "code": row["code"],
+                    "price": Decimal(row["price"]),
+                    "updated_time": datetime.fromtimestamp(row["updated_time"] / 1e6, timezone.utc),
+                }
+                for row in orjson.loads(page)["d"]["order_fills"]
+            ]
+            count += len(rows)
+        return count
+
+    return work
+
+
+def convert_all_fields(path: str) -> Callable[[], object]:
     import orjson
 
     pages = data.read_pages(path)

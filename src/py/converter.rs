@@ -11,6 +11,7 @@ use pyo3::{
 use super::{
     dates::DateClasses,
     fork_safe_cell::ForkSafeOnce,
+    instances::ItemTuple,
     objects::{self, ObjectError},
     value_cache::ValueCache,
 };
@@ -130,11 +131,13 @@ impl Conversion {
 pub struct Converter {
     conversion: Conversion,
     cache: ValueCache,
+    /// The arguments of the constructor that was called before.
+    arguments: Option<ItemTuple>,
 }
 
 impl Converter {
     pub fn new(conversion: Conversion) -> Self {
-        Converter { conversion, cache: ValueCache::default() }
+        Converter { conversion, cache: ValueCache::default(), arguments: None }
     }
 
     pub fn conversion(&self) -> &Conversion {
@@ -148,7 +151,7 @@ impl Converter {
             return self.as_sent(py, raw);
         }
         let raw = non_null(raw)?;
-        let cache = &mut self.cache;
+        let (cache, arguments) = (&mut self.cache, &mut self.arguments);
         match &self.conversion {
             Conversion::AsSent => self.as_sent(py, raw),
             Conversion::Text => {
@@ -166,17 +169,22 @@ impl Converter {
             Conversion::Flag => Ok(PyBool::new(py, flag(raw)?).to_owned().into_any()),
             Conversion::Decimal => {
                 let text = decimal_text(raw)?;
-                cache.get(py, &text, || Ok(decimal_class(py)?.call1((text.as_ref(),))?))
+                cache.get(py, &text, || {
+                    let arguments = ItemTuple::prepare(arguments, py, 1)?;
+                    arguments.set(0, PyString::new(py, &text).into_any())?;
+                    Ok(arguments.call(decimal_class(py)?)?)
+                })
             }
             Conversion::Datetime(Some(unit)) => {
                 // The time is within the years that a `datetime` supports.
                 let micros = timestamp(raw, *unit)?.saturating_mul(1_000_000 / unit.per_second());
-                Ok(DateClasses::get(py)?.datetime_of(py, micros)?)
+                Ok(DateClasses::get(py)?.next_datetime(py, micros, arguments)?)
             }
             Conversion::Datetime(None) => {
                 let text = text_only(raw)?;
                 let time: jiff::Timestamp = text.parse().map_err(|_| Reason::Invalid)?;
-                let time = DateClasses::get(py)?.datetime_of(py, time.as_microsecond());
+                let time =
+                    DateClasses::get(py)?.next_datetime(py, time.as_microsecond(), arguments);
                 Ok(time.map_err(|_| Reason::Invalid)?)
             }
             Conversion::Date => {

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBytes};
 
-use super::fork_safe_cell::ForkSafeOnce;
+use super::{fork_safe_cell::ForkSafeOnce, instances::ItemTuple};
 use crate::decode::date_of_days;
 
 /// The classes of `datetime`, imported on first use.
@@ -38,6 +38,16 @@ impl DateClasses {
 
     /// The aware UTC datetime of a number of microseconds since 1970.
     pub fn datetime_of<'py>(&self, py: Python<'py>, micros: i64) -> PyResult<Bound<'py, PyAny>> {
+        self.next_datetime(py, micros, &mut None)
+    }
+
+    /// The same. `arguments` are those of the call before.
+    pub fn next_datetime<'py>(
+        &self,
+        py: Python<'py>,
+        micros: i64,
+        arguments: &mut Option<ItemTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         const MICROS_OF_DAY: i64 = 86_400_000_000;
         let (year, month, day) = date_of_days(micros.div_euclid(MICROS_OF_DAY));
         let year = u16::try_from(year).ok().filter(|year| (1..10_000).contains(year));
@@ -52,7 +62,10 @@ impl DateClasses {
             ((seconds / 3600) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8);
         // The constructor takes the ten bytes of a pickled datetime: one argument instead of seven.
         let state = [century, year, month, day, hour, minute, second, high, middle, low];
-        self.datetime.bind(py).call1((PyBytes::new(py, &state), self.utc.bind(py)))
+        let arguments = ItemTuple::prepare(arguments, py, 2)?;
+        arguments.set(0, PyBytes::new(py, &state).into_any())?;
+        arguments.set(1, self.utc.bind(py).clone())?;
+        arguments.call(self.datetime.bind(py))
     }
 }
 

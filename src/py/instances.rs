@@ -85,24 +85,29 @@ impl InstanceMaker {
 pub struct ItemTuple {
     /// A tuple with only the tuple of values, which has no other reference.
     outer: Py<PyTuple>,
-    length: usize,
 }
 
 impl ItemTuple {
-    pub fn new(py: Python<'_>, length: usize) -> PyResult<Self> {
+    fn new(py: Python<'_>, length: usize) -> PyResult<Self> {
         let items = PyTuple::new(py, (0..length).map(|_| py.None()))?;
-        Ok(ItemTuple { outer: PyTuple::new(py, [items])?.unbind(), length })
+        Ok(ItemTuple { outer: PyTuple::new(py, [items])?.unbind() })
     }
 
-    /// Makes sure that nobody else has the tuple that is filled now.
+    /// The tuple that was used before, or a new one of this length if there is none or somebody else
+    /// has it by now.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 does not count references")]
-    pub fn renew(&mut self, py: Python<'_>) -> PyResult<()> {
+    pub fn prepare<'a>(
+        used: &'a mut Option<Self>,
+        py: Python<'_>,
+        length: usize,
+    ) -> PyResult<&'a Self> {
         // SAFETY: the pointer is that of a live object, to whose interpreter this thread is attached.
-        if unsafe { ffi::Py_REFCNT(self.items()) } != 1 {
-            *self = ItemTuple::new(py, self.length)?;
+        used.take_if(|used| unsafe { ffi::Py_REFCNT(used.items()) } != 1);
+        match used {
+            Some(used) => Ok(used),
+            None => Ok(used.insert(ItemTuple::new(py, length)?)),
         }
-        Ok(())
     }
 
     /// Replaces an item.

@@ -246,10 +246,10 @@ impl Records {
     /// and `None` as the schema declares.
     #[pyo3(signature = (*, typed = false))]
     fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
-        if !typed {
-            return self.list(py);
+        match typed {
+            true => self.shapes.typed(&self.rows).list(py, &self.rows),
+            false => self.list(py),
         }
-        Shapes::new(RowSpec::of_rows(Target::TypedDict, &self.rows)).list(py, &self.rows)
     }
 
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.

@@ -223,11 +223,7 @@ impl KnownLayout {
                 Ok(object)
             }
             (construction, maker) => {
-                let items = match items {
-                    Some(items) => items,
-                    None => items.insert(ItemTuple::new(py, columns.len())?),
-                };
-                items.renew(py)?;
+                let items = ItemTuple::prepare(items, py, columns.len())?;
                 for (index, (column, inner)) in columns {
                     column
                         .object(py, inner, &values, key)

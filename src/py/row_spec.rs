@@ -48,7 +48,8 @@ pub enum Construction {
     Tuple,
     /// By setting attributes: all that the constructor that `dataclass` generates does.
     Attributes,
-    /// By calling the class with the values in the order of its fields.
+    /// By calling the class, whose constructor is not Python code, with the values in the order of its
+    /// fields.
     Positional,
     /// By calling the class with keywords.
     Keywords,
@@ -101,10 +102,9 @@ impl RowClass {
     /// Whether instances are made without running any code of the caller's.
     pub fn is_inert(&self) -> bool {
         let runs_code = |field: &ClassField| {
-            matches!(field.default, FieldDefault::Factory(_))
+            matches!(field.default, FieldDefault::Factory(_) | FieldDefault::OfConstructor)
                 || matches!(field.conversion, Conversion::Enum(_))
         };
-        matches!(self.construction, Construction::Tuple | Construction::Attributes)
-            && !self.fields.iter().any(runs_code)
+        self.construction != Construction::Keywords && !self.fields.iter().any(runs_code)
     }
 }

@@ -1,8 +1,8 @@
 //! The rows of a pager as objects, made a few at a time.
 
 use std::{
-    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard},
+    vec,
 };
 
 use pyo3::{prelude::*, types::PyTuple};
@@ -34,7 +34,7 @@ pub struct RowView {
 struct RowsAhead {
     /// The id of the page and the index of the first of them.
     next: (u64, usize),
-    objects: VecDeque<Py<PyAny>>,
+    objects: vec::IntoIter<Py<PyAny>>,
 }
 
 impl RowView {
@@ -72,11 +72,11 @@ impl RowView {
     pub fn receive_lent(&self, position: &SharedPosition) -> Option<Py<PyAny>> {
         let mut ahead = self.ahead.try_lock().ok()?;
         let (page, index) = ahead.next;
-        if ahead.objects.is_empty() || !position.receive_lent(page, index) {
+        if ahead.objects.len() == 0 || !position.receive_lent(page, index) {
             return None;
         }
         ahead.next.1 += 1;
-        ahead.objects.pop_front()
+        ahead.objects.next()
     }
 
     /// The object of a row of a page.
@@ -87,7 +87,7 @@ impl RowView {
             return self.shapes.object(py, None, row_at(page, index)).map(Bound::unbind);
         };
         if ahead.next == (page.id(), index)
-            && let Some(object) = ahead.objects.pop_front()
+            && let Some(object) = ahead.objects.next()
         {
             ahead.next.1 += 1;
             return Ok(object);
@@ -103,7 +103,7 @@ impl RowView {
         index: usize,
         ahead: &mut MutexGuard<'_, RowsAhead>,
     ) -> PyResult<Py<PyAny>> {
-        ahead.objects.clear();
+        ahead.objects = vec::IntoIter::default();
         // Code of the caller's class runs when its row is asked for, not before.
         let is_inert = match &self.shapes.spec().target {
             Target::Class(class) => class.is_inert(),
@@ -114,13 +114,13 @@ impl RowView {
         let end = if is_inert && is_small { end } else { index + 1 };
         let rows = (index..end).map(|index| row_at(page, index));
         let (objects, error) = self.shapes.objects_until_error(py, rows);
-        ahead.objects.extend(objects);
+        ahead.objects = objects.into_iter();
         ahead.next = (page.id(), index + 1);
-        match (ahead.objects.pop_front(), error) {
+        match (ahead.objects.next(), error) {
             // The row that cannot be converted raises its error again when it is asked for. Any other
             // error, such as that of a signal handler, is raised now.
             (Some(_), Some(error)) if !is_error_of_row(py, &error) => {
-                ahead.objects.clear();
+                ahead.objects = vec::IntoIter::default();
                 Err(error)
             }
             (Some(object), _) => Ok(object),

@@ -1,10 +1,13 @@
 //! Objects of records, with what is reused from one record to the next.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use pyo3::{prelude::*, types::PyList};
 
-use super::{row_builder::RowBuilder, row_spec::RowSpec};
+use super::{
+    row_builder::RowBuilder,
+    row_spec::{RowSpec, Target},
+};
 use crate::decode::{RowAt, Rows};
 
 /// What the records of a list become, shared by everything that reads them.
@@ -14,6 +17,8 @@ pub struct Shapes(Arc<Shared>);
 struct Shared {
     spec: Arc<RowSpec>,
     builder: Mutex<RowBuilder>,
+    /// The same records as typed dicts, from the first time on.
+    typed: OnceLock<Shapes>,
 }
 
 /// Dicts of the service's own values.
@@ -26,7 +31,14 @@ impl Default for Shapes {
 impl Shapes {
     pub fn new(spec: RowSpec) -> Self {
         let spec = Arc::new(spec);
-        Shapes(Arc::new(Shared { builder: Mutex::new(RowBuilder::new(spec.clone())), spec }))
+        let builder = Mutex::new(RowBuilder::new(spec.clone()));
+        Shapes(Arc::new(Shared { builder, spec, typed: OnceLock::new() }))
+    }
+
+    /// The same for these records as dicts of values of the declared kinds. All pages of a list share
+    /// it.
+    pub fn typed(&self, rows: &Rows) -> &Shapes {
+        self.0.typed.get_or_init(|| Shapes::new(RowSpec::of_rows(Target::TypedDict, rows)))
     }
 
     pub fn spec(&self) -> &RowSpec {

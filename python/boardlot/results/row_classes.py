@@ -59,7 +59,10 @@ class Field(NamedTuple):
 
 
 class RowClass(NamedTuple):
-    """How instances are made: "tuple", "attributes", "positional" or "keywords"; and of what."""
+    """How instances are made: "tuple", "attributes", "positional" or "keywords"; and of what.
+
+    All but "keywords" run no Python code.
+    """
 
     construction: str
     fields: tuple[Field, ...]
@@ -186,7 +189,9 @@ def _construction(cls: Any) -> str:
         parameters = inspect.signature(cls).parameters.values()
         positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         same = tuple(positional) == cls.__struct_fields__
-        return "positional" if same else "keywords"
+        # A struct has no other code of its own, unless its metaclass does.
+        is_inert = not hasattr(cls, "__post_init__") and type(cls).__module__ == "msgspec._core"
+        return "positional" if same and is_inert else "keywords"
     if "__dataclass_params__" in cls.__dict__:
         generated = is_plain_call and _has_generated_init(cls)
         return "attributes" if generated else "keywords"
