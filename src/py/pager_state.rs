@@ -152,6 +152,7 @@ impl PagerState {
                 pages.next_row().map(|(page, index)| view.object(py, &page, index))
             }
             ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
+                view.check_names(py, &slice.page)?;
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 let rows = rows.restricted_to(view.selection().cloned());
                 match kind {

@@ -22,7 +22,7 @@ class Noted:
 def test_a_field_that_only_some_records_lack_is_missing_in_the_response(indent):
     has = {**ORDER, "note": "x"}
     for rows in ([has, ORDER], [ORDER, has]):
-        with pytest.raises(bl.ProtocolError, match="has no field 'note'.*left it out") as caught:
+        with pytest.raises(bl.ProtocolError, match=r"has no field 'note'.*left it out") as caught:
             orders(*rows, indent=indent).as_type(Noted)
         assert "nothing was sent" not in caught.value.hint
         assert "proxy" not in caught.value.hint

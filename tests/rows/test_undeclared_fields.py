@@ -23,9 +23,7 @@ class Fills(Book):
 def listing(*pages):
     """The answers of an endpoint that declares no fields."""
     cursors = [str(number) for number in range(1, len(pages))] + [None]
-    return [
-        page("plate_stocks", rows, cursor) for rows, cursor in zip(pages, cursors, strict=True)
-    ]
+    return [page("plate_stocks", rows, cursor) for rows, cursor in zip(pages, cursors, strict=True)]
 
 
 async def delivered(client, pager, delivery):
@@ -84,7 +82,7 @@ def test_the_same_names_are_refused_with_a_declared_record_unless_they_are_sent(
         with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
             pager.select("venue")
         assert "undeclared=True" in caught.value.hint and pager.requests == 0
-        with pytest.raises(bl.ConfigError, match="'venu' is not .*did you mean 'venue'"):
+        with pytest.raises(bl.ConfigError, match=r"'venu' is not .*did you mean 'venue'"):
             await client.rows(pager.select("venu", undeclared=True))
         # A narrower selection is one of known names, whatever is permitted.
         with pytest.raises(bl.ConfigError, match="one of venue, code"):
