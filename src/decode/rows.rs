@@ -6,7 +6,6 @@ use super::{
     arrow::{BatchBuilder, ColumnOptions, Columns},
     records::{PageSlice, RecordNumber, RowAt, field_name},
     selection::Selection,
-    undeclared_names::UndeclaredNames,
 };
 use crate::{api::Field, error::Result};
 
@@ -64,7 +63,7 @@ impl Rows {
         }
         let selection = Selection::new(names, known.iter().map(String::as_str));
         let selection = selection.map_err(|error| match self.is_empty() {
-            true if self.selection.is_none() => error.with_advice(UndeclaredNames::ADVICE.into()),
+            true if self.selection.is_none() => error.with_advice(Selection::ADVICE.into()),
             _ => error,
         })?;
         Ok(self.clone().restricted_to(Some(selection)))

@@ -21,10 +21,6 @@ pub struct UndeclaredNames {
 }
 
 impl UndeclaredNames {
-    /// What to do about a name that is refused before any record was seen.
-    pub const ADVICE: &str = "Correct the name, or pass undeclared=True for a field that the service \
-                              sends and boardlot does not declare; nothing was sent.";
-
     /// Those of these names that are not declared, if there are any.
     pub fn of(names: &[String], declared: &Arc<[Field]>) -> Option<Arc<Self>> {
         let is_declared = |name: &String| declared.iter().any(|field| field.name == name.as_str());

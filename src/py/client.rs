@@ -15,7 +15,9 @@ use super::{
     client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
-    endpoint_arguments::{Arguments, borrowed, endpoint_argument, endpoint_arguments},
+    endpoint_arguments::{
+        ArgumentName, Arguments, borrowed, endpoint_argument, endpoint_arguments,
+    },
     errors::{exception, raise, wrong_type},
     event_loop::load_asyncio,
     observer::{Hooks, PythonObserver},
@@ -280,14 +282,14 @@ impl ClientBase {
         let core = self.core(py)?;
         let explained = if method.is_instance_of::<Endpoint>() {
             let named = [("path", path), ("query", query), ("body", body)];
-            let named = named
-                .into_iter()
-                .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value)));
+            let named = named.into_iter().filter_map(|(name, value)| {
+                value.map(|value| (ArgumentName(name.to_owned()), value))
+            });
             let arguments: Arguments<'_> = arguments.into_iter().chain(named).collect();
             let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
             core.explain_call(&endpoint, &borrowed(&arguments))
         } else {
-            if let Some((name, _)) = arguments.first() {
+            if let Some((ArgumentName(name), _)) = arguments.first() {
                 let text = format!("{name} is not an argument of explain without an Endpoint");
                 return Err(raise(py, Error::config(text)));
             }

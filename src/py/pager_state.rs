@@ -211,8 +211,8 @@ impl Drop for Reading {
 }
 
 fn in_use(py: Python<'_>) -> PyErr {
-    let text = "this pager is being read by the code that waits for this signal handler, hook or \
-                finalizer; here, use only checkpoint(), total or requests";
+    let text = "this pager is being read by the code that waits for this signal handler, hook, \
+                finalizer or constructor; here, use only checkpoint(), total or requests";
     raise(py, Error::config(text))
 }
 

@@ -82,7 +82,7 @@ impl RowView {
             Some(selection) => Selection::new(names, selection.names()),
             None if undeclared => Selection::new(names, []),
             None => Selection::new(names, fields.iter().map(|field| field.name.as_ref()))
-                .map_err(|error| error.with_advice(UndeclaredNames::ADVICE.into())),
+                .map_err(|error| error.with_advice(Selection::ADVICE.into())),
         };
         let selection = selection.map_err(|error| raise(py, error))?;
         // What was seen once need not be seen again.

@@ -6,8 +6,8 @@ use crate::{decode::records::RecordNumber, error::Error};
 pub(crate) fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
     let shown: String = json.chars().take(64).collect();
     Error::conversion(format!(
-        "{field} of {number} is {shown}, which is not of the field's declared kind; pass \
-         invalid='null' to make it null, or read the records as dicts"
+        "{field} of {number} is {shown}, which is not of the field's declared kind; read \
+         the records as dicts, or as a frame with invalid='null'"
     ))
 }
 

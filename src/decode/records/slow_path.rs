@@ -40,16 +40,19 @@ pub(in crate::decode) fn find_page(body: &Bytes, top: &Members<'_>, at: &RowsAt)
             Error::protocol(text, bytes).with_advice(advice)
         })?,
     };
-    let (list, siblings) = found.ok_or_else(|| {
-        Error::protocol(format!("the response has no list of records {at}"), bytes)
-    })?;
-    let items: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| {
-        Error::protocol(format!("the value {at} is not a list; expected a JSON array"), bytes)
-    })?;
+    let no_list = |what: String| {
+        let advice = "The service answered, but not with this list: check `rows` if you set it; \
+                      otherwise report the response.";
+        Error::protocol(what, bytes).with_advice(advice.to_owned())
+    };
+    let (list, siblings) =
+        found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
+    let items: Vec<&RawValue> = serde_json::from_str(list.get())
+        .map_err(|_| no_list(format!("the value {at} is not a list; expected a JSON array")))?;
     let mut rows = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         if !item.get().starts_with('{') {
-            return Err(Error::protocol(format!("record {index} is not a JSON object"), bytes));
+            return Err(no_list(format!("record {index} is not a JSON object")));
         }
         rows.push(range_of(text, item.get()));
     }
