@@ -291,7 +291,7 @@ class Client(_core.ClientBase):
 
     def ipo_list(
         self,
-        market: str,
+        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
         *,
         request_type: int | None = None,
     ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
@@ -872,7 +872,7 @@ class AsyncClient(_core.ClientBase):
 
     async def ipo_list(
         self,
-        market: str,
+        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
         *,
         request_type: int | None = None,
     ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:

@@ -91,7 +91,8 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
     let signature = signature(endpoint, |parameter| match decisive(endpoint) {
-        Some(name) if parameter.name == name => "str".to_owned(),
+        // Any `str`; the values are for readers, and for the command line.
+        Some(name) if parameter.name == name => format!("{} | str", annotation(parameter)),
         _ => annotation(parameter),
     });
     let returns = match &endpoint.response {
