@@ -74,7 +74,7 @@ fn same(ours: &Page, theirs: &Page) {
 
 fn columns(page: Page) {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
-        endpoint("fills_history").map(|row| row.answer)
+        endpoint("fills_history").map(|row| row.response)
     else {
         return;
     };
@@ -184,7 +184,7 @@ fn fits(kind: Kind, json: &str) -> bool {
 fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
     let (choices, rest) = data.split_first_chunk::<2>()?;
     let [place, choice] = *choices;
-    let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.answer, ResponseShape::Rows(..)));
+    let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.response, ResponseShape::Rows(..)));
     let endpoint = listed.clone().nth(usize::from(place) % listed.by_ref().count().max(1))?;
     let at = RowsAt::Path(vec!["d".into()]);
     let body = match choice & 0x80 {
@@ -196,7 +196,7 @@ fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
 }
 
 fn fields_of(endpoint: &'static Endpoint) -> Vec<&'static Field> {
-    match &endpoint.answer {
+    match &endpoint.response {
         ResponseShape::Rows(_, schema) => {
             schema.records().first().map(|record| record.fields().collect()).unwrap_or_default()
         }

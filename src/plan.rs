@@ -24,7 +24,7 @@ impl Plan {
     /// The plan of an endpoint, its arguments checked.
     pub fn new(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
         let request = RequestPlan::new(endpoint, arguments)?;
-        let ResponseShape::Rows(place, schema) = &endpoint.answer else {
+        let ResponseShape::Rows(place, schema) = &endpoint.response else {
             return Err(Error::config(format!("{} does not return records", endpoint.name)));
         };
         let rows_at = match place {

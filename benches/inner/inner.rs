@@ -84,7 +84,7 @@ fn requests(criterion: &mut Criterion) {
 fn decoding(criterion: &mut Criterion) {
     let body = response_body();
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
-        endpoint("fills_history").map(|row| row.answer)
+        endpoint("fills_history").map(|row| row.response)
     else {
         unreachable!("fills have one record")
     };

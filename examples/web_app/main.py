@@ -39,18 +39,18 @@ def write_private(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def run(folder: Path, workers: int) -> None:
-    """Serves at the host and port of the redirect URI."""
+def run(folder: Path, host: str, port: int | None, workers: int) -> None:
+    """Serves at this address. Users see that of the redirect URI, which is often a proxy's."""
     settings: dict[str, str] = json.loads((folder / "client.json").read_text())
-    address = urlsplit(settings["redirect_uri"])
+    port = port or urlsplit(settings["redirect_uri"]).port or 8000
     # A path, not a secret: the workers are processes of their own.
     os.environ["WEB_APP_FOLDER"] = str(folder.resolve())
     uvicorn.run(
         "web_app.app:create_app",
         factory=True,
         app_dir=str(Path(__file__).parents[1]),
-        host=address.hostname or "127.0.0.1",
-        port=address.port or 8000,
+        host=host,
+        port=port,
         workers=workers,
         # A request's line contains the code of a callback.
         access_log=False,
@@ -67,12 +67,14 @@ def main() -> None:
     setup.add_argument("--redirect-uri", required=True)
     running = commands.add_parser("run")
     running.add_argument("folder", type=Path)
+    running.add_argument("--host", default="127.0.0.1")
+    running.add_argument("--port", type=int, help="by default that of the redirect URI, or 8000")
     running.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     if given.command == "setup":
         set_up(given.folder, given.base_url, given.redirect_uri)
     else:
-        run(given.folder, given.workers)
+        run(given.folder, given.host, given.port, given.workers)
 
 
 if __name__ == "__main__":

@@ -281,9 +281,17 @@ class Client(_core.ClientBase):
             request_type: int | None = None,
         ) -> Records[_records.MyIpo]: ...
 
+        @typing.overload
+        def ipo_list(
+            self,
+            market: str,
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]: ...
+
     def ipo_list(
         self,
-        market: typing.Literal["hk", "us", "cn", "sg", "my"],
+        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
         *,
         request_type: int | None = None,
     ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:
@@ -854,9 +862,17 @@ class AsyncClient(_core.ClientBase):
             request_type: int | None = None,
         ) -> Records[_records.MyIpo]: ...
 
+        @typing.overload
+        async def ipo_list(
+            self,
+            market: str,
+            *,
+            request_type: int | None = None,
+        ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]: ...
+
     async def ipo_list(
         self,
-        market: typing.Literal["hk", "us", "cn", "sg", "my"],
+        market: typing.Literal["hk", "us", "cn", "sg", "my"] | str,
         *,
         request_type: int | None = None,
     ) -> Records[_records.HkIpo | _records.UsIpo | _records.CnIpo | _records.SgIpo | _records.MyIpo]:

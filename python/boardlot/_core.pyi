@@ -652,9 +652,10 @@ class Records(Sequence[_Row_co]):
     @property
     def schema(self) -> tuple[SchemaField, ...]:
         """Name, kind, unit and description of each declared field."""
-    def select(self, *names: str) -> Self:
+    def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
         """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-        have nothing else.
+        have nothing else. A name is unknown if it is neither declared nor in any record; while there
+        are no records, `undeclared=True` permits any names.
         """
     def as_type(self, cls: type[_T]) -> list[_T]:
         """The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
@@ -823,9 +824,12 @@ class PagerBase(Generic[_Row_co]):
         """The exact position of the iteration as a small JSON string without secrets. Pass it to the
         same method with the same arguments as `resume=`, in another process too.
         """
-    def select(self, *names: str) -> Self:
+    def select(self, *names: str, undeclared: bool = False) -> Any:
         """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
         have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
         """
     def as_type(self, cls: type[Any]) -> Any:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see
@@ -880,6 +884,13 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> _Row_co: ...
+    def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
+        """
     def as_type(self, cls: type[_T]) -> RowIterator[_T]:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see
         `Records.as_type`. It shares the position with this pager.
@@ -942,6 +953,13 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
 
     def __aiter__(self) -> Self: ...
     async def __anext__(self) -> _Row_co: ...
+    def select(self, *names: str, undeclared: bool = False) -> AsyncPager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
+        """
     def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
         """An iterator over the rows as instances of a class, each field converted to its annotation; see
         `Records.as_type`. It shares the position with this pager.

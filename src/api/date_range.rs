@@ -1,5 +1,7 @@
 //! The declaration of a list that is paged by a range of dates (section 2.4).
 
+use std::fmt;
+
 /// Paging backward by moving the end of a range of dates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateRange {
@@ -9,6 +11,21 @@ pub struct DateRange {
     pub next: NextEnd,
     /// The field that identifies a row, if rows may be repeated on the next page.
     pub unique: Option<String>,
+}
+
+/// As a user declares it.
+impl fmt::Display for DateRange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "DateRange('{}', ", self.end)?;
+        match &self.next {
+            NextEnd::At(place) => write!(out, "next='{}'", place.join("."))?,
+            NextEnd::DayBefore(field) => write!(out, "before='{field}'")?,
+        }
+        if let Some(field) = &self.unique {
+            write!(out, ", unique='{field}'")?;
+        }
+        out.write_str(")")
+    }
 }
 
 /// Where the end of the next, earlier range comes from.

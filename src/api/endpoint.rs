@@ -31,7 +31,7 @@ pub struct Endpoint {
     /// How a response marks a success.
     pub envelope: Envelope,
     /// What a success holds.
-    pub answer: ResponseShape,
+    pub response: ResponseShape,
     /// How a list continues on the next page.
     pub paging: Option<Paging>,
     /// The documented failures.

@@ -44,7 +44,7 @@ pub static IPO_LIST: Endpoint = Endpoint {
         ),
     ]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(
+    response: ResponseShape::Rows(
         RowsPlace::at("data.list"),
         Schema::By(
             "market",

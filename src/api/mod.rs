@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn key_columns_are_fields_of_a_record() {
         for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = &endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
             let fields: Vec<&str> = schema
                 .records()
                 .iter()
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn no_record_declares_a_field_twice() {
         for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = &endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
             for record in schema.records() {
                 let mut names: Vec<&str> =
                     record.fields().map(|field| field.name.as_ref()).collect();

@@ -21,7 +21,7 @@ pub static SERVER_TIME: Endpoint = Endpoint {
             client then reads this clock and signs again.",
     parameters: Cow::Borrowed(&[]),
     envelope: Envelope::Field("server_time_ms"),
-    answer: ResponseShape::ServerTime("server_time_ms"),
+    response: ResponseShape::ServerTime("server_time_ms"),
     paging: None,
     failures: &[],
     undeclared: None,
@@ -55,7 +55,7 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
             .required(),
     ]),
     envelope: Envelope::Undocumented,
-    answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
+    response: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
     paging: None,
     failures: &[],
     undeclared: None,
@@ -101,7 +101,10 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
         "Typically a continuous futures contract, such as `HK.HSImain`.",
     )]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(RowsPlace::at("data.reference_list"), Schema::One(&RELATED_FUTURE)),
+    response: ResponseShape::Rows(
+        RowsPlace::at("data.reference_list"),
+        Schema::One(&RELATED_FUTURE),
+    ),
     paging: None,
     failures: &[
         Failure::new(
@@ -174,7 +177,7 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         "Such as `HK.00700`.",
     )]),
     envelope: Envelope::RetCode,
-    answer: ResponseShape::Rows(RowsPlace::at("data.dividend_list"), Schema::One(&DIVIDEND)),
+    response: ResponseShape::Rows(RowsPlace::at("data.dividend_list"), Schema::One(&DIVIDEND)),
     paging: None,
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
@@ -249,7 +252,7 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
         ),
     ]),
     envelope: Envelope::Code,
-    answer: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
+    response: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
     paging: Some(Paging::NextKey),
     failures: &[],
     undeclared: None,

@@ -77,7 +77,7 @@ impl Declaration {
             Method::Get => ParameterLocation::Query,
             Method::Post => ParameterLocation::Body,
         };
-        let answer = ResponseShape::Rows(self.rows_place()?, self.schema()?);
+        let response = ResponseShape::Rows(self.rows_place()?, self.schema()?);
         let paging = self.checked_paging()?;
         let names = path_names(&self.path)?;
         let endpoint = Endpoint {
@@ -90,7 +90,7 @@ impl Declaration {
             parameters: Cow::Owned(self.parameters(&names, rest, paging.is_some())?),
             undeclared: Some(rest),
             envelope: Envelope::Undocumented,
-            answer,
+            response,
             // A list changes nothing at the service.
             idempotent: method == Method::Get || paging.is_some(),
             paging,

@@ -109,7 +109,7 @@ fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
         true => only(true),
         false => only(false).filter(|_| endpoint.undeclared.is_some()),
     };
-    match (&endpoint.answer, key) {
+    match (&endpoint.response, key) {
         (ResponseShape::Rows(..), Some(parameter)) => Ok(&parameter.name),
         _ if endpoint.undeclared.is_some() => Err(Error::config(format!(
             "{} has no argument for the keys; expected exactly one name in its path, or exactly one \
@@ -126,7 +126,7 @@ fn key_parameter(endpoint: &Endpoint) -> Result<&str> {
 
 /// The fields that records of the endpoint can have, whatever its arguments are.
 fn declared_fields(endpoint: &Endpoint) -> Arc<[Field]> {
-    match &endpoint.answer {
+    match &endpoint.response {
         ResponseShape::Rows(_, schema) => schema.all_fields(),
         _ => Arc::default(),
     }

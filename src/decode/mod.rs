@@ -17,6 +17,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod text_export;
+mod undeclared_names;
 
 pub use arrow::{BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings};
 pub use json::{Members, Raw, Value};
@@ -25,6 +26,7 @@ pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};
 pub use rows::Rows;
 pub use scalars::{PushError, TypedValue, parse_typed};
 pub use selection::Selection;
+pub use undeclared_names::UndeclaredNames;
 
 pub(crate) use envelope::check_credentials;
 #[cfg(feature = "fuzzing")]

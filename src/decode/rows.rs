@@ -49,17 +49,23 @@ impl Rows {
         Rows { selection, ..self }
     }
 
-    /// The same records, restricted to fields that they have or that are declared for them.
-    pub fn select(&self, names: Vec<String>) -> Result<Rows> {
+    /// The same records, restricted to fields that they have or that are declared for them. If
+    /// `undeclared`, any fields can be selected while there are no records.
+    pub fn select(&self, names: Vec<String>, undeclared: bool) -> Result<Rows> {
         let mut known: Vec<String> = match &self.selection {
             Some(selection) => selection.names().map(str::to_owned).collect(),
             None => self.declared_names().map(Cow::into_owned).collect(),
         };
         if self.selection.is_none() && !names.iter().all(|name| known.contains(name)) {
             // Only now are undeclared fields looked for.
-            known = self.field_names()?;
+            let is_any = undeclared && self.is_empty();
+            known = if is_any { Vec::new() } else { self.field_names()? };
         }
-        let selection = Selection::new(names, known.iter().map(String::as_str))?;
+        let selection = Selection::new(names, known.iter().map(String::as_str));
+        let selection = selection.map_err(|error| match self.is_empty() {
+            true if self.selection.is_none() => error.with_advice(Selection::ADVICE.into()),
+            _ => error,
+        })?;
         Ok(self.clone().restricted_to(Some(selection)))
     }
 

@@ -9,6 +9,10 @@ use crate::error::{Error, Result, did_you_mean};
 pub struct Selection(Arc<[String]>);
 
 impl Selection {
+    /// What to do about a name that is refused before any record was seen.
+    pub const ADVICE: &str = "Correct the name, or pass undeclared=True for a field that the service \
+                              sends and boardlot does not declare; nothing was sent.";
+
     /// These of the known fields. Without known fields, the records may have any.
     pub fn new<'a, N>(names: Vec<String>, known: N) -> Result<Self>
     where

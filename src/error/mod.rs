@@ -177,6 +177,12 @@ impl Error {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
+    /// A record that cannot become what was asked for, although the response can be read.
+    pub fn conversion(message: impl Into<String>) -> Self {
+        let advice = "Do what the message says; the response itself was read without error.";
+        Self::protocol(message, b"").with_advice(advice.to_owned())
+    }
+
     /// A task that ended without an outcome, since the runtime is shutting down.
     pub fn aborted(error: &dyn fmt::Display) -> Self {
         let message = format!("the request was aborted: {error}");

@@ -181,7 +181,12 @@ impl Listing {
             Body::Bytes(bytes, _) => body_hash(bytes),
         };
         let (method, path, query) = (request.method(), request.path(), request.query());
-        let text = format!("{method}\n{path}\n{query:?}\n{}\n{body}", self.windows);
+        // By these, a position of one declaration is another row of another.
+        let paging = match &self.style {
+            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => String::new(),
+            PagingStyle::DateRange(_, range) => range.to_string(),
+        };
+        let text = format!("{method}\n{path}\n{query:?}\n{}\n{paging}\n{body}", self.windows);
         body_hash(text.as_bytes()).chars().take(32).collect()
     }
 }

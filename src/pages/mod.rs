@@ -26,7 +26,7 @@ pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
 pub use page_stream::Source;
 use page_stream::{FetchedPage, PageStream};
 pub use position::{Position, SharedPosition};
-pub use sink::Sink;
+pub use sink::{CheckedSink, Sink};
 use window::Window;
 
 use crate::{

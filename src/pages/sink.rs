@@ -1,7 +1,9 @@
 //! What records are collected in.
 
+use std::sync::Arc;
+
 use crate::{
-    decode::{BatchBuilder, Columns, PageSlice},
+    decode::{BatchBuilder, Columns, PageSlice, UndeclaredNames},
     error::Result,
 };
 
@@ -28,5 +30,23 @@ impl<Make: Fn() -> Columns + Send + 'static> Sink for BatchBuilder<Make> {
 
     fn push(&mut self, slice: PageSlice) -> Result<()> {
         self.push_slice(&slice)
+    }
+}
+
+/// A sink of records that must have some undeclared fields.
+#[derive(Debug)]
+pub struct CheckedSink<S> {
+    /// Where the records go.
+    pub sink: S,
+    /// The fields.
+    pub names: Option<Arc<UndeclaredNames>>,
+}
+
+impl<S: Sink> Sink for CheckedSink<S> {
+    const COMPUTES: bool = S::COMPUTES;
+
+    fn push(&mut self, slice: PageSlice) -> Result<()> {
+        self.names.as_ref().map_or(Ok(()), |names| names.check(&slice.page))?;
+        self.sink.push(slice)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::error::{Error, Result};
 
@@ -35,6 +35,7 @@ pub enum ProfileAuth {
         /// The file with the password of an encrypted key.
         passphrase_file: Option<PathBuf>,
         /// The command that prints that password, as a program and its arguments.
+        #[serde(default, deserialize_with = "command")]
         passphrase_command: Option<Vec<String>>,
     },
     /// The tokens of a login.
@@ -47,6 +48,7 @@ pub enum ProfileAuth {
         /// The file with the passphrase of `store`.
         passphrase_file: Option<PathBuf>,
         /// The command that prints that passphrase, as a program and its arguments.
+        #[serde(default, deserialize_with = "command")]
         passphrase_command: Option<Vec<String>>,
     },
 }
@@ -99,4 +101,21 @@ impl Profile {
             _ => Ok(()),
         }
     }
+}
+
+/// A program and its arguments. The error names the key, which the kinds of credentials hide, but not
+/// the value: an argument may be a secret.
+fn command<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    let value = toml::Value::deserialize(from)?;
+    let kind = value.type_str();
+    value.try_into().map(Some).map_err(|_| {
+        let expected =
+            "a list of strings: the program and its arguments, such as [\"pass\", \"boardlot\"]";
+        let what = if kind == "array" {
+            "a list of other values".to_owned()
+        } else {
+            format!("of type {kind}")
+        };
+        D::Error::custom(format!("auth.passphrase_command is {what}; expected {expected}"))
+    })
 }

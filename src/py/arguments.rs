@@ -106,7 +106,17 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
 
 /// A string.
 pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    value.extract().map_err(|_| wrong_type(name, value, "a string"))
+    let text = value.cast::<PyString>().map_err(|_| wrong_type(name, value, "a string"))?;
+    // A lone surrogate cannot be sent.
+    text.extract().map_err(|_| {
+        let expected = "a string without lone surrogates";
+        raise(value.py(), Error::argument(name, "not valid Unicode", expected))
+    })
+}
+
+/// A string, or None.
+pub fn optional_text(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
+    value.map(|value| text(name, value)).transpose()
 }
 
 /// A string that is erased from memory when it is dropped. Python's own copy is not.

@@ -10,13 +10,15 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{argument, text},
+    arguments::{argument, optional_text, text},
     call::{Call, CallMode},
     client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
-    endpoint_arguments::{Arguments, borrowed, endpoint_argument, endpoint_arguments},
-    errors::{exception, raise},
+    endpoint_arguments::{
+        ArgumentName, Arguments, borrowed, endpoint_argument, endpoint_arguments,
+    },
+    errors::{exception, raise, wrong_type},
     event_loop::load_asyncio,
     observer::{Hooks, PythonObserver},
     pager::PagerBase,
@@ -208,21 +210,22 @@ impl ClientBase {
         endpoint: &Bound<'py, PyAny>,
         arguments: Arguments<'py>,
         windows: Option<i64>,
-        resume: Option<&str>,
+        resume: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
+        let resume = optional_text("resume", resume)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core
-            .pages(&endpoint, &borrowed(&arguments), windows, resume)
+            .pages(&endpoint, &borrowed(&arguments), windows, resume.as_deref())
             .map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
     fn _request<'py>(
         this: &Bound<'py, Self>,
-        method: &str,
-        path: &str,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'py, PyAny>,
         query: Option<&Bound<'py, PyAny>>,
         body: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,
@@ -231,7 +234,8 @@ impl ClientBase {
         let core = base.core(py)?;
         let body = request_arguments::body(body)?;
         let headers = request_arguments::headers("headers", headers)?;
-        let plan = plan(py, method, path, query, body, headers)?;
+        let (method, path) = (text("method", method)?, text("path", path)?);
+        let plan = plan(py, &method, &path, query, body, headers)?;
         let finish = |py: Python<'_>, received: HttpResponse| {
             Ok(Py::new(py, Response(received))?.into_any())
         };
@@ -242,25 +246,27 @@ impl ClientBase {
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn _paginate<'py>(
         this: &Bound<'py, Self>,
-        method: &str,
-        path: &str,
+        method: &Bound<'py, PyAny>,
+        path: &Bound<'py, PyAny>,
         paging: &Bound<'py, PyAny>,
-        rows: &str,
+        rows: &Bound<'py, PyAny>,
         query: Option<&Bound<'py, PyAny>>,
         body: Option<&Bound<'py, PyAny>>,
-        resume: Option<&str>,
+        resume: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
         let core = base.core(py)?;
         let body = request_arguments::body_members(body)?;
-        let plan = plan(py, method, path, query, body, HeaderMap::new())?;
+        let (method, path) = (text("method", method)?, text("path", path)?);
+        let (rows, resume) = (text("rows", rows)?, optional_text("resume", resume)?);
+        let plan = plan(py, &method, &path, query, body, HeaderMap::new())?;
         if plan.method() != Method::GET && plan.method() != Method::POST {
             let shown = plan.method().to_string();
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         let style = style(paging, plan.method())?;
-        let listing = Listing::custom(plan, rows, style);
-        let pages = core.list(listing, resume).map_err(|error| raise(py, error))?;
+        let listing = Listing::custom(plan, &rows, style);
+        let pages = core.list(listing, resume.as_deref()).map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
 
@@ -276,14 +282,14 @@ impl ClientBase {
         let core = self.core(py)?;
         let explained = if method.is_instance_of::<Endpoint>() {
             let named = [("path", path), ("query", query), ("body", body)];
-            let named = named
-                .into_iter()
-                .filter_map(|(name, value)| value.map(|value| (name.to_owned(), value)));
+            let named = named.into_iter().filter_map(|(name, value)| {
+                value.map(|value| (ArgumentName(name.to_owned()), value))
+            });
             let arguments: Arguments<'_> = arguments.into_iter().chain(named).collect();
             let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
             core.explain_call(&endpoint, &borrowed(&arguments))
         } else {
-            if let Some((name, _)) = arguments.first() {
+            if let Some((ArgumentName(name), _)) = arguments.first() {
                 let text = format!("{name} is not an argument of explain without an Endpoint");
                 return Err(raise(py, Error::config(text)));
             }
@@ -340,8 +346,8 @@ impl ClientBase {
                 Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
-        let keys =
-            keys.try_iter()?.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
+        let keys = keys.try_iter().map_err(|_| wrong_type("keys", keys, "a list of keys"))?;
+        let keys = keys.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
         let count = Arc::new(AtomicU64::new(0));
         let progress = Progress {
             shown: progress,

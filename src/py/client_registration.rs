@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::{prelude::*, types::PyString};
 
 use super::{
+    arguments::optional_text,
     blocking::block,
     dates::DateClasses,
     errors::{raise, wrong_type},
@@ -76,13 +77,13 @@ impl Registration {
 /// seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
 /// 4.1.
 #[pyfunction]
-#[pyo3(signature = (base_url, *, redirect_uris, client_name = "boardlot", confidential = false, timeout = 30.0, proxy = None, ca_file = None))]
+#[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn register_client<'py>(
     py: Python<'py>,
     base_url: &str,
     redirect_uris: &Bound<'py, PyAny>,
-    client_name: &str,
+    client_name: Option<&Bound<'py, PyAny>>,
     confidential: bool,
     timeout: f64,
     proxy: Option<String>,
@@ -90,6 +91,7 @@ pub fn register_client<'py>(
 ) -> PyResult<Registration> {
     let refuse = |error| raise(py, error);
     let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let client_name = client_name_text(client_name)?;
     let uris = match redirect_uris.extract::<Vec<String>>() {
         Ok(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
         _ => return Err(wrong_type("redirect_uris", redirect_uris, "a list of URLs")),
@@ -104,6 +106,11 @@ pub fn register_client<'py>(
     let options = sender_options(py, timeout, proxy, ca_file)?;
     let sender = Sender::new(base, None, options).map_err(refuse)?;
     let _entered = shutdown_gate::enter(py);
-    let work = async move { register(&sender, &uris, client_name, confidential).await };
+    let work = async move { register(&sender, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
+}
+
+/// The name that the consent page shows.
+pub fn client_name_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    Ok(optional_text("client_name", value)?.unwrap_or_else(|| "boardlot".to_owned()))
 }

@@ -9,7 +9,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{file_contents, path as path_argument},
+    arguments::{file_contents, optional_text, path as path_argument, text},
     errors::{raise, wrong_type},
     paging::DateRange,
     shapes::Shapes,
@@ -61,20 +61,21 @@ pub struct Endpoint {
 impl Endpoint {
     #[new]
     #[pyo3(signature = (
-        name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = "",
-    ))]
+        name, method, path, *, rows = None, paging = None, record = None, arguments = None, doc = None,
+    ), text_signature = "(name, method, path, *, rows=None, paging=None, record=None, arguments=None, doc='')")]
     #[expect(clippy::too_many_arguments, reason = "the public signature")]
     fn new(
         py: Python<'_>,
-        name: &str,
-        method: &str,
-        path: &str,
-        rows: Option<&str>,
+        name: &Bound<'_, PyAny>,
+        method: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        rows: Option<&Bound<'_, PyAny>>,
         paging: Option<&Bound<'_, PyAny>>,
         record: Option<&Bound<'_, PyAny>>,
         arguments: Option<&Bound<'_, PyAny>>,
-        doc: &str,
+        doc: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let name = text("name", name)?;
         let refuse = |mistake: Mistake| {
             let shown = name.chars().take(64).collect::<String>();
             let (place, what) = (mistake.place(), mistake.message);
@@ -82,10 +83,10 @@ impl Endpoint {
         };
         let class = record.and_then(|record| record.cast::<PyType>().ok());
         let declaration = Declaration {
-            name: name.to_owned(),
-            method: method.to_owned(),
-            path: path.to_owned(),
-            rows: rows.map(str::to_owned),
+            name: name.clone(),
+            method: text("method", method)?,
+            path: text("path", path)?,
+            rows: optional_text("rows", rows)?,
             paging: paging.map(declared_paging).transpose()?,
             record: match (record, class) {
                 (None, _) => Vec::new(),
@@ -103,7 +104,7 @@ impl Endpoint {
             declaration,
             row: Arc::new(row),
             shapes: Shapes::default(),
-            doc: doc.to_owned(),
+            doc: optional_text("doc", doc)?.unwrap_or_default(),
             class,
         })
     }
@@ -253,11 +254,11 @@ pub fn load_endpoints<'py>(
     let path: PathBuf = path_argument("path", path)?;
     let content = file_contents(py, "endpoints", &path)?;
     let file = path.display().to_string();
-    let text = std::str::from_utf8(&content).map_err(|_| {
+    let toml = std::str::from_utf8(&content).map_err(|_| {
         raise(py, Error::config(format!("{file} is not valid UTF-8; expected a TOML file")))
     })?;
     let endpoints = PyDict::new(py);
-    for (name, declared) in endpoint_file::parse(&file, text).map_err(|error| raise(py, error))? {
+    for (name, declared) in endpoint_file::parse(&file, toml).map_err(|error| raise(py, error))? {
         let endpoint_file::DeclaredEndpoint { declaration, doc, endpoint } = declared;
         let endpoint = Endpoint {
             declaration,
@@ -288,16 +289,12 @@ fn pairs(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Stri
     let mut pairs = Vec::new();
     for item in mapping.items()? {
         let (name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        match (name.extract(), kind.extract()) {
-            (Ok(name), Ok(kind)) => pairs.push((name, kind)),
-            (Err(_), _) => {
-                return Err(wrong_type(&format!("a name in {argument}"), &name, "a string"));
-            }
-            (_, Err(_)) => {
-                let place = format!("{argument}[{}]", name.repr()?);
-                return Err(wrong_type(&place, &kind, "a kind, such as 'decimal'"));
-            }
-        }
+        let name = text(&format!("a name in {argument}"), &name)?;
+        let kind = kind.extract().map_err(|_| {
+            let place = format!("{argument}['{}']", name.escape_debug());
+            wrong_type(&place, &kind, "a kind, such as 'decimal'")
+        })?;
+        pairs.push((name, kind));
     }
     Ok(pairs)
 }
@@ -319,7 +316,7 @@ fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, Mistak
 }
 
 fn built_in_record(name: &str) -> Option<&'static Record> {
-    ENDPOINTS.iter().find_map(|endpoint| match &endpoint.answer {
+    ENDPOINTS.iter().find_map(|endpoint| match &endpoint.response {
         ResponseShape::Rows(_, schema) => {
             schema.records().into_iter().find(|record| record.name == name)
         }

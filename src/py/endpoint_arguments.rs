@@ -3,7 +3,7 @@
 use pyo3::{prelude::*, types::PyString};
 
 use super::{
-    arguments::argument,
+    arguments::{argument, text},
     endpoint::Endpoint,
     errors::{raise, wrong_type},
 };
@@ -13,7 +13,18 @@ use crate::{
 };
 
 /// The arguments of an endpoint's method by name, unchecked.
-pub type Arguments<'py> = Vec<(String, Bound<'py, PyAny>)>;
+pub type Arguments<'py> = Vec<(ArgumentName, Bound<'py, PyAny>)>;
+
+/// A keyword, which can be any string.
+pub struct ArgumentName(pub String);
+
+impl FromPyObject<'_, '_> for ArgumentName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        text("the name of an argument", &object).map(ArgumentName)
+    }
+}
 
 /// The endpoint that a user declared, or that of a method with this name.
 pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
@@ -37,11 +48,11 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
 /// An endpoint and its arguments, without those that are None.
 pub fn endpoint_arguments<'py>(
     endpoint: &Bound<'py, PyAny>,
-    arguments: &[(String, Bound<'py, PyAny>)],
+    arguments: &Arguments<'py>,
 ) -> PyResult<(EndpointRef, Vec<(String, Argument)>)> {
     let endpoint = endpoint_argument(endpoint)?;
     let mut given = Vec::with_capacity(arguments.len());
-    for (name, value) in arguments {
+    for (ArgumentName(name), value) in arguments {
         if !value.is_none() {
             given.push((name.clone(), argument(name, value)?));
         }

@@ -8,6 +8,7 @@ use super::{
     arguments::{file_contents, seconds},
     blocking::{block, block_polling},
     call::{Call, CallMode},
+    client_registration::client_name_text,
     errors::raise,
     login_prompt::Prompt,
     oauth::OAuth,
@@ -86,14 +87,14 @@ impl LoginFlow {
 /// Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
 /// on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
 #[pyfunction]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None))]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn begin_login<'py>(
     py: Python<'py>,
     base_url: &str,
     store: Option<&Bound<'py, PyAny>>,
     client_id: Option<String>,
-    client_name: &str,
+    client_name: Option<&Bound<'py, PyAny>>,
     redirect_port: i64,
     timeout: f64,
     confidential: bool,
@@ -107,7 +108,7 @@ pub fn begin_login<'py>(
     let options = Options {
         store,
         client_id,
-        client_name: client_name.to_owned(),
+        client_name: client_name_text(client_name)?,
         redirect_port: port(redirect_port).map_err(refuse)?,
         confidential,
         deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
@@ -129,14 +130,14 @@ pub fn begin_login<'py>(
 /// tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
 /// ways to complete the login from another machine. Service document, section 5.1.
 #[pyfunction]
-#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = "boardlot", redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None))]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn login<'py>(
     py: Python<'py>,
     base_url: &str,
     store: Option<&Bound<'py, PyAny>>,
     client_id: Option<String>,
-    client_name: &str,
+    client_name: Option<&Bound<'py, PyAny>>,
     redirect_port: i64,
     open_browser: bool,
     timeout: f64,

@@ -109,7 +109,7 @@ impl ObjectError {
                     "{field} of {of} is an integer of {digits} digits; expected at most \
                      sys.get_int_max_str_digits(): raise the limit with sys.set_int_max_str_digits()"
                 );
-                raise(py, Error::protocol(text, b""))
+                raise(py, Error::conversion(text))
             }
             ObjectError::Python(error) => error,
         }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     decode::{BatchBuilder, Columns, PageSlice, Rows},
     error::{Error, Result},
-    pages::{Pages, Sink, exhausted},
+    pages::{CheckedSink, Pages, Sink, exhausted},
     process::AbortOnDrop,
 };
 
@@ -112,13 +112,15 @@ impl PagerBase {
             total: limits.0,
             count: count.clone(),
         };
-        let state = self.state.clone();
+        let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
         let start: Start<_> = Box::new(move |py, completion| {
             let pages = state.lock_pages(py, completion)?;
             let gathered = async move {
                 let (max_items, max_pages) = limits;
                 let mut pages = pages.await;
+                let sink = || CheckedSink { sink: sink(), names: names.clone() };
                 let sinks = pages.gather(max_items, max_pages, &count, sink).await?;
+                let sinks = sinks.into_iter().map(|checked| checked.sink).collect();
                 let value =
                     convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
                 // A loop of limited calls gets an empty result before it is refused.
@@ -207,10 +209,17 @@ impl PagerBase {
 
     /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
     /// have nothing else. It shares the position with this pager.
-    #[pyo3(signature = (*names))]
-    fn select<'py>(&self, names: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+    /// declares no fields, it is looked for in the first page that has records, and refused then.
+    #[pyo3(signature = (*names, undeclared = false))]
+    fn select<'py>(
+        &self,
+        names: &Bound<'py, PyTuple>,
+        undeclared: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = names.py();
-        let view = self.view.select(&self.state.listing, names)?;
+        let view = self.view.select(&self.state.listing, names, undeclared)?;
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
     }
@@ -302,6 +311,12 @@ impl PagerBase {
         let frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
         let kind = ItemKind::Batch(base.view.clone(), frame);
         iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let what = "a pager is not pickled: it has a connection; pickle its `checkpoint()`, and pass \
+                    it as `resume=` to the same call";
+        Err(raise(py, Error::config(what)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -165,6 +165,7 @@ impl PagerState {
                 pages.next_row().map(|(page, index)| view.object(py, page, index))
             }
             ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
+                view.check_names(py, &slice.page)?;
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
                 let rows = rows.restricted_to(view.selection().cloned());
                 match kind {
@@ -227,8 +228,8 @@ impl Drop for Reading {
 }
 
 fn in_use(py: Python<'_>) -> PyErr {
-    let text = "this pager is being read by the code that waits for this signal handler, hook or \
-                finalizer; here, use only checkpoint(), total or requests";
+    let text = "this pager is being read by the code that waits for this signal handler, hook, \
+                finalizer or constructor; here, use only checkpoint(), total or requests";
     raise(py, Error::config(text))
 }
 

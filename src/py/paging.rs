@@ -6,7 +6,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-use super::errors::raise;
+use super::{arguments::optional_text, errors::raise};
 use crate::{
     api::{FirstPage, NextEnd, ParameterLocation},
     error::Error,
@@ -26,28 +26,34 @@ pub struct DateRange(pub crate::api::DateRange);
 #[pymethods]
 impl DateRange {
     #[new]
-    #[pyo3(signature = (end = "end", *, next = None, before = None, unique = None))]
+    #[pyo3(
+        signature = (end = None, *, next = None, before = None, unique = None),
+        text_signature = "(end='end', *, next=None, before=None, unique=None)"
+    )]
     fn new(
         py: Python<'_>,
-        end: &str,
-        next: Option<&str>,
-        before: Option<&str>,
-        unique: Option<&str>,
+        end: Option<&Bound<'_, PyAny>>,
+        next: Option<&Bound<'_, PyAny>>,
+        before: Option<&Bound<'_, PyAny>>,
+        unique: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let given = [Some(end), next, before, unique];
-        if given.into_iter().flatten().any(str::is_empty) {
+        let end = optional_text("end", end)?.unwrap_or_else(|| "end".to_owned());
+        let next = optional_text("next", next)?;
+        let before = optional_text("before", before)?;
+        let unique = optional_text("unique", unique)?;
+        let given = [Some(&end), next.as_ref(), before.as_ref(), unique.as_ref()];
+        if given.into_iter().flatten().any(String::is_empty) {
             let text = "a DateRange has an empty name; expected the name of a parameter or field";
             return Err(raise(py, Error::config(text)));
         }
         let next = match (next, before) {
             (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
-            (None, Some(field)) => NextEnd::DayBefore(field.to_owned()),
+            (None, Some(field)) => NextEnd::DayBefore(field),
             _ => {
                 let text = "DateRange takes exactly one of next and before";
                 return Err(raise(py, Error::config(text)));
             }
         };
-        let (end, unique) = (end.to_owned(), unique.map(str::to_owned));
         Ok(DateRange(crate::api::DateRange { end, next, unique }))
     }
 
@@ -75,13 +81,7 @@ impl DateRange {
     }
 
     fn __repr__(&self) -> String {
-        let crate::api::DateRange { end, next, unique } = &self.0;
-        let next = match next {
-            NextEnd::At(place) => format!("next='{}'", place.join(".")),
-            NextEnd::DayBefore(field) => format!("before='{field}'"),
-        };
-        let unique = unique.as_ref().map_or(String::new(), |field| format!(", unique='{field}'"));
-        format!("DateRange('{end}', {next}{unique})")
+        self.0.to_string()
     }
 }
 

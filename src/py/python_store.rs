@@ -18,7 +18,7 @@ use crate::{
         SharedStore, TokenCaches,
         store::{Guard, KeyLocks, Secret, TokenStore},
     },
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     process::PerProcess,
 };
 
@@ -135,7 +135,10 @@ impl TokenStore for PythonStore {
         })?;
         let name = format!("{}.lock", self.class);
         let manager = manager.map_err(|class| {
-            ErrorKind::Store(format!("{name} returned {class}; expected a context manager"))
+            let text = format!("{name} returned {class}; expected a context manager");
+            let advice =
+                format!("Correct {name}, or leave it out: refreshes then happen once per process.");
+            Error::from(ErrorKind::Store(text)).with_advice(advice)
         })?;
         Ok(Guard::released_by(move |failed| leave(&manager, &name, failed)))
     }

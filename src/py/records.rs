@@ -24,7 +24,10 @@ use super::{
     shapes::Shapes,
     shutdown_gate::detach,
 };
-use crate::decode::{ColumnOptions, Rows};
+use crate::{
+    decode::{ColumnOptions, Rows},
+    error::Error,
+};
 
 /// An immutable sequence of records.
 ///
@@ -158,6 +161,12 @@ impl Records {
     }
 
     /// The same object, as it is immutable.
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let what = "Records are not pickled: they share the memory of whole responses; pickle \
+                    `records.to_dicts()`, or write `records.to_arrow()` to a file";
+        Err(raise(py, Error::config(what)))
+    }
+
     fn __copy__(this: Py<Self>) -> Py<Self> {
         this
     }
@@ -217,11 +226,17 @@ impl Records {
     }
 
     /// The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
-    /// have nothing else.
-    #[pyo3(signature = (*names))]
-    fn select(&self, py: Python<'_>, names: &Bound<'_, PyTuple>) -> PyResult<Records> {
+    /// have nothing else. A name is unknown if it is neither declared nor in any record; while there
+    /// are no records, `undeclared=True` permits any names.
+    #[pyo3(signature = (*names, undeclared = false))]
+    fn select(
+        &self,
+        py: Python<'_>,
+        names: &Bound<'_, PyTuple>,
+        undeclared: bool,
+    ) -> PyResult<Records> {
         let names = field_names(names)?;
-        let rows = self.rows.select(names).map_err(|error| raise(py, error))?;
+        let rows = self.rows.select(names, undeclared).map_err(|error| raise(py, error))?;
         let shapes = Shapes::new(RowSpec::dicts(rows.selection()));
         let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
         Ok(Records { rows, shapes, errors })

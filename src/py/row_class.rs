@@ -1,6 +1,6 @@
 //! The classes that `as_type` accepts.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use pyo3::{
     prelude::*,
@@ -46,6 +46,7 @@ pub fn row_class(
         construction,
         maker,
         fields: fields.collect::<PyResult<_>>()?,
+        fits_records: AtomicBool::new(false),
     })
 }
 

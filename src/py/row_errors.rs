@@ -1,5 +1,7 @@
 //! The errors of records that do not become objects of a class.
 
+use std::sync::atomic::Ordering;
+
 use pyo3::prelude::*;
 
 use super::{
@@ -41,7 +43,7 @@ pub fn unconvertible(
         "{name} of {} is {shown}; expected {type_name} for {}.{attribute}: {advice}",
         row.number, class.name
     );
-    raise(py, Error::protocol(text, b""))
+    raise(py, Error::conversion(text))
 }
 
 /// The exception for a record without a field that the class requires.
@@ -66,22 +68,29 @@ pub fn missing_field(
     }
     let nearest = did_you_mean(&field.name, names.iter().map(String::as_str));
     names.truncate(64);
-    let text = format!(
-        "{} has no field '{}'; expected it for {}.{attribute}: give the attribute a default, or use one \
-         of {}{nearest}",
-        row.number,
-        field.name,
-        class.name,
-        names.join(", "),
+    let what = format!(
+        "{} has no field '{}'; expected it for {}.{attribute}",
+        row.number, field.name, class.name
     );
     let is_declared =
         spec.fields.iter().any(|declared| field_name(key_name, &declared.name) == field.name);
     let is_selected = spec.selection.as_ref().is_none_or(|all| all.contains(&field.name));
-    raise(
-        py,
-        match is_declared && is_selected {
-            true => Error::protocol(text, b""),
-            false => Error::config(text),
-        },
-    )
+    let others_have_it =
+        || class.fits_records.load(Ordering::Relaxed) || page_has(row, key_name, &field.name);
+    if is_selected && (is_declared || others_have_it()) {
+        let text = format!("{what}: the service left it out; give the attribute a default");
+        return raise(py, Error::conversion(text));
+    }
+    let names = names.join(", ");
+    let text = format!("{what}: give the attribute a default, or use one of {names}{nearest}");
+    let advice = "Correct the class, or select the field.".to_owned();
+    raise(py, Error::config(text).with_advice(advice))
+}
+
+/// Whether any record of the page has this field.
+fn page_has(row: RowAt<'_>, key_name: Option<&str>, name: &str) -> bool {
+    (0..row.page.len()).any(|index| {
+        let members = row.page.row(index).unwrap_or_default();
+        members.iter().any(|(known, _)| field_name(key_name, known) == name)
+    })
 }

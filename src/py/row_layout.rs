@@ -1,6 +1,6 @@
 //! The layout of records with the same keys: which value becomes which part of the object.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::atomic::Ordering};
 
 use pyo3::{
     prelude::*,
@@ -159,6 +159,7 @@ impl Layout {
             };
             self.columns.push(Column::of_field(py, field, index, source));
         }
+        class.fits_records.store(true, Ordering::Relaxed);
         self.construction = Some(construction);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What records become: dicts, or instances of a class.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyString};
 
@@ -39,6 +39,8 @@ pub struct RowClass {
     /// Unless the class is called.
     pub maker: Option<InstanceMaker>,
     pub fields: Vec<ClassField>,
+    /// Whether a record had all fields that it requires.
+    pub fits_records: AtomicBool,
 }
 
 /// How instances are made.

@@ -5,16 +5,20 @@ use std::{
     vec,
 };
 
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{
+    prelude::*,
+    types::{PyString, PyTuple},
+};
 
 use super::{
+    arguments::text,
     errors::{raise, wrong_type},
     row_class::row_class,
     row_spec::{RowSpec, Target},
     shapes::Shapes,
 };
 use crate::{
-    decode::{Page, RecordNumber, RowAt, Selection},
+    decode::{Page, RecordNumber, RowAt, Selection, UndeclaredNames},
     pages::{Listing, SharedPosition},
 };
 
@@ -26,6 +30,8 @@ const BYTES_AHEAD: usize = 1 << 16;
 /// What the rows of a pager become.
 pub struct RowView {
     pub shapes: Shapes,
+    /// Selected fields that have not been seen in any record yet.
+    undeclared: Option<Arc<UndeclaredNames>>,
     ahead: Mutex<RowsAhead>,
 }
 
@@ -39,7 +45,11 @@ struct RowsAhead {
 
 impl RowView {
     pub fn new(shapes: Shapes) -> Arc<Self> {
-        Arc::new(RowView { shapes, ahead: Mutex::default() })
+        Self::with_undeclared(shapes, None)
+    }
+
+    fn with_undeclared(shapes: Shapes, undeclared: Option<Arc<UndeclaredNames>>) -> Arc<Self> {
+        Arc::new(RowView { shapes, undeclared, ahead: Mutex::default() })
     }
 
     /// The fields that the rows are restricted to.
@@ -47,17 +57,37 @@ impl RowView {
         self.shapes.spec().selection.as_ref()
     }
 
+    /// Selected fields that have not been seen in any record yet.
+    pub fn undeclared(&self) -> Option<&Arc<UndeclaredNames>> {
+        self.undeclared.as_ref()
+    }
+
+    /// Checks that the records of a page have the selected fields.
+    pub fn check_names(&self, py: Python<'_>, page: &Arc<Page>) -> PyResult<()> {
+        let checked = self.undeclared.as_ref().map_or(Ok(()), |names| names.check(page));
+        checked.map_err(|error| raise(py, error))
+    }
+
     /// Dicts restricted to these fields of this view.
-    pub fn select(&self, listing: &Listing, names: &Bound<'_, PyTuple>) -> PyResult<Arc<Self>> {
+    pub fn select(
+        &self,
+        listing: &Listing,
+        names: &Bound<'_, PyTuple>,
+        undeclared: bool,
+    ) -> PyResult<Arc<Self>> {
         let (py, names) = (names.py(), field_names(names)?);
+        let fields = &listing.plan.fields;
+        let unseen = UndeclaredNames::of(&names, fields);
         let selection = match self.selection() {
             Some(selection) => Selection::new(names, selection.names()),
-            None => {
-                Selection::new(names, listing.plan.fields.iter().map(|field| field.name.as_ref()))
-            }
+            None if undeclared => Selection::new(names, []),
+            None => Selection::new(names, fields.iter().map(|field| field.name.as_ref()))
+                .map_err(|error| error.with_advice(Selection::ADVICE.into())),
         };
         let selection = selection.map_err(|error| raise(py, error))?;
-        Ok(Self::new(Shapes::new(RowSpec::dicts(Some(&selection)))))
+        // What was seen once need not be seen again.
+        let unseen = unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some());
+        Ok(Self::with_undeclared(Shapes::new(RowSpec::dicts(Some(&selection))), unseen))
     }
 
     /// Instances of a class made of the fields of this view.
@@ -65,7 +95,7 @@ impl RowView {
         let fields = listing.plan.fields.clone();
         let target = Target::Class(row_class(class, &fields, None)?);
         let spec = RowSpec { target, fields, selection: self.selection().cloned() };
-        Ok(Self::new(Shapes::new(spec)))
+        Ok(Self::with_undeclared(Shapes::new(spec), self.undeclared.clone()))
     }
 
     /// The object of the next row, if it is made and its page is lent. The row is received.
@@ -80,10 +110,11 @@ impl RowView {
     }
 
     /// The object of a row of a page.
-    pub fn object(&self, py: Python<'_>, page: &Page, index: usize) -> PyResult<Py<PyAny>> {
+    pub fn object(&self, py: Python<'_>, page: &Arc<Page>, index: usize) -> PyResult<Py<PyAny>> {
         // Creating objects can run code that asks for a row of this view: waiting for the lock could
         // last forever.
         let Ok(mut ahead) = self.ahead.try_lock() else {
+            self.check_names(py, page)?;
             return self.shapes.object(py, None, row_at(page, index)).map(Bound::unbind);
         };
         if ahead.next == (page.id(), index)
@@ -99,10 +130,11 @@ impl RowView {
     fn convert_ahead(
         &self,
         py: Python<'_>,
-        page: &Page,
+        page: &Arc<Page>,
         index: usize,
         ahead: &mut MutexGuard<'_, RowsAhead>,
     ) -> PyResult<Py<PyAny>> {
+        self.check_names(py, page)?;
         ahead.objects = vec::IntoIter::default();
         // Code of the caller's class runs when its row is asked for, not before.
         let is_inert = match &self.shapes.spec().target {
@@ -142,8 +174,9 @@ fn is_error_of_row(py: Python<'_>, error: &PyErr) -> bool {
 
 /// The names of fields, passed one by one.
 pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
-    let name = |name: Bound<'_, PyAny>| {
-        name.extract().map_err(|_| wrong_type("names", &name, "the names of fields as strings"))
+    let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
+        true => text("names", &name),
+        false => Err(wrong_type("names", &name, "the names of fields as strings")),
     };
     names.iter().map(name).collect()
 }

@@ -10,7 +10,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::argument,
+    arguments::{argument, text},
     credentials::ApiKey,
     endpoint::Endpoint,
     errors::{raise, wrong_type},
@@ -122,11 +122,15 @@ impl Sandbox {
     #[pyo3(signature = (endpoint, rows, **arguments))]
     fn serve(
         &self,
-        endpoint: &Bound<'_, Endpoint>,
+        endpoint: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyAny>,
         arguments: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let row = endpoint.get().row.clone().into();
+        let Ok(own) = endpoint.cast::<Endpoint>() else {
+            let expected = "an Endpoint; for the rows of a built-in method, use `put`";
+            return Err(wrong_type("endpoint", endpoint, expected));
+        };
+        let row = own.get().row.clone().into();
         self.0
             .serve(row, &sandbox_rows::rows(rows)?, sandbox_rows::only(arguments)?)
             .map_err(|error| raise(endpoint.py(), error))
@@ -140,17 +144,18 @@ impl Sandbox {
     #[pyo3(signature = (name, rows, *, account = None, **arguments))]
     fn put(
         &self,
-        name: &str,
+        name: &Bound<'_, PyAny>,
         rows: &Bound<'_, PyAny>,
         account: Option<&Bound<'_, PyAny>>,
         arguments: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
+        let name = text("name", name)?;
         let mut only = sandbox_rows::only(arguments)?;
         if let Some(account) = account {
-            only.extend(sandbox_rows::account(name, account)?);
+            only.extend(sandbox_rows::account(&name, account)?);
         }
         let json = sandbox_rows::rows(rows)?;
-        self.0.put(name, &json, only).map_err(|error| raise(rows.py(), error))
+        self.0.put(&name, &json, only).map_err(|error| raise(rows.py(), error))
     }
 
     /// Fails the next requests: `times` of them (1), or with None all until `reset()`. `endpoint` is the

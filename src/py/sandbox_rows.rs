@@ -6,7 +6,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::argument,
+    arguments::{argument, text},
     endpoint::Endpoint,
     errors::{raise, wrong_type},
     request_arguments::compact_json,
@@ -33,7 +33,7 @@ pub fn only(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Stri
     let Some(arguments) = arguments else { return Ok(Vec::new()) };
     let mut only = Vec::with_capacity(arguments.len());
     for (name, value) in arguments {
-        let name: String = name.extract()?;
+        let name = text("the name of an argument", &name)?;
         let value = EncodedValue::from(argument(&name, &value)?).into_text();
         only.push((name, value));
     }

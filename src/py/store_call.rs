@@ -73,15 +73,21 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
     let is_store_error = py
         .import("boardlot.errors")
         .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
-    let text = if is_store_error.unwrap_or(false) {
-        error.value(py).to_string()
+    let (text, advice) = if is_store_error.unwrap_or(false) {
+        let hint = error.value(py).getattr("hint").and_then(|hint| hint.extract::<String>());
+        (error.value(py).to_string(), hint.ok())
     } else {
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
-        format!("{name} raised {class}: {}", error.value(py))
+        (format!("{name} raised {class}: {}", error.value(py)), None)
     };
+    // The hint of the class is about boardlot's own stores.
+    let of_class = Error::from(ErrorKind::Store(String::new())).hint();
+    let advice = advice
+        .filter(|hint| *hint != of_class)
+        .unwrap_or_else(|| format!("Correct what made {name} raise this, then call again."));
     // Elsewhere nothing would take it, and it keeps the frames alive in which it was raised.
     if SIGNALS_CHECKED.get().is_some() {
         RAISED.set(Some(error));
     }
-    ErrorKind::Store(text).into()
+    Error::from(ErrorKind::Store(text)).with_advice(advice)
 }

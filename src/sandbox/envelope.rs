@@ -83,7 +83,7 @@ pub const INVALID: i64 = -3;
 /// A success that holds these rows in the place that the endpoint's row declares. For a place that
 /// is undocumented, the list is named as the endpoint is.
 pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
-    let path: Vec<&str> = match &endpoint.answer {
+    let path: Vec<&str> = match &endpoint.response {
         ResponseShape::Rows(RowsPlace::At(path), _) => path.split('.').collect(),
         ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => vec![member, &endpoint.name],
         _ => Vec::new(),
@@ -110,7 +110,7 @@ impl Body {
     /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
     /// list is in.
     pub fn new(endpoint: &Endpoint) -> Self {
-        let path: Vec<String> = match &endpoint.answer {
+        let path: Vec<String> = match &endpoint.response {
             ResponseShape::Rows(RowsPlace::At(path), _) => {
                 path.split('.').map(str::to_owned).collect()
             }

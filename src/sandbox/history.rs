@@ -45,7 +45,7 @@ const fn endpoint(name: &'static str, path: &'static str, rows: &'static str) ->
         parameters: Cow::Borrowed(PARAMETERS),
         undeclared: None,
         envelope: Envelope::RetCode,
-        answer: ResponseShape::Rows(RowsPlace::at(rows), Schema::One(&DAY)),
+        response: ResponseShape::Rows(RowsPlace::at(rows), Schema::One(&DAY)),
         paging: None,
         failures: &[],
         idempotent: true,

@@ -72,6 +72,7 @@ mod own_rows;
 mod planned_failures;
 mod plates;
 mod prices;
+mod proof_key;
 mod request_log;
 mod routes;
 mod rsa;
@@ -115,7 +116,7 @@ use connection::Listener;
 use dataset::Dataset;
 use login::OAuth;
 use own_rows::OwnRows;
-use routes::{known_endpoint, known_names};
+use routes::{known_endpoint, known_names, names_with_rows};
 use server::{Shared, serve};
 use sync::lock;
 
@@ -261,10 +262,10 @@ impl Sandbox {
     /// Replaces the generated rows of a built-in endpoint, as `serve` does.
     pub fn put(&self, name: &str, rows: &str, only: Vec<(String, String)>) -> Result<()> {
         let endpoint = known_endpoint(name)
-            .filter(|endpoint| matches!(endpoint.answer, ResponseShape::Rows(..)));
+            .filter(|endpoint| matches!(endpoint.response, ResponseShape::Rows(..)));
         match endpoint {
             Some(endpoint) => self.serve(endpoint.into(), rows, only),
-            None => Err(unknown_endpoint(name, Vec::new())),
+            None => Err(unknown_endpoint("name", name, names_with_rows())),
         }
     }
 
@@ -273,11 +274,11 @@ impl Sandbox {
         failure.validate()?;
         if let Some(FailureTarget::Endpoint(name)) = &failure.target {
             let own = self.shared.own();
-            let oauth = OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref());
-            let others: Vec<&str> =
-                own.iter().map(|rows| rows.endpoint.name.as_ref()).chain(oauth).collect();
-            if known_endpoint(name).is_none() && !others.contains(&name.as_str()) {
-                return Err(unknown_endpoint(name, others));
+            let mut names: Vec<&str> = known_names().collect();
+            names.extend(OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()));
+            names.extend(own.iter().map(|rows| rows.endpoint.name.as_ref()));
+            if !names.contains(&name.as_str()) {
+                return Err(unknown_endpoint("endpoint", name, names));
             }
         }
         self.shared.failures.add(failure);
@@ -306,14 +307,21 @@ impl Sandbox {
     }
 }
 
-fn unknown_endpoint(name: &str, others: Vec<&str>) -> Error {
-    let mut names = others;
-    for known in known_names() {
-        names.push(known);
+/// The error for a name that is not one of these, of which some may be repeated.
+fn unknown_endpoint<'a>(
+    argument: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Error {
+    let mut names: Vec<&str> = Vec::new();
+    for known in known {
+        if !names.contains(&known) {
+            names.push(known);
+        }
     }
     let nearest = did_you_mean(name, names.iter().copied());
     let expected = format!("one of {}{nearest}", names.join(", "));
-    Error::argument("endpoint", &format!("'{}'", name.escape_debug()), &expected)
+    Error::argument(argument, &format!("'{}'", name.escape_debug()), &expected)
 }
 
 impl Drop for Sandbox {

@@ -265,7 +265,7 @@ fn time_field(endpoint: &Endpoint, range: &DateRange) -> Result<String> {
     if let NextEnd::DayBefore(field) = &range.next {
         return Ok(field.clone());
     }
-    let declared = match &endpoint.answer {
+    let declared = match &endpoint.response {
         ResponseShape::Rows(_, Schema::Fields(fields)) => fields
             .iter()
             .find(|field| matches!(field.kind, Kind::Date | Kind::Timestamp(..)))

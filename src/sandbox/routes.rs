@@ -86,6 +86,12 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
     endpoints().map(|endpoint| endpoint.name.as_ref())
 }
 
+/// The names of the endpoints with records.
+pub fn names_with_rows() -> impl Iterator<Item = &'static str> {
+    let has_rows = |endpoint: &&Endpoint| matches!(endpoint.response, ResponseShape::Rows(..));
+    endpoints().filter(has_rows).map(|endpoint| endpoint.name.as_ref())
+}
+
 /// The table's endpoints, and those that the service document names without a path.
 fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
     ENDPOINTS.iter().chain(history::ENDPOINTS).copied()
@@ -94,7 +100,7 @@ fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
 impl Route {
     /// Whether it needs no credentials: only the clock, by which a client corrects its own.
     pub fn is_open(&self) -> bool {
-        matches!(self.endpoint.answer, ResponseShape::ServerTime(_))
+        matches!(self.endpoint.response, ResponseShape::ServerTime(_))
     }
 
     /// Answers a request; invalid arguments get the endpoint's own code.

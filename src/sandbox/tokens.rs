@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use sha2::{Digest, Sha256};
-
 use super::{
-    hashed_store::{Hash, HashedStore, equal, secret},
+    hashed_store::{Hash, HashedStore, secret},
+    proof_key::fits,
     scopes::Scopes,
     sync::lock,
 };
@@ -22,8 +20,6 @@ pub const CODE_LIFETIME_MS: i64 = 300_000;
 const CODES_MAX: usize = 10_000;
 const REFRESH_MAX: usize = 10_000;
 const ACCESS_MAX: usize = 100_000;
-/// A code verifier has 43 to 128 of these (RFC 7636, section 4.1).
-const VERIFIER_CHARACTERS: std::ops::RangeInclusive<usize> = 43..=128;
 
 #[derive(Debug)]
 pub struct Tokens(Mutex<State>);
@@ -155,9 +151,7 @@ impl Tokens {
         if consent.redirect_uri != exchange.redirect_uri {
             return Ok(Err("redirect_uri differs from that of the authorization request"));
         }
-        if !is_verifier(exchange.verifier)
-            || !equal(&consent.challenge, &Sha256::digest(exchange.verifier).into())
-        {
+        if !fits(exchange.verifier, &consent.challenge) {
             return Ok(Err("code_verifier does not match the challenge"));
         }
         let scopes = consent.scopes.clone();
@@ -221,19 +215,11 @@ impl State {
     }
 }
 
-/// The challenge of a client, decoded; `None` if it is not a SHA-256 hash.
-pub fn challenge(text: &str) -> Option<Hash> {
-    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
-}
-
-fn is_verifier(text: &str) -> bool {
-    VERIFIER_CHARACTERS.contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use sha2::{Digest, Sha256};
+
+    use super::{super::proof_key::challenge, *};
 
     const NOW: i64 = 1_790_000_000_000;
     const HOUR: Duration = Duration::from_secs(3_600);

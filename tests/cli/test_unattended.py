@@ -112,9 +112,35 @@ def test_without_either_the_error_names_both(
     last = done.stderr[done.stderr.index("boardlot: ") :]
     for part in (str(job.store), "no terminal", "passphrase_file", "passphrase_command"):
         assert part in last
-    assert "Traceback" not in done.stderr
+    # It is all that is printed: no prompt that nobody sees, and no warning about an echo.
+    assert done.stderr.startswith("boardlot: "), done.stderr
     # Not even a request without credentials.
     assert len(job.sandbox.requests) == before
+
+
+def test_without_a_terminal_a_line_of_stdin_is_the_passphrase(job, monkeypatch):
+    job.save(monkeypatch)
+    done = subprocess.run(
+        [sys.executable, "-m", "boardlot", "--profile", "nightly", "time"],
+        env=job.environment,
+        input=f"{PASSPHRASE}\n",
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("given", ['"pass show boardlot"', "[1]", "{}"])
+def test_a_command_that_is_not_a_list_is_refused_by_the_name_of_its_key(
+    given: str, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.save(monkeypatch, passphrase_command=["pass"])
+    config = Path(job.environment["XDG_CONFIG_HOME"]) / "boardlot" / "config.toml"
+    config.write_text(config.read_text().replace('["pass"]', given))
+    with pytest.raises(bl.ConfigError, match=r"\[profiles.nightly\]: auth.passphrase_command is"):
+        bl.Client(profile="nightly")
 
 
 def test_python_gets_the_same_error(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,3 +166,33 @@ def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():
     for names in ({"end": ""}, {"next": ""}, {"before": "", "next": "x"}, {"unique": ""}):
         with pytest.raises(bl.ConfigError):
             bl.DateRange(**{"next": "a", **names})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        bl.DateRange("end", next="extra.next_time"),
+        bl.DateRange("end", next="extra.next_time", unique="close"),
+        bl.DateRange("end", next="extra.other", unique="time"),
+        bl.DateRange("end", before="time", unique="time"),
+    ],
+    ids=["without unique", "another unique", "another place", "another rule"],
+)
+def test_a_checkpoint_of_another_paging_is_one_of_another_call(other):
+    # Rows that the next page repeats are recognised by `unique`: with another, some come twice.
+    with ScriptedServer(Bars(7, "row", False, True)) as server:
+        client = client_of(server)
+        pager = bars(client, start=FIRST, end=LAST)
+        for _ in range(9):
+            next(pager)
+        with pytest.raises(bl.ConfigError, match="another call"):
+            client.paginate(
+                "GET",
+                PATH,
+                paging=other,
+                rows="data.kline_list",
+                query={"start": FIRST, "end": LAST},
+                resume=pager.checkpoint(),
+            )
+        resumed = bars(client, start=FIRST, end=LAST, resume=pager.checkpoint())
+        assert next(resumed) == next(pager)

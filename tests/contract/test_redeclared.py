@@ -92,8 +92,27 @@ CASES = [
 
 
 def test_every_endpoint_with_records_is_declared_again():
+    # The response of server_time has neither a success mark nor a list: see the next test.
     assert DECLARED.keys() == {endpoint.method for endpoint in ENDPOINTS} - {"server_time"}
     assert {name for name, _ in CASES} == DECLARED.keys()
+
+
+def test_the_time_of_the_service_is_no_list_and_is_requested_instead_of_declared():
+    (case,) = [
+        case
+        for name, case in endpoint_vectors()
+        if name == "server_time" and "result" in case and len(case["exchanges"]) == 1
+    ][:1]
+    answers = scripted_answers(case)
+    with ScriptedServer(answers * 3) as server, bl.Client(server.base_url) as client:
+        for rows in (None, "server_time_ms"):
+            endpoint = bl.Endpoint("server_time", "GET", "/api/v1.0/server-time", rows=rows)
+            with pytest.raises(bl.ProtocolError, match="no success mark"):
+                client.call(endpoint)
+        response = client.request("GET", "/api/v1.0/server-time")
+    assert response.content.decode() == case["exchanges"][0]["answer"]["body"]
+    for received in server.received:
+        assert_request(received, case["exchanges"][0]["request"], "server_time")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -73,6 +73,16 @@ def test_the_repr_is_the_declaration():
         ({"rows": "data."}, "rows is 'data.'"),
         ({"paging": "next"}, "paging is 'next'; expected 'next_key', 'page_flag' or a DateRange"),
         ({"paging": 3}, "paging"),
+        ({"name": 3}, "name is of type int; expected a string"),
+        ({"method": None}, "method is of type NoneType"),
+        ({"path": b"/a"}, "path is of type bytes"),
+        ({"rows": 3}, "rows is of type int"),
+        ({"doc": 3}, "doc is of type int"),
+        (
+            {"name": "a\ud800"},
+            "name is not valid Unicode; expected a string without lone surrogates",
+        ),
+        ({"record": {"\ud800": "text"}}, "a name in record is not valid Unicode"),
         ({"record": {"time": "second"}}, "record.time is 'second'"),
         ({"record": {"time": "second"}}, "did you mean 'seconds'?"),
         ({"record": {"time": 3}}, "record['time']"),
@@ -92,6 +102,13 @@ def test_a_mistake_is_named_before_anything_is_sent(change, expected):
     with pytest.raises(bl.ConfigError) as caught:
         bl.Endpoint(**options)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["end", "next", "before", "unique"])
+def test_a_name_of_a_date_range_that_is_not_text_is_refused_by_name(name):
+    for value, expected in [(3, "of type int"), ("\ud800", "not valid Unicode")]:
+        with pytest.raises(bl.ConfigError, match=f"{name} is {expected}"):
+            bl.DateRange(**{"next": "a", name: value})
 
 
 class Candle(typing.TypedDict, total=False):

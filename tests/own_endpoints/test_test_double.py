@@ -171,6 +171,9 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
         (lambda sandbox: sandbox.put("dividends", [], account="1"), "not about an account"),
         (lambda sandbox: sandbox.put("dividends", [], simbol="x"), "not an argument of dividends"),
         (lambda sandbox: sandbox.fail_next("fills_histroy"), "did you mean 'fills_history'"),
+        (lambda sandbox: sandbox.put("server_time", []), r"one of trading_days, (?!.*server_time)"),
+        (lambda sandbox: sandbox.put(5, []), "name is of type int; expected a string"),
+        (lambda sandbox: sandbox.serve("kline", []), "endpoint is of type str; .* use `put`"),
         (lambda sandbox: sandbox.fail_next(status=200), "would|expected|status is 200"),
         (lambda sandbox: sandbox.fail_next(code=0), "a success"),
         (lambda sandbox: sandbox.fail_next(times=0), "times is 0"),
@@ -182,6 +185,17 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
 def test_what_cannot_be_served_is_refused(sandbox, serve, expected):
     with pytest.raises(bl.ConfigError, match=expected):
         serve(sandbox)
+
+
+def test_a_name_that_nothing_has_is_refused_with_each_known_one_once(sandbox):
+    for symbol in ("HK.00700", "HK.00005"):
+        sandbox.serve(KLINE, CANDLES, symbol=symbol)
+    own = bl.Endpoint("dividends", "GET", "/api/v9/dividends", rows="data.list")
+    sandbox.serve(own, [])
+    with pytest.raises(bl.ConfigError) as caught:
+        sandbox.fail_next("zzz")
+    names = str(caught.value).partition("one of ")[2].split(", ")
+    assert len(names) == len(set(names)) and {"kline", "dividends", "token"} <= set(names)
 
 
 def test_the_next_requests_of_one_endpoint_fail_and_then_no_more(sandbox):

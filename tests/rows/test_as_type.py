@@ -2,12 +2,15 @@
 
 import dataclasses
 import gc
+import sys
+import typing
 import weakref
 from collections import namedtuple
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import ClassVar, NamedTuple, TypedDict
+from enum import Enum
+from typing import ClassVar, Final, NamedTuple, TypedDict
 
 import boardlot as bl
 import msgspec
@@ -314,3 +317,65 @@ def test_a_class_is_inspected_once_and_not_kept_alive(monkeypatch):
     del cls
     gc.collect()
     assert kept() is None
+
+
+class NoKeywords:
+    order_id: str
+
+
+class PositionalOnly:
+    order_id: str
+
+    def __init__(self, order_id, /):
+        self.order_id = order_id
+
+
+@dataclass(init=False)
+class WithoutInit:
+    order_id: str
+
+
+class NoMembers(Enum):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("cls", "reason"),
+    [
+        (NoKeywords, "NoKeywords does not accept its fields as keywords"),
+        (PositionalOnly, "PositionalOnly does not accept its fields as keywords"),
+        (WithoutInit, "WithoutInit does not accept its fields as keywords"),
+        (dataclasses.make_dataclass("T", [("side", NoMembers)]), "NoMembers, which has no members"),
+        (dataclasses.make_dataclass("T", [("side", "1 +")]), "annotations of T cannot be read"),
+        (type("T", (), {"__annotations__": 5}), "annotations of T cannot be read"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_a_class_that_no_row_can_become_is_refused_before_anything_is_sent(cls, reason):
+    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    for rows in (orders(ORDER), pager):
+        with pytest.raises(bl.ConfigError, match=reason):
+            rows.as_type(cls)
+    assert pager.requests == 0
+
+
+def test_a_qualifier_of_an_annotation_is_not_its_type():
+    @dataclass
+    class Made:
+        order_id: Final[str]
+        side: "Final[int | None]"
+
+    assert orders(ORDER).as_type(Made) == [Made("7", 1)]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="typing.NotRequired")
+def test_a_key_that_is_not_required_may_be_missing_however_the_annotation_is_written():
+    written = TypedDict(  # noqa: UP013
+        "Written", {"order_id": "str", "note": "typing.NotRequired[int]"}
+    )
+    evaluated = TypedDict(  # noqa: UP013
+        "Evaluated", {"order_id": str, "note": typing.NotRequired[int]}
+    )
+    for cls in (written, evaluated):
+        assert orders(ORDER).as_type(cls) == [{"order_id": "7"}]
+        assert orders({**ORDER, "note": 5}).as_type(cls) == [{"order_id": "7", "note": 5}]

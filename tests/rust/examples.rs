@@ -54,7 +54,7 @@ fn the_sandbox_answers_the_example_of_every_row_with_its_record() {
         let client =
             Client::new(base, Some(credentials), SenderOptions::default()).expect("a client");
         for endpoint in ENDPOINTS {
-            let ResponseShape::Rows(_, schema) = &endpoint.answer else { continue };
+            let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
             let arguments = arguments(endpoint, &sandbox);
             let slices = records(&client, endpoint, &arguments).await;
             let text = |name: &str| {

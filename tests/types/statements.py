@@ -26,9 +26,16 @@ def markets(client: bl.Client) -> None:
     sg: bl.Records[bl.SgIpo] = client.ipo_list("sg")
     my: bl.Records[bl.MyIpo] = client.ipo_list("my")
     other: bl.Records[bl.UsIpo] = client.ipo_list("hk")  # error
-    print(client.ipo_list("jp"), hk, us, cn, sg, my, other)  # error
+    print(client.ipo_list(5), hk, us, cn, sg, my, other)  # error
     print(hk[0]["entrance_price"] + 1)
     print(us[0]["entrance_price"])  # error
+
+
+def any_market(client: bl.Client, market: str) -> None:
+    ipos = client.ipo_list(market)
+    first: bl.HkIpo | bl.UsIpo | bl.CnIpo | bl.SgIpo | bl.MyIpo = ipos[0]
+    hk: bl.Records[bl.HkIpo] = ipos  # error
+    print(first["code"], hk)
 
 
 async def awaited(client: bl.AsyncClient) -> None:
@@ -58,8 +65,12 @@ class Trade(NamedTuple):
 
 
 def typed_rows(records: bl.Records[bl.Fill], pager: bl.Pager[bl.Fill]) -> None:
-    part: bl.Records[bl.Fill] = records.select("code", "price")
-    first: bl.Pager[bl.Fill] = pager.select("code")
+    part: bl.Records[dict[str, Any]] = records.select("code", "price")
+    first: bl.Pager[dict[str, Any]] = pager.select("code", "venue", undeclared=True)
+    # A row that is restricted to some fields lacks those that a `Fill` has.
+    whole: bl.Fill = next(pager.select("code"))  # error
+    same: bl.Records[bl.Fill] = records.select("code")  # error
+    print(whole, same)
     trades: list[Trade] = records.as_type(Trade)
     print(part, first, trades[0].price + 1, pager.as_type(Trade).checkpoint())
     for trade in pager.as_type(Trade):

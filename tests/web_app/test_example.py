@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import runpy
 import socket
 import sqlite3
 import stat
@@ -24,6 +25,19 @@ from ..support.webdriver import ENVIRONMENT, Browser, programs
 
 MAIN = ROOT / "examples" / "web_app" / "main.py"
 BUTTONS = "button, input[type=submit]"
+
+
+def test_the_address_that_it_listens_at_is_not_that_of_the_redirect(tmp_path, monkeypatch):
+    # Users see the address of a proxy, which this machine may not even have.
+    (tmp_path / "client.json").write_text('{"redirect_uri": "https://app.example.com/callback"}')
+    listened = []
+    monkeypatch.setattr("uvicorn.run", lambda *_, host, port, **__: listened.append((host, port)))
+    main = runpy.run_path(str(MAIN))["main"]
+    for options in ([], ["--host", "0.0.0.0", "--port", "8080"]):
+        monkeypatch.setattr(sys, "argv", ["main.py", "run", str(tmp_path), *options])
+        monkeypatch.setenv("WEB_APP_FOLDER", "")
+        main()
+    assert listened == [("127.0.0.1", 8000), ("0.0.0.0", 8080)]
 
 
 class Application:

@@ -39,6 +39,18 @@ def test_a_registration_sends_what_section_2_1_shows(server):
     assert timedelta(seconds=-2) < age < timedelta(minutes=2)
 
 
+def test_a_name_that_cannot_be_sent_is_refused_before_anything_is_sent(server):
+    for name, expected in [("\ud800", "not valid Unicode"), (5, "of type int")]:
+        refused = pytest.raises(bl.ConfigError, match=f"client_name is {expected}")
+        with refused:
+            bl.register_client(server.base_url, redirect_uris=[REDIRECT], client_name=name)
+        with refused:
+            bl.begin_login(server.base_url, store=DictStore(), client_name=name)
+        with refused:
+            bl.login(server.base_url, store=DictStore(), client_name=name, open_browser=False)
+    assert server.seen == []
+
+
 def test_a_public_client_has_no_secret(server):
     registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
     assert registered.client_secret is None

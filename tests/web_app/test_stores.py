@@ -224,8 +224,9 @@ def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):
     server.expire()
     store.full = True
     store.calls.clear()
-    with pytest.raises(bl.StoreError, match="disk full"):
+    with pytest.raises(bl.StoreError, match="disk full") as caught:
         quotes(client)
+    assert caught.value.hint == "Correct what made Full.save raise this, then call again."
     assert [name for name, _ in store.calls][-2:] == ["save", "leave with StoreError"]
     # The new token is used from memory.
     assert list(quotes(client)) == []
@@ -269,8 +270,27 @@ def test_a_lock_that_is_not_a_context_manager_is_refused_by_name(server, returne
         def lock(self, key):
             return returned
 
-    with pytest.raises(bl.StoreError, match=f"Wrong.lock {message}"):
+    with pytest.raises(bl.StoreError, match=f"Wrong.lock {message}") as caught:
         log_in(server, application(server, Wrong()))
+    assert caught.value.hint.startswith("Correct Wrong.lock, or leave it out")
+
+
+def test_the_hint_of_a_store_error_that_a_store_raises_is_its_own(server):
+    class Vault(DictStore):
+        hint = "Unseal the vault."
+
+        def load(self, key):
+            raise bl.StoreError("the vault is sealed", hint=self.hint)
+
+    app = application(server, Vault())
+    for given, expected in [
+        ("Unseal the vault.", "Unseal the vault."),
+        ("", "Correct what made Vault.load raise this, then call again."),
+    ]:
+        Vault.hint = given
+        with pytest.raises(bl.StoreError, match="the vault is sealed") as caught:
+            app.auth(user="alice")
+        assert caught.value.hint == expected
 
 
 def test_a_lock_that_cannot_be_taken_is_a_store_error(server):

@@ -66,7 +66,7 @@ fn section(endpoint: &Endpoint) -> String {
             );
         }
     }
-    if let ResponseShape::Rows(_, schema) = &endpoint.answer {
+    if let ResponseShape::Rows(_, schema) = &endpoint.response {
         for record in schema.records() {
             out += &fields(record);
         }

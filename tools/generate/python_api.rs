@@ -82,7 +82,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         line if line.len() <= 60 => format!("[{line}]"),
         _ => format!("[\n            {},\n        ]", pairs.join(",\n            ")),
     };
-    let call = match (&endpoint.answer, paged) {
+    let call = match (&endpoint.response, paged) {
         (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
             let windows = if endpoint.has_span() { "windows" } else { "None" };
@@ -90,8 +90,12 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
         }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
     };
-    let signature = signature(endpoint, annotation);
-    let returns = match &endpoint.answer {
+    let signature = signature(endpoint, |parameter| match decisive(endpoint) {
+        // Any `str`; the values are for readers, and for the command line.
+        Some(name) if parameter.name == name => format!("{} | str", annotation(parameter)),
+        _ => annotation(parameter),
+    });
+    let returns = match &endpoint.response {
         ResponseShape::Rows(_, schema) => results(endpoint, face, &schema.records()),
         _ => "datetime.datetime".to_owned(),
     };
@@ -139,25 +143,39 @@ fn results(endpoint: &Endpoint, face: Face, records: &[&Record]) -> String {
     format!("{class}[{}]", names.join(" | "))
 }
 
+/// The argument that determines the record, if there is one.
+fn decisive(endpoint: &Endpoint) -> Option<&'static str> {
+    match &endpoint.response {
+        ResponseShape::Rows(_, Schema::By(decisive, _)) => Some(*decisive),
+        _ => None,
+    }
+}
+
 /// For type checkers, a signature for each value of the argument that determines the record.
 fn overloads(face: Face, endpoint: &Endpoint) -> String {
-    let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.answer else {
+    let ResponseShape::Rows(_, Schema::By(decisive, records)) = &endpoint.response else {
         return String::new();
     };
     let is_async = face == Face::Async && endpoint.paging.is_none();
     let mut out = String::from("\n    if TYPE_CHECKING:\n");
-    for (value, record) in *records {
+    let mut add = |decisive_type: &str, records: &[&Record]| {
         let signature = signature(endpoint, |parameter| {
             if parameter.name == *decisive {
-                format!("typing.Literal[\"{value}\"]")
+                decisive_type.to_owned()
             } else {
                 annotation(parameter)
             }
         });
-        let returns = results(endpoint, face, &[record]);
+        let returns = results(endpoint, face, records);
         let head = head(is_async, &endpoint.name, &signature, &returns, "        ");
         out += &format!("\n        @typing.overload\n{head} ...\n");
+    };
+    for (value, record) in *records {
+        add(&format!("typing.Literal[\"{value}\"]"), &[*record]);
     }
+    // For a value that is known at run time only.
+    let all: Vec<&Record> = records.iter().map(|(_, record)| *record).collect();
+    add("str", &all);
     out
 }
 
@@ -255,7 +273,7 @@ fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {
 }
 
 fn result_doc(endpoint: &Endpoint) -> String {
-    match &endpoint.answer {
+    match &endpoint.response {
         ResponseShape::ServerTime(_) => {
             "Returns an aware UTC `datetime`, exact to the millisecond.".into()
         }

@@ -28,7 +28,7 @@ pub fn text() -> String {
 pub fn records() -> Vec<&'static Record> {
     ENDPOINTS
         .iter()
-        .filter_map(|endpoint| match &endpoint.answer {
+        .filter_map(|endpoint| match &endpoint.response {
             ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })

@@ -130,7 +130,9 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
     complete: Any = None
     annotation = re.sub(r"\b(?:typing|_arguments)\.", "", str(parameter.annotation))
     if annotation.startswith("Literal["):
-        kind = click.Choice(ast.literal_eval(annotation.removeprefix("Literal")), False)
+        # Type checkers also accept a `str` that is known at run time only.
+        values = annotation.removeprefix("Literal").removesuffix(" | str")
+        kind = click.Choice(ast.literal_eval(values), False)
         help_text = (
             help_text
             if "`" in help_text.partition("such as")[0]

@@ -6,6 +6,7 @@ import getpass
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -70,17 +71,34 @@ class Passphrase:
     def ask(self, prompt: str) -> str:
         """Ask for it at the terminal."""
         try:
-            return getpass.getpass(prompt)
+            with warnings.catch_warnings():
+                # Raised before anything is printed: there is no terminal that can hide the typing.
+                warnings.simplefilter("error", getpass.GetPassWarning)
+                return getpass.getpass(prompt)
+        except getpass.GetPassWarning:
+            line = _line_of_stdin()
         except (EOFError, AttributeError, OSError, ValueError):
-            # There is no terminal, and stdin is closed or empty.
+            # The end of the line of the prompt.
             print(file=sys.stderr)
-            raise StoreError(
-                f"{self.of} is encrypted and there is no terminal to ask for its passphrase; for "
-                "unattended jobs set passphrase_file or passphrase_command in the profile "
-                "(`boardlot profile add --help`), or pass --passphrase-file or "
-                "--passphrase-command",
-                hint=hints.NO_TERMINAL,
-            ) from None
+            line = None
+        if line is not None:
+            return line
+        raise StoreError(
+            f"{self.of} is encrypted and there is no terminal to ask for its passphrase; for "
+            "unattended jobs set passphrase_file or passphrase_command in the profile "
+            "(`boardlot profile add --help`), or pass --passphrase-file or "
+            "--passphrase-command",
+            hint=hints.NO_TERMINAL,
+        )
+
+
+def _line_of_stdin() -> str | None:
+    """The next line of stdin; None if it is closed or at its end."""
+    try:
+        line = sys.stdin.readline()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return line.removesuffix("\n") if line else None
 
 
 def _content(file: str) -> bytes:

@@ -87,7 +87,25 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
     if known is None:
         known = _inspected[cls] = _inspect(cls)
     default_of = _defaults(cls)
-    return known.construction, tuple((field, default_of(field)) for field in known.fields)
+    fields = tuple((field, default_of(field)) for field in known.fields)
+    if known.construction == "keywords":
+        _check_keywords(cls, [field.attribute for field, (kind, _) in fields if kind == "required"])
+    return known.construction, fields
+
+
+def _check_keywords(cls: Any, names: list[str]) -> None:
+    """Refuse a class that cannot be called with these keywords."""
+    if typing.is_typeddict(cls):
+        return
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):
+        return  # Of an extension: only a call can tell.
+    try:
+        signature.bind_partial(**dict.fromkeys(names))
+    except TypeError as error:
+        text = f"{cls.__qualname__} does not accept its fields as keywords: {error}"
+        raise ConfigError(f"{text}; expected {_CLASSES}") from None
 
 
 def _inspect(cls: Any) -> RowClass:
@@ -110,6 +128,10 @@ def _hints(cls: Any) -> dict[str, Any]:
             "module defines at run time: import them outside 'if TYPE_CHECKING', and do not define "
             "them within a function"
         )
+        raise ConfigError(text) from error
+    except Exception as error:
+        # Evaluating an annotation can raise anything.
+        text = f"the annotations of {cls.__qualname__} cannot be read: {error}; expected types"
         raise ConfigError(text) from error
 
 
@@ -147,6 +169,11 @@ def _field(cls: Any, attribute: str, name: str, annotation: Any) -> Field:
         conversion = conversion or _CONVERSIONS.get(origin)
     except TypeError:  # Not every annotation is hashable.
         conversion = None
+    if enum is not None and not enum.__members__:
+        text = (
+            f"{cls.__qualname__}.{attribute} is annotated as {_shown(enum)}, which has no members"
+        )
+        raise ConfigError(f"{text}; expected an Enum with the values of the field")
     if conversion is None:
         text = f"{cls.__qualname__}.{attribute} is annotated as {_shown(annotation)}"
         raise ConfigError(f"{text}; expected {_EXPECTED}")
@@ -162,8 +189,16 @@ def _plain(hint: Any) -> Any:
             hint = hint.__supertype__
         elif type(hint).__name__ == "TypeAliasType":
             hint = hint.__value__
+        elif _qualifier(hint) is not None:
+            (hint,) = typing.get_args(hint)
         else:
             return hint
+
+
+def _qualifier(hint: Any) -> str | None:
+    """The name of a qualifier with a type, of `typing` or `typing_extensions`."""
+    name = getattr(typing.get_origin(hint), "_name", None)
+    return name if name in ("Final", "Required", "NotRequired", "ReadOnly") else None
 
 
 def _shown(value: Any) -> str:
@@ -258,8 +293,11 @@ def _defaults(cls: Any) -> Any:
             return ("required", None)
 
         return of_dataclass
-    optional = getattr(cls, "__optional_keys__", None)
-    if optional is not None:  # A TypedDict.
+    if typing.is_typeddict(cls):
+        # `__optional_keys__` lacks those of annotations that are strings.
+        hints = typing.get_type_hints(cls, include_extras=True)
+        optional = {name for name, hint in hints.items() if _qualifier(hint) == "NotRequired"}
+        optional |= {*cls.__optional_keys__}
         return lambda field: (
             ("constructor", None) if field.attribute in optional else ("required", None)
         )

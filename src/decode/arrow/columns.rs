@@ -178,7 +178,7 @@ impl Columns {
         for part in parts {
             let schema = batches.first().map(RecordBatch::schema);
             batches.push(part.into_batch(schema).map_err(|error| {
-                Error::protocol(format!("the records cannot become columns: {error}"), b"")
+                Error::conversion(format!("the records cannot become columns: {error}"))
             })?);
         }
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);

@@ -5,33 +5,24 @@ use crate::{decode::records::RecordNumber, error::Error};
 /// The error for a value that is not of its field's kind.
 pub(crate) fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
     let shown: String = json.chars().take(64).collect();
-    Error::protocol(
-        format!(
-            "{field} of {number} is {shown}, which is not of the field's declared kind; pass \
-             invalid='null' to make it null, or read the records as dicts"
-        ),
-        b"",
-    )
+    Error::conversion(format!(
+        "{field} of {number} is {shown}, which is not of the field's declared kind; read \
+         the records as dicts, or as a frame with invalid='null'"
+    ))
 }
 
 /// The error for records that would be a table of mostly empty cells.
 pub(super) fn too_sparse(fields: usize, rows: usize) -> Error {
-    Error::protocol(
-        format!(
-            "{rows} records with {fields} or more undeclared fields, nearly all of them empty, are \
-             too sparse for columns; read the records as dicts"
-        ),
-        b"",
-    )
+    Error::conversion(format!(
+        "{rows} records with {fields} or more undeclared fields, nearly all of them empty, are \
+         too sparse for columns; read the records as dicts"
+    ))
 }
 
 /// The error for a page whose text does not fit into one column.
 pub(super) fn page_too_large(bytes: usize, maximum: usize) -> Error {
-    Error::protocol(
-        format!(
-            "the records of one page have {bytes} bytes, which is too large for columns; expected \
-             at most {maximum}: request smaller pages"
-        ),
-        b"",
-    )
+    Error::conversion(format!(
+        "the records of one page have {bytes} bytes, which is too large for columns; expected \
+         at most {maximum}: request smaller pages"
+    ))
 }

@@ -11,8 +11,11 @@ use super::{
 };
 use crate::{
     decode::json::{Members, find_member, parse_members},
-    error::{Error, Result},
+    error::{Error, Result, excerpt},
 };
+
+/// How many lists an error names.
+const LISTS_SHOWN: usize = 8;
 
 /// The page in a response with these top-level members, which is known to be valid JSON that is not
 /// nested too deeply.
@@ -21,18 +24,35 @@ pub(in crate::decode) fn find_page(body: &Bytes, top: &Members<'_>, at: &RowsAt)
     let (text, bytes) = (body.as_str(), body.bytes());
     let found = match at {
         RowsAt::Path(path) => find_by_path(top, path),
-        RowsAt::OnlyListOf(name) => find_only_list(top, name),
+        RowsAt::OnlyListOf(name) => find_only_list(top, name).map_err(|lists| {
+            let places: Vec<String> = lists
+                .iter()
+                .take(LISTS_SHOWN)
+                .map(|list| format!("\"{name}.{}\"", excerpt(list)))
+                .collect();
+            let text = format!(
+                "the response has {} lists {at}: {}; expected one",
+                lists.len(),
+                places.join(", ")
+            );
+            let first = places.first().map_or("", String::as_str);
+            let advice = format!("Say which one has the records, such as rows={first}, in the declaration of the endpoint.");
+            Error::protocol(text, bytes).with_advice(advice)
+        })?,
     };
-    let (list, siblings) = found.ok_or_else(|| {
-        Error::protocol(format!("the response has no list of records {at}"), bytes)
-    })?;
-    let items: Vec<&RawValue> = serde_json::from_str(list.get()).map_err(|_| {
-        Error::protocol(format!("the value {at} is not a list; expected a JSON array"), bytes)
-    })?;
+    let no_list = |what: String| {
+        let advice = "The service answered, but not with this list: check `rows` if you set it; \
+                      otherwise report the response.";
+        Error::protocol(what, bytes).with_advice(advice.to_owned())
+    };
+    let (list, siblings) =
+        found.ok_or_else(|| no_list(format!("the response has no list of records {at}")))?;
+    let items: Vec<&RawValue> = serde_json::from_str(list.get())
+        .map_err(|_| no_list(format!("the value {at} is not a list; expected a JSON array")))?;
     let mut rows = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         if !item.get().starts_with('{') {
-            return Err(Error::protocol(format!("record {index} is not a JSON object"), bytes));
+            return Err(no_list(format!("record {index} is not a JSON object")));
         }
         rows.push(range_of(text, item.get()));
     }
@@ -67,14 +87,24 @@ fn find_by_path<'a>(top: &Members<'a>, path: &[String]) -> Option<(&'a RawValue,
     Some((list, members))
 }
 
-/// The only list in a member, or the member itself, and the members of its object.
-fn find_only_list<'a>(top: &Members<'a>, name: &str) -> Option<(&'a RawValue, Members<'a>)> {
-    let data = find_member(top, name)?;
+/// The only list in a member, or the member itself, and the members of its object; or the names of the
+/// lists if there are several.
+fn find_only_list<'a>(
+    top: &Members<'a>,
+    name: &str,
+) -> Result<Option<(&'a RawValue, Members<'a>)>, Vec<String>> {
+    let Some(data) = find_member(top, name) else { return Ok(None) };
     if data.get().starts_with('[') {
-        return Some((data, Members::new()));
+        return Ok(Some((data, Members::new())));
     }
-    let members = parse_members(data.get()).ok()?;
+    let Ok(members) = parse_members(data.get()) else { return Ok(None) };
     let mut lists = members.iter().filter(|(_, value)| value.get().starts_with('['));
-    let list = lists.next()?.1;
-    lists.next().is_none().then_some((list, members))
+    match (lists.next(), lists.next()) {
+        (None, _) => Ok(None),
+        (Some((_, list)), None) => Ok(Some((list, members))),
+        (Some(first), Some(second)) => {
+            let all = [first, second].into_iter().chain(lists);
+            Err(all.map(|(name, _)| name.to_string()).collect())
+        }
+    }
 }

@@ -52,24 +52,26 @@ impl AuthorizationRequest {
     }
 }
 
+/// A request for tests.
+#[cfg(test)]
+pub fn example() -> AuthorizationRequest {
+    AuthorizationRequest {
+        client_id: "c1".to_owned(),
+        client_name: "one".to_owned(),
+        redirect_uri: "https://app.example/cb?x=1".to_owned(),
+        challenge: [7; 32],
+        state: "a b&c=d%".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn request() -> AuthorizationRequest {
-        AuthorizationRequest {
-            client_id: "c1".to_owned(),
-            client_name: "one".to_owned(),
-            redirect_uri: "https://app.example/cb?x=1".to_owned(),
-            challenge: [7; 32],
-            state: "a b&c=d%".to_owned(),
-        }
-    }
-
     #[test]
     fn the_callback_keeps_the_query_and_the_state() {
         assert_eq!(
-            request().denied("access_denied", "the user"),
+            example().denied("access_denied", "the user"),
             "https://app.example/cb?x=1&error=access_denied&error_description=the+user\
              &state=a+b%26c%3Dd%25"
         );

@@ -20,9 +20,10 @@ use crate::{
     sandbox::{
         hashed_store::{Hash, secret},
         http_response::HttpResponse,
+        proof_key::challenge,
         scopes::Scopes,
         sync::lock,
-        tokens::{Tokens, challenge},
+        tokens::Tokens,
         verify::random_id,
     },
 };

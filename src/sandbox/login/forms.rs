@@ -55,19 +55,9 @@ impl Forms {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::authorization::example as request, *};
 
     const NOW: i64 = 1_790_000_000_000;
-
-    fn request() -> AuthorizationRequest {
-        AuthorizationRequest {
-            client_id: "c1".to_owned(),
-            client_name: "one".to_owned(),
-            redirect_uri: "https://app.example/cb?x=1".to_owned(),
-            challenge: [7; 32],
-            state: "a b&c=d%".to_owned(),
-        }
-    }
 
     #[test]
     fn security_35_a_form_needs_both_copies_of_its_token_and_works_once() {

@@ -51,7 +51,7 @@ const fn row(endpoint: &'static Endpoint, handler: Handler) -> Route {
 impl Route {
     /// Whether it is for a person in a browser.
     pub fn is_page(&self) -> bool {
-        matches!(self.endpoint.answer, ResponseShape::Page)
+        matches!(self.endpoint.response, ResponseShape::Page)
     }
 
     pub fn answer(

@@ -24,7 +24,7 @@ pub fn rows<'a>(answer: &'a Value, place: &str) -> &'a Vec<Value> {
 pub fn record(name: &str) -> &'static Record {
     ENDPOINTS
         .iter()
-        .filter_map(|endpoint| match &endpoint.answer {
+        .filter_map(|endpoint| match &endpoint.response {
             ResponseShape::Rows(_, schema) => Some(schema.records()),
             _ => None,
         })

@@ -1,0 +1,136 @@
+"""Fields that the service sends although no schema declares them, and names that nothing has."""
+
+import boardlot as bl
+import pytest
+
+from ..support.clients import MODES, client_of, run, settled
+from ..support.paged_service import CALLS, Book, page
+from ..support.scripted_server import ScriptedServer, answer
+
+LISTING = bl.Endpoint("listing", "POST", "/api/v9/list", rows="data.stock_list", paging="next_key")
+NEW = [{"code": f"HK.{n:05}", "venue": f"v{n}"} for n in range(5)]
+DELIVERIES = ["rows", "pages", "all", "to_polars", "to_arrow"]
+
+
+class Fills(Book):
+    """Pages of fills, the first of them empty, with a field that the document does not show."""
+
+    def __init__(self):
+        super().__init__("fills_history", [0, 3, 2])
+        self.pages = [[], NEW[:3], NEW[3:]]
+
+
+def listing(*pages):
+    """The answers of an endpoint that declares no fields."""
+    cursors = [str(number) for number in range(1, len(pages))] + [None]
+    return [page("plate_stocks", rows, cursor) for rows, cursor in zip(pages, cursors, strict=True)]
+
+
+async def delivered(client, pager, delivery):
+    """The rows of a pager, by one of its ways to deliver them."""
+    if delivery == "rows":
+        return await client.rows(pager)
+    if delivery == "pages":
+        return [row for one in await client.pages(pager) for row in one]
+    whole = await settled(getattr(pager, delivery)())
+    return {"all": list, "to_polars": lambda f: f.to_dicts()}.get(
+        delivery, lambda t: t.to_pylist()
+    )(whole)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_field_that_the_service_added_can_be_selected_before_anything_is_sent(mode, delivery):
+    args, kwargs = CALLS["fills_history"]
+
+    async def use(client):
+        pager = client.pager("fills_history", *args, **kwargs)
+        part = pager.select("venue", "code", undeclared=True)
+        assert pager.requests == 0
+        rows = await delivered(client, part, delivery)
+        assert [list(row.values()) for row in rows] == [[row["venue"], row["code"]] for row in NEW]
+
+    with ScriptedServer(Fills()) as server:
+        run(mode, server, use)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_name_that_no_row_has_is_refused_with_the_first_page_that_has_rows(mode, delivery):
+    async def use(client):
+        pager = client.client.pages(LISTING).select("code", "venu")
+        with pytest.raises(bl.ConfigError) as caught:
+            await delivered(client, pager, delivery)
+        text = "'venu' is not a field of these records; expected one of code, venue; "
+        assert text + "did you mean 'venue'?" in str(caught.value)
+        assert "nothing was sent" not in caught.value.hint
+        # No row is lost: the same position, with the right name.
+        resumed = client.client.pages(LISTING, resume=caught.value.checkpoint)
+        assert await client.rows(resumed.select("venue")) == [{"venue": r["venue"]} for r in NEW]
+
+    answers = listing([], NEW)
+    with ScriptedServer(lambda received: answers[b'"1"' in received.body]) as server:
+        run(mode, server, use)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_names_are_refused_with_a_declared_record_unless_they_are_sent(mode):
+    args, kwargs = CALLS["fills_history"]
+
+    async def use(client):
+        pager = client.pager("fills_history", *args, **kwargs)
+        with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
+            pager.select("venue")
+        assert "undeclared=True" in caught.value.hint and pager.requests == 0
+        with pytest.raises(bl.ConfigError, match=r"'venu' is not .*did you mean 'venue'"):
+            await client.rows(pager.select("venu", undeclared=True))
+        # A narrower selection is one of known names, whatever is permitted.
+        with pytest.raises(bl.ConfigError, match="one of venue, code"):
+            pager.select("venue", "code", undeclared=True).select("price", undeclared=True)
+        # What a narrower one leaves out is not looked for.
+        narrow = pager.select("venu", "code", undeclared=True).select("code")
+        assert await client.rows(narrow, 1) == [{"code": "HK.00000"}]
+
+    with ScriptedServer(Fills()) as server:
+        run(mode, server, use)
+
+
+def test_instances_of_a_class_are_made_of_the_selected_fields():
+    class Row:
+        venue: str
+
+        def __init__(self, venue):
+            self.venue = venue
+
+    args, kwargs = CALLS["fills_history"]
+    with ScriptedServer(Fills()) as server, client_of(server) as client:
+        fills = client.fills_history(*args, **kwargs)
+        assert next(fills.select("venue", undeclared=True).as_type(Row)).venue == "v0"
+        with pytest.raises(bl.ConfigError, match="'venu' is not a field"):
+            next(fills.select("venu", undeclared=True).as_type(Row))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_records_and_those_of_many_keys_know_what_was_sent(mode):
+    dividends = [{"fiscal_year": "2025", "venue": "XHKG"}]
+
+    def answered(received):
+        rows = dividends if "00700" in received.path else []
+        return answer({"ret_code": 0, "data": {"dividend_list": rows}})
+
+    async def use(client):
+        many = await settled(client.client.fetch_many("dividends", ["HK.00005", "HK.00700"]))
+        one = await client.call("dividends", "HK.00700")
+        for rows in (many, one):
+            assert rows.select("venue") == [{"venue": "XHKG"}]
+            assert rows.select("venue", undeclared=True) == [{"venue": "XHKG"}]
+            with pytest.raises(bl.ConfigError, match="did you mean 'venue'"):
+                rows.select("venu", undeclared=True)
+        empty = await client.call("dividends", "HK.00005")
+        with pytest.raises(bl.ConfigError, match="'venue' is not a field") as caught:
+            empty.select("venue")
+        assert "undeclared=True" in caught.value.hint
+        assert empty.select("venue", undeclared=True).to_arrow().column_names == ["venue"]
+
+    with ScriptedServer(answered) as server:
+        run(mode, server, use)
