@@ -74,7 +74,7 @@ use pyo3::prelude::*;
 /// The compiled part of boardlot.
 #[pymodule]
 mod _core {
-    use pyo3::prelude::*;
+    use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
     #[pymodule_export]
     use super::{
@@ -114,6 +114,11 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        if !is_main_interpreter(py) {
+            return Err(PyImportError::new_err(
+                "boardlot does not work in a subinterpreter; import it in the main interpreter",
+            ));
+        }
         create_types(py);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // Importing `collections.abc` would load more of the standard library.
@@ -122,6 +127,14 @@ mod _core {
         let atexit = py.import("atexit")?;
         atexit.call_method1("register", (module.getattr("_shut_down")?,))?;
         Ok(())
+    }
+
+    /// Whether this is the interpreter that the process began with. What exists once per process, such as
+    /// the gate that its exit closes, can belong to one only.
+    #[expect(unsafe_code, reason = "PyO3 has no function for it")]
+    fn is_main_interpreter(_py: Python<'_>) -> bool {
+        // SAFETY: this thread is attached to an interpreter, which the first function returns.
+        unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) == 0 }
     }
 
     /// Creates the types that are not in the module. Later it could be done while another thread forks:

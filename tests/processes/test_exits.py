@@ -187,3 +187,23 @@ def test_importing_loads_no_heavy_module():
     command[-1] = command[-1].format(paths, script)
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_subinterpreter_is_refused_by_the_import():
+    script = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import sys
+source = f"import sys; sys.path[:] = {sys.path!r}\\nimport boardlot"
+refused = None
+try:
+    refused = interpreters.run_string(interpreters.create(), source)
+except Exception as error:
+    refused = error
+print(refused)
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "subinterpreter" in done.stdout
