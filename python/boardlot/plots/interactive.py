@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 try:
     import altair
-except ImportError as missing:
+except ImportError as _missing:
     raise ImportError(
-        "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=missing.name
-    ) from missing
+        "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
+    ) from _missing
 
 from boardlot.errors import ConfigError
 from boardlot.plots import style
