@@ -153,6 +153,10 @@ def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name:
         "price",
         "side",
     }
+    spec, values = of(interactive.ipos([ipo_event("listing", 9, name)]))
+    assert values[0]["ipo"] == f"太阳能 SOLAR  {name}"
+    del spec["datasets"]
+    assert name not in str(spec)
 
 
 def test_records_and_frames_draw_the_same() -> None:
