@@ -48,13 +48,13 @@ def module(page: Path) -> str:
         source = textwrap.dedent(match[2]).splitlines()
         lines[first : first + len(source)] = source
     source = "\n".join(lines)
-    if UNTYPED.search(source):
-        # In place of the page's heading and the empty line below it.
-        source = "\n".join([*LENIENT, *lines[2:]])
-    if not source.strip() or not AWAITS.search(source):
-        return source
-    # At the top level of a page `await` is allowed, of a module it is not.
-    return "async def page() -> None:" + textwrap.indent(source, "    ")
+    # In place of the page's heading and the empty line below it.
+    head = LENIENT if UNTYPED.search(source) else []
+    below = lines[len(head) :]
+    if AWAITS.search(source):
+        # At the top level of a page `await` is allowed, of a module it is not.
+        below = ["async def page() -> None:", textwrap.indent("\n".join(below[1:]), "    ")]
+    return "\n".join([*head, *below])
 
 
 def write_examples() -> Iterator[Path]:

@@ -1,10 +1,11 @@
-"""Runs the notebooks from top to bottom and keeps what they show.
+"""Runs the notebooks from top to bottom and keeps what they show: all of them, or those named.
 
 Each runs in an empty folder, against the sandbox that it starts. Times of runs and versions of
 Python are not kept, so that nothing changes but what is shown; charts are kept small.
 """
 
 import os
+import sys
 from base64 import b64decode, b64encode
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +15,10 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted(
+    (Path(__file__).parents[1] / "notebooks").glob("*.ipynb"),
+    key=lambda path: int(path.stem.partition("-")[0]),
+)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -58,7 +62,7 @@ def shrink(notebook: nbformat.NotebookNode) -> None:
 
 
 if __name__ == "__main__":
-    for path in NOTEBOOKS:
+    for path in [path for path in NOTEBOOKS if not sys.argv[1:] or path.stem in sys.argv[1:]]:
         print(path.name)
         notebook = run(path)
         shrink(notebook)

@@ -349,11 +349,12 @@ impl ClientBase {
         let keys = keys.try_iter().map_err(|_| wrong_type("keys", keys, "a list of keys"))?;
         let keys = keys.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
         let count = Arc::new(AtomicU64::new(0));
+        let total = keys.len() as u64;
         let progress = Progress {
             shown: progress,
             label: &name,
             unit: "keys",
-            total: Some(keys.len()),
+            total: Box::new(move || Some(total)),
             count: count.clone(),
         };
         let future =

@@ -16,7 +16,7 @@ use super::{
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     page_iterator::iterate,
     pager_state::{ItemKind, PagerState},
-    progress::Progress,
+    progress::{Ask, Progress},
     records::Records,
     row_view::RowView,
     shapes::Shapes,
@@ -109,7 +109,7 @@ impl PagerBase {
             shown: progress,
             label,
             unit: "rows",
-            total: limits.0,
+            total: self.expected_rows(limits),
             count: count.clone(),
         };
         let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
@@ -141,6 +141,22 @@ impl PagerBase {
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
         progress.run(py, self.mode, call)
+    }
+
+    /// How many rows a call with these limits will return, once the service has reported the total.
+    ///
+    /// From the middle of a list, the total is not what remains: a cursor is no number of rows.
+    fn expected_rows(&self, limits: (Option<usize>, Option<usize>)) -> Ask {
+        let shared = self.state.position.clone();
+        let position = shared.get();
+        let received = position.cursor.is_none().then_some(position.row as u64);
+        let most = limits.0.map(|limit| limit as u64);
+        let is_whole = limits.1.is_none();
+        Box::new(move || {
+            let total = shared.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
+            let rest = total.zip(received).map(|(total, received)| total.saturating_sub(received));
+            most.into_iter().chain(rest).min()
+        })
     }
 
     /// The remaining rows as a frame, whose columns are built page by page.

@@ -19,9 +19,13 @@ pub struct Progress<'a> {
     pub shown: bool,
     pub label: &'a str,
     pub unit: &'static str,
-    pub total: Option<usize>,
+    /// How many there will be, as far as it is known by now.
+    pub total: Ask,
     pub count: Arc<AtomicU64>,
 }
+
+/// A number that the bar asks for whenever it is drawn.
+pub type Ask = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 impl Progress<'_> {
     /// Runs a call, with the bar if it is to be shown.
@@ -52,9 +56,10 @@ impl Progress<'_> {
         }
     }
 
-    fn bar<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let count = Bound::new(py, Counter(self.count.clone()))?;
-        progress_module(py)?.call_method1("Bar", (self.label, self.unit, self.total, count))
+    fn bar<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let count = Counter(Box::new(move || Some(self.count.load(Ordering::Relaxed))));
+        let (total, count) = (Bound::new(py, Counter(self.total))?, Bound::new(py, count)?);
+        progress_module(py)?.call_method1("Bar", (self.label, self.unit, total, count))
     }
 }
 
@@ -62,13 +67,13 @@ fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("boardlot.results.progress")
 }
 
-/// The number of items so far, which the bar asks for.
+/// A number of items, for Python.
 #[pyclass(frozen, module = "boardlot._core")]
-struct Counter(Arc<AtomicU64>);
+struct Counter(Ask);
 
 #[pymethods]
 impl Counter {
-    fn __call__(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    fn __call__(&self) -> Option<u64> {
+        (self.0)()
     }
 }

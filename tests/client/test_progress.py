@@ -76,6 +76,61 @@ def test_an_unchanged_count_is_drawn_for_the_clock(clock: Clock, capsys: Any) ->
     assert capsys.readouterr().err.count("fetched:") == 3
 
 
+def test_a_total_reported_later_is_drawn_from_then_on(clock: Clock, capsys: Any) -> None:
+    counter, totals = {"n": 0}, [None]
+    bar = Bar("fetched", "rows", lambda: totals[-1], lambda: counter["n"])
+    drawn(bar, clock, counter, 2.0, 10)
+    before = capsys.readouterr().err
+    assert "10 rows [00:02" in before and "/" not in before.replace("rows/s", "")
+    totals.append(50)
+    drawn(bar, clock, counter, 2.0, 10)
+    bar.close()
+    # The count and the elapsed time go on.
+    assert "20/50 [00:04" in capsys.readouterr().err
+
+
+def shown_total(screen: str) -> str:
+    """What the last state of the bar says: `done/total`, or `done rows` without a total."""
+    return re.findall(r"(\d+/\d+|\d+ rows) \[", screen)[-1]
+
+
+def test_a_bar_shows_the_total_that_the_service_reports(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("boardlot.results.progress.DELAY", 0.0)
+    with bl.Sandbox(seed=7, plate_stocks=230) as sandbox, sandbox.client() as client:
+
+        def shown(received: int = 0, resume: bool = False, **limits: int) -> str:
+            pager = client.plate_stocks("HK.BK1001", limit=50)
+            for _ in range(received):
+                next(pager)
+            if resume:
+                pager = client.plate_stocks("HK.BK1001", limit=50, resume=pager.checkpoint())
+            pager.all(progress=True, **limits)
+            return shown_total(capsys.readouterr().err)
+
+        assert shown() == "230/230"
+        assert shown(max_items=60) == "60/60"
+        assert shown(max_items=500) == "230/230"
+        assert shown(received=3) == shown(received=3, resume=True) == "227/227"
+        # How many came before this page, no cursor tells.
+        assert shown(received=120) == shown(received=120, resume=True) == "110 rows"
+        assert shown(max_pages=2) == "100 rows"
+
+        client.plate_stocks("HK.BK1001").to_pandas(progress=True)
+        assert shown_total(capsys.readouterr().err) == "230/230"
+
+        async def fetch() -> None:
+            async with sandbox.async_client() as async_client:
+                await async_client.plate_stocks("HK.BK1001").all(progress=True)
+
+        asyncio.run(fetch())
+        assert shown_total(capsys.readouterr().err) == "230/230"
+        # The service reports no total of fills.
+        client.fills_history(sandbox.accounts["trade"][0], "HK").all(progress=True)
+        assert shown_total(capsys.readouterr().err) == "2000 rows"
+
+
 class Broken(io.StringIO):
     """A terminal that was closed, or a disk that is full."""
 

@@ -62,11 +62,12 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    text, found, end = page.read_text(encoding="utf-8"), [], 0
+    text, found, end, in_tab = page.read_text(encoding="utf-8"), [], 0, False
     for match in FENCE.finditer(text):
         line = text[: match.start()].count("\n") + 2
         between = text[end : match.start()].strip()
-        follows, alternative = bool(found) and not between, bool(TAB.fullmatch(between))
+        follows = bool(found) and not between
+        alternative, in_tab = in_tab and bool(TAB.fullmatch(between)), bool(match[1])
         source = textwrap.dedent(match[4])
         found.append(Block(match[2], match[3], source, line, follows, alternative))
         end = match.end()

@@ -33,6 +33,11 @@ const wide = [...document.querySelectorAll("body *")].filter(element => {
 const scrolls = document.documentElement.scrollWidth > width;
 return [scrolls, wide.map(element => element.outerHTML.slice(0, 80))];
 """
+# Cells that are unreadable strips: four times as high as wide.
+STRIPS = """
+return [...document.querySelectorAll(".md-typeset td")].filter(
+  cell => cell.clientHeight > 4 * cell.clientWidth).map(cell => cell.innerText.slice(0, 60));
+"""
 # What the copy button copies: the text of the block in this state.
 COPIED = """
 const blocks = [...document.querySelectorAll(".highlight code")];
@@ -123,7 +128,7 @@ def test_a_method_leads_to_its_guide(site):
 @pytest.mark.slow  # Every page four times.
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_scrolls_sideways(address, browser, width, scheme):
+def test_no_page_scrolls_sideways_and_tables_are_readable(address, browser, width, scheme):
     browser.emulate(width, 900, scheme)
     seen = 0
     for page in pages():
@@ -132,6 +137,7 @@ def test_no_page_scrolls_sideways(address, browser, width, scheme):
             "slate" if scheme == "dark" else "default"
         )
         assert browser.run(TOO_WIDE) == [False, []], page
+        assert browser.run(STRIPS) == [], page
         seen += 1
     assert seen == len(PAGES) - 1
 
@@ -150,9 +156,10 @@ def test_copied_code_has_neither_prompts_nor_output(address, browser):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", ["margin_lever_ratio", "PaginationError"])
-def test_the_search_box_finds_names(address, browser, word):
-    browser.emulate(1280, 900, "light")
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("word", ["margin_lever_ratio", "deal_id", "PaginationError"])
+def test_the_search_box_finds_names(address, browser, width, word):
+    browser.emulate(width, 900, "light")
     browser.open(address)
     browser.wait(
         lambda: browser.run("document.querySelector('.md-search__button').click(); return 1")

@@ -1,5 +1,8 @@
 """The interactive charts: what their specifications say, which altair has validated."""
 
+import subprocess
+import sys
+from datetime import date
 from typing import Any
 
 import boardlot as bl
@@ -32,6 +35,9 @@ def test_fills_have_a_panel_for_each_market_and_times_in_utc() -> None:
     assert spec["title"] == "Prices of 2 fills of 2 codes; not drawn: 1 GONE"
     assert [(row["market"], row["price"]) for row in rows] == [("HK", 600.0), ("US", 30.0)]
     assert rows[1]["time"] == "2001-09-09T01:46:41.500000+00:00"
+    # In a tooltip, a browser would write a time in its own time zone.
+    assert rows[1]["shown_time"] == "2001-09-09 01:46:41"
+    assert not [x for x in channels(spec)["tooltip"] if x["type"] == "temporal"]
     assert spec["facet"]["row"]["field"] == "market"
     assert spec["resolve"]["scale"]["y"] == "independent"
     assert channels(spec)["x"]["scale"]["type"] == "utc"
@@ -63,7 +69,75 @@ def test_dividends_are_summed_by_year_and_currency() -> None:
     assert spec["title"] == "4 cash dividends of 3 securities"
 
 
-@pytest.mark.parametrize("chart", ["fills", "positions", "dividends"])
+def ipo_event(name: str, day: int, code: str = "MY.1", market: str = "my") -> dict[str, Any]:
+    when = date(2026, 11, day)
+    return {"code": code, "event": name, "date": when, "market": market, "name": "太阳能 SOLAR"}
+
+
+def test_a_subscription_is_a_span_of_whole_days_and_other_events_are_marks_in_their_days() -> None:
+    spec, rows = of(
+        interactive.ipos(
+            [
+                ipo_event("opening", 2),
+                ipo_event("closing", 4),
+                ipo_event("draw", 5),
+                ipo_event("ballot", 5),
+                ipo_event("listing", 30, "HK.2", "hk"),
+                ipo_event("opening", 9, "HK.1", "hk"),
+            ]
+        )
+    )
+    assert spec["title"] == "3 IPOs of 2 markets"
+    assert rows == [
+        {
+            "market": "hk",
+            "ipo": "太阳能 SOLAR  HK.1",
+            "event": "Subscription",
+            "from": "2026-11-09",
+            "to": "2026-11-10",
+            "days": "2026-11-09 – 2026-11-09",
+        },
+        {
+            "market": "hk",
+            "ipo": "太阳能 SOLAR  HK.2",
+            "event": "Listing",
+            "at": "2026-11-30T12:00Z",
+            "days": "2026-11-30",
+        },
+        {
+            "market": "my",
+            "ipo": "太阳能 SOLAR  MY.1",
+            "event": "Subscription",
+            "from": "2026-11-02",
+            "to": "2026-11-05",
+            "days": "2026-11-02 – 2026-11-04",
+        },
+        {
+            "market": "my",
+            "ipo": "太阳能 SOLAR  MY.1",
+            "event": "Retail ballot",
+            "at": "2026-11-05T08:00Z",
+            "days": "2026-11-05",
+        },
+        {
+            "market": "my",
+            "ipo": "太阳能 SOLAR  MY.1",
+            "event": "Ballot announced",
+            "at": "2026-11-05T16:00Z",
+            "days": "2026-11-05",
+        },
+    ]
+    assert spec["facet"]["row"]["field"] == "market"
+    assert spec["resolve"]["scale"] == {"x": "shared", "y": "independent"}
+    encoding = channels(spec)
+    # A browser takes the dates as days of UTC.
+    assert encoding["x"]["scale"]["type"] == "utc"
+    assert encoding["x"]["title"] == "Date (each market's own time zone)"
+    named = ["Subscription", "Retail ballot", "Ballot announced", "Listing"]
+    assert encoding["color"]["scale"]["domain"] == named
+
+
+@pytest.mark.parametrize("chart", ["fills", "positions", "dividends", "ipos"])
 def test_nothing_to_show_is_a_chart_too(chart: str) -> None:
     assert of(getattr(interactive, chart)([]))[1] == []
 
@@ -79,12 +153,35 @@ def test_texts_of_the_service_are_data_and_never_part_of_the_specification(name:
         "price",
         "side",
     }
+    spec, values = of(interactive.ipos([ipo_event("listing", 9, name)]))
+    assert values[0]["ipo"] == f"太阳能 SOLAR  {name}"
+    del spec["datasets"]
+    assert name not in str(spec)
 
 
 def test_records_and_frames_draw_the_same() -> None:
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         records = client.dividends("HK.00700")
+        fills = client.fills_history(sandbox.accounts["trade"][0], "HK").all(max_items=20)
+        calendar = client.ipo_calendar()
     assert of(interactive.dividends(records)) == of(interactive.dividends(records.to_pandas()))
+    assert of(interactive.ipos(calendar)) == of(interactive.ipos(calendar.to_pandas()))
+    # A frame's times are in any time zone, the chart's in UTC.
+    local = fills.to_pandas()
+    local["create_time"] = local["create_time"].dt.tz_convert("Asia/Hong_Kong")
+    assert of(interactive.fills(local)) == of(interactive.fills(fills))
+
+
+def test_interactive_charts_need_altair_alone() -> None:
+    """Of the libraries that draw: a position's name is not looked up in matplotlib's fonts."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from boardlot.plots import interactive\n"
+        "row = {'symbol': '1', 'stock_name': '腾讯', 'profit_ratio': '2', 'market': 1}\n"
+        "print(interactive.positions([row]).to_dict()['datasets'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "腾讯  1" in done.stdout, done.stderr
 
 
 def test_an_unknown_value_and_a_missing_column_are_named() -> None:
@@ -92,3 +189,5 @@ def test_an_unknown_value_and_a_missing_column_are_named() -> None:
         interactive.positions([], value="price")
     with pytest.raises(errors.ConfigError, match="'code'"):
         interactive.fills([{"price": 1}])
+    with pytest.raises(errors.ConfigError, match="'event'"):
+        interactive.ipos([{"code": "HK.1", "date": date(2026, 11, 1)}])

@@ -199,7 +199,9 @@ def _chart(fills: Sequence[Any], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise ImportError("the chart needs matplotlib: pip install 'boardlot[all]'") from missing
+        raise ImportError(
+            "the chart needs matplotlib: pip install 'boardlot[notebook]'"
+        ) from missing
     # A bare figure needs no display and leaves the state of pyplot alone.
     figure = Figure(figsize=(10, 5.5), layout="constrained")
     plots.fills(fills, figure.add_subplot())

@@ -6,24 +6,34 @@ shows; `chart.save("chart.html")` writes a page. Panels and labels are those of 
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Literal
 
 try:
     import altair
-except ImportError as missing:
+except ImportError as _missing:
     raise ImportError(
-        "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=missing.name
-    ) from missing
+        "plots.interactive needs altair: pip install 'boardlot[interactive]'", name=_missing.name
+    ) from _missing
 
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
+from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, ipo_lines, ipos_title
 from boardlot.plots.positions import NAMES, VALUES, position_bars
 
-__all__ = ["dividends", "fills", "positions"]
+__all__ = ["dividends", "fills", "ipos", "positions"]
 
 WIDTH = 640
+SUBSCRIBED = "Subscription"
+SHAPES = {
+    SUBSCRIBED: "square",
+    "Retail ballot": "cross",
+    "Ballot announced": "diamond",
+    "Grey market": "circle",
+    "Listing": "triangle-up",
+}
 
 
 def fills(records_or_frame: Any) -> altair.FacetChart:
@@ -48,7 +58,12 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
     found = fill_points(records_or_frame)
     points = [point for point in found if point.done]
     values = [
-        {**point._asdict(), "market": point.market, "time": point.time.isoformat()}
+        {
+            **point._asdict(),
+            "market": point.market,
+            "time": point.time.isoformat(),
+            "shown_time": f"{point.time:%Y-%m-%d %H:%M:%S}",
+        }
         for point in points
     ]
     apart = any(
@@ -61,7 +76,9 @@ def fills(records_or_frame: Any) -> altair.FacetChart:
         ),
         y=_amount("price", "Price (trading currency)", log=apart),
     )
-    tooltip = ["code:N", "side:N", "price:Q", altair.Tooltip("time:T", format="%Y-%m-%d %H:%M:%S")]
+    # As text: a browser formats a time in its own time zone.
+    time = altair.Tooltip("shown_time:N", title="time (UTC)")
+    tooltip = ["code:N", "side:N", "price:Q", time]
     line = base.mark_line(color="#999999", strokeWidth=0.7).encode(detail="code:N")
     sides = sorted({point.side for point in points})
     colours = [SIDES.get(side, (style.GREY, ""))[0] for side in sides]
@@ -170,20 +187,91 @@ def dividends(records_or_frame: Any) -> altair.FacetChart:
     return _facet(chart, values, "currency", dividends_title(paid, symbols), share_x=True)
 
 
+def ipos(records_or_frame: Any) -> altair.FacetChart:
+    """A line for each IPO: a bar for its subscription, a mark for each other date.
+
+    Args:
+        records_or_frame: As for `boardlot.plots.ipos`.
+
+    Returns:
+        The chart, with a panel for each market. The x axis has the days of each market's own time
+        zone.
+
+    Raises:
+        ConfigError: A column is missing.
+
+    Example:
+        >>> from boardlot.plots import interactive
+        >>> interactive.ipos(client.ipo_calendar(["hk", "us"])).to_dict()["title"]
+        '12 IPOs of 2 markets'
+    """
+    lines = ipo_lines(records_or_frame)
+    values = [value for line in lines for value in _events(line)]
+    names = [SUBSCRIBED, *(name for _, _, name in MARKERS.values())]
+    shown = [name for name in names if any(value["event"] == name for value in values)]
+    colours = dict(zip(names, (SUBSCRIPTION, *(look[0] for look in MARKERS.values())), strict=True))
+    colour = altair.Scale(domain=shown, range=[colours[name] for name in shown])
+    shape = altair.Scale(domain=shown, range=[SHAPES[name] for name in shown])
+    base = altair.Chart().encode(
+        y=altair.Y("ipo:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
+        color=altair.Color("event:N", title="Event", scale=colour),
+        tooltip=["ipo:N", "event:N", altair.Tooltip("days:N", title="date")],
+    )
+    title = "Date (each market's own time zone)"
+    bars = base.mark_bar(height=10).encode(x=_days("from", title), x2="to:T")
+    marks = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=_days("at", title),
+        shape=altair.Shape("event:N", title="Event", scale=shape),
+    )
+    chart = (bars + marks).properties(width=WIDTH)
+    return _facet(chart, values, "market", ipos_title(lines), share_x=True, zoom_y=False)
+
+
+def _events(line: Any) -> list[dict[str, Any]]:
+    """The subscription, as a span from midnight to midnight, and a place for each other event."""
+    common = {"market": line.market, "ipo": f"{line.name}  {line.code}".strip()}
+    found: list[dict[str, Any]] = []
+    if line.subscription:
+        first, last = line.subscription
+        days = {
+            "from": str(first),
+            "to": str(last + timedelta(days=1)),
+            "days": f"{first} – {last}",
+        }
+        found.append({**common, "event": SUBSCRIBED, **days})
+    for event, place in line.marks.items():
+        at = place.isoformat(timespec="minutes")
+        found.append({**common, "event": MARKERS[event][2], "at": f"{at}Z", "days": at[:10]})
+    return found
+
+
+def _days(field: str, title: str) -> altair.X:
+    return altair.X(f"{field}:T", title=title, scale=altair.Scale(type="utc", padding=10))
+
+
 def _amount(field: str, title: str, *, log: bool) -> altair.Y:
     scale = altair.Scale(type="log", nice=False, padding=10) if log else altair.Scale(zero=False)
     return altair.Y(f"{field}:Q", title=title, scale=scale)
 
 
 def _facet(
-    chart: Any, values: list[dict[str, Any]], by: str, title: str, *, share_x: bool
+    chart: Any,
+    values: list[dict[str, Any]],
+    by: str,
+    title: str,
+    *,
+    share_x: bool,
+    zoom_y: bool = True,
 ) -> altair.FacetChart:
-    """A panel for each value of `by`, each with a y axis of its own, which zoom and pan."""
+    """A panel for each value of `by`, each with a y axis of its own, which zoom and pan.
+
+    Vega cannot zoom into the names on the y axis of layers: it fails to draw them.
+    """
     name = by.capitalize() if len({row[by] for row in values}) > 1 else None
     header = altair.Header(labels=name is not None)
     data = altair.InlineData(values)
     faceted: altair.FacetChart = (
-        chart.interactive()
+        chart.interactive(bind_y=zoom_y)
         .facet(row=altair.Row(f"{by}:N", title=name, header=header), data=data)
         .resolve_scale(x="shared" if share_x else "independent", y="independent")
         .properties(title=title)

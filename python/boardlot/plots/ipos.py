@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ from boardlot.plots.rows import day, rows, text, units
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ipos"]
+__all__ = ["MARKERS", "SUBSCRIPTION", "ipo_lines", "ipos", "ipos_title"]
 
 # Colour, marker and name in the legend; in print, the markers distinguish them.
 MARKERS = {
@@ -47,13 +48,16 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         >>> plots.ipos(client.ipo_list("hk")).get_xlabel()
         "Date (each market's own time zone)"
     """
-    lines = _lines(_calendar(records_or_frame))
+    lines = ipo_lines(records_or_frame)
     ax = style.axes(ax, "ipos", (10, 1.6 + 0.25 * max(len(lines), 3)))
     from matplotlib import dates
 
     for position, line in enumerate(lines):
         _draw(ax, position, line)
-    labels = [line.label for line in lines]
+    labels = [
+        f"{style.drawable(line.name, NAME_WIDTH)}  {style.label(line.code)}".strip()
+        for line in lines
+    ]
     ax.set_yticks(range(len(lines)), labels, fontsize=8, **style.PLAIN)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(lines) - 0.4, -0.6)
@@ -69,17 +73,40 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
         ax.margins(x=0.02)
         _legend(ax, {event for line in lines for event in line.days})
     ax.set_xlabel("Date (each market's own time zone)")
-    markets = len({line.market for line in lines})
-    title = f"{len(lines):,} IPO{'' if len(lines) == 1 else 's'} of {markets} market"
-    style.finish(ax, title + ("" if markets == 1 else "s"), empty=not lines, grid="x", pad=26)
+    style.finish(ax, ipos_title(lines), empty=not lines, grid="x", pad=26)
     ax.spines["left"].set_visible(False)
     return ax
 
 
+def ipos_title(lines: Sequence[_Line]) -> str:
+    markets = len({line.market for line in lines})
+    count = f"{len(lines):,} IPO{'' if len(lines) == 1 else 's'}"
+    return f"{count} of {markets} market{'' if markets == 1 else 's'}"
+
+
 class _Line(NamedTuple):
     market: str
-    label: str
+    code: str
+    name: str
     days: dict[str, date]
+
+    @property
+    def subscription(self) -> tuple[date, date] | None:
+        """Its first and last day; the same if only one is known."""
+        ends = [self.days[event] for event in ("opening", "closing") if event in self.days]
+        return (min(ends), max(ends)) if ends else None
+
+    @property
+    def marks(self) -> dict[str, datetime]:
+        """Where the other events are drawn: within their days, and side by side on the same day."""
+        places = {}
+        for event in MARKERS:
+            if event in self.days:
+                day = self.days[event]
+                shared = [other for other in MARKERS if self.days.get(other) == day]
+                part = (shared.index(event) + 1) / (len(shared) + 1)
+                places[event] = _midnight(day) + DAY * part
+        return places
 
 
 def _calendar(source: Any) -> Any:
@@ -92,34 +119,28 @@ def _calendar(source: Any) -> Any:
     return IpoCalendar.of(prefix if prefix in ("hk", "us", "sg", "my") else "cn", source)
 
 
-def _lines(source: Any) -> list[_Line]:
+def ipo_lines(source: Any) -> list[_Line]:
     found: dict[str, _Line] = {}
     for code, event, when, market, name in rows(
-        source, ("code", "event", "date"), optional=("market", "name")
+        _calendar(source), ("code", "event", "date"), optional=("market", "name")
     ):
         event_day = day(when)
         if event_day is None:
             continue
-        label = f"{style.drawable(text(name), NAME_WIDTH)}  {style.label(text(code))}".strip()
-        line = found.setdefault(text(code), _Line(text(market), label, {}))
+        line = found.setdefault(text(code), _Line(text(market), text(code), text(name), {}))
         line.days[text(event)] = event_day
     return sorted(found.values(), key=lambda line: (line.market, min(line.days.values())))
 
 
 def _draw(ax: Axes, position: int, line: _Line) -> None:
-    ends = [line.days[event] for event in ("opening", "closing") if event in line.days]
-    if ends:
-        first, last = _midnight(min(ends)), _midnight(max(ends)) + DAY
+    if line.subscription:
+        first, last = _midnight(line.subscription[0]), _midnight(line.subscription[1]) + DAY
         ax.barh(position, last - first, left=first, height=0.5, color=SUBSCRIPTION)  # type: ignore[arg-type]
-    for event, (colour, marker, _) in MARKERS.items():
-        if event in line.days:
-            when = line.days[event]
-            # Events on the same day are drawn side by side.
-            shared = [other for other in MARKERS if line.days.get(other) == when]
-            part = (shared.index(event) + 1) / (len(shared) + 1)
-            at: Any = _midnight(when) + DAY * part
-            size = 70 if marker == "*" else 28
-            ax.scatter(at, position, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
+    for event, place in line.marks.items():
+        colour, marker, _ = MARKERS[event]
+        at: Any = place
+        size = 70 if marker == "*" else 28
+        ax.scatter(at, position, s=size, c=colour, marker=marker, zorder=3, linewidths=0)
 
 
 def _midnight(value: date) -> datetime:

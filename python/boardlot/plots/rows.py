@@ -50,10 +50,12 @@ def units(source: Any) -> dict[str, str]:
 
 
 def time_of(value: Any, unit: str = "us") -> datetime | None:
-    """The time in a frame, or the one that the service sent as a count since 1970."""
+    """The time in a frame, or the one that the service sent as a count since 1970; in UTC."""
     if isinstance(value, datetime):
         # NaT is a datetime too, the only one that is not equal to itself.
-        return value if value == value else None
+        if value != value:
+            return None
+        return value.astimezone(timezone.utc) if value.tzinfo else value
     if value in (None, "", 0, "0") or value != value:
         return None
     try:

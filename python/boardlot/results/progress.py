@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -21,34 +22,39 @@ class Bar:
         self,
         label: str,
         unit: str,
-        total: int | None,
+        total: int | Callable[[], int | None] | None,
         count: Callable[[], int],
         leave: bool = True,
     ) -> None:
+        self._total = total if callable(total) else lambda: total
         self._count = count
         self._bar: Any = None
         try:
             from tqdm.auto import tqdm
         except ImportError:
             return
+        # Work done before does not count for the rate.
+        look = {"desc": label, "unit": f" {unit}", "leave": leave, "initial": count()}
+        self._new_bar = partial(tqdm, **look, delay=DELAY, mininterval=REDRAW, miniters=0)
         with self._ignoring_failures():
-            self._bar = tqdm(
-                desc=label,
-                unit=f" {unit}",
-                total=total,
-                leave=leave,
-                # Work done before does not count for the rate.
-                initial=count(),
-                delay=DELAY,
-                mininterval=REDRAW,
-                miniters=0,
-            )
+            self._bar = self._new_bar(total=self._total())
 
     def draw(self) -> None:
         if self._bar is not None:
             with self._ignoring_failures():
+                if (total := self._total()) != self._bar.total:
+                    self._replace(total)
                 # Unlike `refresh`, this respects `mininterval` and updates the elapsed time.
                 self._bar.update(self._count() - self._bar.n)
+
+    def _replace(self, total: int | None) -> None:
+        """Go on with a bar of this total, which the first page may have reported: in a notebook, a
+        bar that was made without a total cannot get one."""
+        before = self._bar
+        before.leave = False
+        before.close()
+        self._bar = self._new_bar(total=total)
+        self._bar.start_t = before.start_t
 
     def close(self) -> None:
         self.draw()
