@@ -10,6 +10,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src tools -name '*.
 CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 export CARGO_TERM_COLOR ?= never
+# Without compiled modules each worker and each child of the tests would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
@@ -32,7 +34,7 @@ test-rust: ## The core's tests, without Python; ARGS="name" picks some.
 
 # More workers than cores, as the tests wait half of the time: tests/conftest.py says how many.
 test-python: $(BIN)/.built system-packages ## The Python tests; ARGS="tests/cli -k resume" picks some.
-	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n auto $(ARGS)
 
 system-packages:
 	@tools/install-test-packages

@@ -3,8 +3,9 @@
 - `_core._reader_of(name, arguments)(body) -> Records`: what the method of that name makes of one
   answer; as a client does, it keeps the records' shape from one answer to the next. `arguments` is
   the list of pairs that `ClientBase._call` takes.
-- `_core._pager_of(name, arguments, bodies) -> Pager`: a pager whose pages are these answers, one
-  after another, in place of requests.
+- `_core._pager_of(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
+  answers, one after another, in place of requests. With `copied`, each page has a copy of its own, as
+  if it came from the network: where memory is measured and the pages are kept.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], 
     return _hook("_reader_of")(name, arguments)
 
 
-def pager_of(bodies: Sequence[bytes]) -> Any:
+def pager_of(bodies: Sequence[bytes], copied: bool = False) -> Any:
     """A pager over pages of fills."""
-    return _hook("_pager_of")("fills_history", FILLS, bodies)
+    return _hook("_pager_of")("fills_history", FILLS, bodies, copied)
 
 
 def require() -> None:

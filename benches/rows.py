@@ -279,7 +279,7 @@ def keep_boardlot(path: str) -> Callable[[], object]:
     pages = data.read_pages(path)
 
     def work() -> object:
-        records = hooks.pager_of(pages).all()
+        records = hooks.pager_of(pages, copied=True).all()
         read_dicts(records)
         return records
 

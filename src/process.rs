@@ -1,6 +1,11 @@
 //! State and tasks of one process: after a fork, the child creates its own.
 
-use std::{any::Any, num::NonZero, sync::Arc};
+use std::{
+    any::Any,
+    num::NonZero,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
 
 use arc_swap::ArcSwapOption;
 use tokio::{
@@ -54,20 +59,46 @@ pub fn caller() -> Option<Caller> {
 /// handle of a task that does not run there, and leaves it alone.
 #[derive(Debug)]
 pub struct AbortOnDrop<T> {
-    task: JoinHandle<Result<T>>,
+    task: Task<T>,
     process: u32,
+}
+
+#[derive(Debug)]
+enum Task<T> {
+    /// It ended at its first poll. `None` once this has been returned.
+    Ended(Option<Result<T>>),
+    Running(JoinHandle<Result<T>>),
 }
 
 impl<T: Send + 'static> AbortOnDrop<T> {
     /// Starts a task, for the same caller.
     pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        let task = tokio::spawn(on_behalf_of(caller(), future));
+        Self::new(Task::Running(tokio::spawn(on_behalf_of(caller(), future))))
+    }
+
+    /// The same, but what the first poll completes is completed here: to wake a thread for it would
+    /// take longer.
+    pub fn poll_or_spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        let mut future = Box::pin(future);
+        // The waker may do nothing, since a spawned future is polled again.
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => Self::new(Task::Ended(Some(outcome))),
+            Poll::Pending => Self::spawn(future),
+        }
+    }
+
+    fn new(task: Task<T>) -> Self {
         AbortOnDrop { task, process: std::process::id() }
     }
 
     /// The outcome of the task. If this is cancelled, it can be called again.
     pub async fn join(&mut self) -> Result<T> {
-        (&mut self.task).await.map_err(|error| Error::aborted(&error))?
+        match &mut self.task {
+            Task::Running(task) => task.await.map_err(|error| Error::aborted(&error))?,
+            Task::Ended(outcome) => {
+                outcome.take().unwrap_or_else(|| Err(Error::config("this task was joined before")))
+            }
+        }
     }
 }
 
@@ -80,8 +111,10 @@ impl<T> AbortOnDrop<T> {
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
-        if self.runs_here() {
-            self.task.abort();
+        if let Task::Running(task) = &self.task
+            && self.runs_here()
+        {
+            task.abort();
         }
     }
 }

@@ -22,9 +22,20 @@ def pytest_collection_modifyitems(config, items):
     elif long_forms:
         items[:] = [item for item in items if item not in long_forms]
         config.hook.pytest_deselected(items=long_forms)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from .support.schedule import rank
+
+        items.sort(key=lambda item: rank(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """`-n auto`: two for each core, as the tests wait for servers and children half of the time."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from .support.schedule import LongestFirst
+
+    return LongestFirst(config, log)

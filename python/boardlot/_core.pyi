@@ -1352,5 +1352,8 @@ def _reader_of(
     name: str | Endpoint, arguments: list[tuple[str, Any]]
 ) -> Callable[[bytes], Any]: ...
 def _pager_of(
-    name: str | Endpoint, arguments: list[tuple[str, Any]], bodies: list[bytes]
+    name: str | Endpoint,
+    arguments: list[tuple[str, Any]],
+    bodies: list[bytes],
+    copied: bool = False,
 ) -> Any: ...

@@ -128,14 +128,43 @@ impl Pages {
     }
 
     /// The next record, if it is in memory.
-    pub fn next_row(&self) -> Option<(Arc<Page>, usize)> {
+    pub fn next_row(&self) -> Option<(&Arc<Page>, usize)> {
         let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
-        (*received < page.len()).then(|| (page.clone(), *received))
+        (*received < page.len()).then_some((page, *received))
     }
 
     /// The caller has received the next record.
     pub fn received_row(&mut self) {
-        self.receive(1);
+        match &mut self.current {
+            // Another record of the page follows: nothing else of the position changes.
+            Some(Current { fetched, .. })
+                if self.started
+                    && fetched.published
+                    && fetched.received + 1 < fetched.page.len() =>
+            {
+                fetched.received += 1;
+                self.position.move_to_row(fetched.received);
+            }
+            _ => self.receive(1),
+        }
+    }
+
+    /// Lets `SharedPosition::receive_lent` receive the records of the page in memory, until `take_back`:
+    /// to do nothing else between two records takes a fifth of the time of each.
+    pub fn lend(&mut self) {
+        if let Some(Current { fetched, .. }) = self.in_memory()
+            && fetched.published
+            && fetched.received < fetched.page.len()
+        {
+            self.position.lend(fetched.page.id(), fetched.page.len());
+        }
+    }
+
+    /// Continues from what was received of a lent page. Nothing else may be called while it is lent.
+    pub fn take_back(&mut self) {
+        if let (Some(row), Some(current)) = (self.position.take_back(), &mut self.current) {
+            current.fetched.received = row;
+        }
     }
 
     /// The remaining records of the page in memory.
@@ -166,12 +195,7 @@ impl Pages {
 
     fn receive(&mut self, most: usize) {
         if self.started && self.take_slice(most).is_some() {
-            match self.current.as_ref().filter(|_| self.unread() > 0) {
-                Some(Current { fetched, .. }) if fetched.published => {
-                    self.position.move_to_row(fetched.received);
-                }
-                _ => self.publish(),
-            }
+            self.publish();
         }
     }
 

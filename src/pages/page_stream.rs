@@ -164,7 +164,7 @@ impl PageStream {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let (source, listing) = (self.source.clone(), self.listing.clone());
         let (range, cursor) = (self.range, cursor.clone());
-        self.prefetch = Some(AbortOnDrop::spawn(async move {
+        self.prefetch = Some(AbortOnDrop::poll_or_spawn(async move {
             source.page(&listing, cursor.as_deref(), range).await
         }));
     }

@@ -37,6 +37,14 @@ struct State {
     position: Position,
     total: Option<i64>,
     exhausted: bool,
+    lent: Option<LentPage>,
+}
+
+/// A page whose records may be received here, without the iteration: see `Pages::lend`.
+#[derive(Debug)]
+struct LentPage {
+    id: u64,
+    length: usize,
 }
 
 impl SharedPosition {
@@ -77,6 +85,29 @@ impl SharedPosition {
     /// The next record of the same page has been received.
     pub fn move_to_row(&self, row: usize) {
         self.state().position.row = row;
+    }
+
+    /// Lets `receive_lent` receive the records of this page of `length` records, but the last one:
+    /// after that, the position is in another page.
+    pub(super) fn lend(&self, id: u64, length: usize) {
+        self.state().lent = Some(LentPage { id, length });
+    }
+
+    /// Ends that, and returns the number of records of the page that have been received.
+    pub(super) fn take_back(&self) -> Option<usize> {
+        let mut state = self.state();
+        state.lent.take().map(|_| state.position.row)
+    }
+
+    /// Receives this record of a lent page. False if it is not the next one, or not of a lent page.
+    pub fn receive_lent(&self, page: u64, index: usize) -> bool {
+        let mut state = self.state();
+        let is_next = state.position.row == index
+            && state.lent.as_ref().is_some_and(|lent| lent.id == page && index + 1 < lent.length);
+        if is_next {
+            state.position.row = index + 1;
+        }
+        is_next
     }
 
     /// Moves to a position, with the cursors that have been used in its window.

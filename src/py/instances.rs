@@ -69,14 +69,74 @@ impl InstanceMaker {
 
     /// An instance of a tuple class with these items.
     #[inline(always)]
-    pub fn tuple<'py>(&self, items: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        self.instance(&PyTuple::new(items.py(), [items])?)
+    pub fn tuple<'py>(&self, py: Python<'py>, items: &ItemTuple) -> PyResult<Bound<'py, PyAny>> {
+        self.instance(items.outer.bind(py))
     }
 
     /// An instance without attributes.
     #[inline(always)]
     pub fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.instance(&PyTuple::empty(py))
+    }
+}
+
+/// The values of a record, as a tuple for its constructor. The next record fills the same tuple, unless
+/// the constructor has kept it: to make a tuple for each takes longer than to make the instance.
+pub struct ItemTuple {
+    /// A tuple with only the tuple of values, which has no other reference.
+    outer: Py<PyTuple>,
+    length: usize,
+}
+
+impl ItemTuple {
+    pub fn new(py: Python<'_>, length: usize) -> PyResult<Self> {
+        let items = PyTuple::new(py, (0..length).map(|_| py.None()))?;
+        Ok(ItemTuple { outer: PyTuple::new(py, [items])?.unbind(), length })
+    }
+
+    /// Makes sure that nobody else has the tuple that is filled now.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "PyO3 does not count references")]
+    pub fn renew(&mut self, py: Python<'_>) -> PyResult<()> {
+        // SAFETY: the pointer is that of a live object, to whose interpreter this thread is attached.
+        if unsafe { ffi::Py_REFCNT(self.items()) } != 1 {
+            *self = ItemTuple::new(py, self.length)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces an item.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "PyO3 has no way to change a tuple")]
+    pub fn set(&self, index: usize, value: Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        // SAFETY: both are live objects of this interpreter, to which this thread is attached. The
+        // function takes our reference to the value. It returns -1 with an exception if there is no
+        // such item, or if the tuple has another reference.
+        let status = unsafe {
+            ffi::PyTuple_SetItem(self.items(), index as ffi::Py_ssize_t, value.into_ptr())
+        };
+        if status == -1 { Err(PyErr::fetch(py)) } else { Ok(()) }
+    }
+
+    /// `class(*items)`.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
+    pub fn call<'py>(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: both are live objects of this interpreter, to which this thread is attached; the
+        // items are a tuple. The function returns a new reference, or null with an exception.
+        unsafe {
+            let object = ffi::PyObject_Call(class.as_ptr(), self.items(), ptr::null_mut());
+            Bound::from_owned_ptr_or_err(class.py(), object)
+        }
+    }
+
+    /// A borrowed reference to the tuple of values.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
+    fn items(&self) -> *mut ffi::PyObject {
+        // SAFETY: the outer tuple has one item, and keeps it alive: nothing else ever changes it.
+        unsafe { ffi::PyTuple_GetItem(self.outer.as_ptr(), 0) }
     }
 }
 

@@ -111,9 +111,13 @@ impl PagerState {
         if let Some(completion) = completion {
             self.pending.register(py, completion)?;
         }
+        let take_back = |mut pages: OwnedMutexGuard<Pages>| {
+            pages.take_back();
+            pages
+        };
         // A forked child must not wait for the lock, not even for that of its queue.
         if let Ok(pages) = self.pages.clone().try_lock_owned() {
-            return Ok(ready(pages).boxed());
+            return Ok(ready(take_back(pages)).boxed());
         }
         if self.process != std::process::id() {
             let text = "this pager was being read by another thread when the process was forked; \
@@ -126,15 +130,24 @@ impl PagerState {
         let mut lock = self.pages.clone().lock_owned().boxed();
         // The first poll enters the queue.
         match lock.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(pages) => Ok(ready(pages).boxed()),
-            Poll::Pending => Ok(lock),
+            Poll::Ready(pages) => Ok(ready(take_back(pages)).boxed()),
+            Poll::Pending => Ok(lock.map(take_back).boxed()),
         }
     }
 
     /// The next item, if it is in memory and no operation has the pages locked.
     fn try_take(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        if let ItemKind::Row(view) = kind {
+            py.check_signals()?;
+            if let Some(object) = view.receive_lent(&self.position) {
+                return Ok(Some(object));
+            }
+        }
         match self.pages.try_lock() {
-            Ok(mut pages) => self.take(py, &mut pages, kind),
+            Ok(mut pages) => {
+                pages.take_back();
+                self.take(py, &mut pages, kind)
+            }
             Err(_) => Ok(None),
         }
     }
@@ -149,7 +162,7 @@ impl PagerState {
     ) -> PyResult<Option<Py<PyAny>>> {
         let object = match kind {
             ItemKind::Row(view) => {
-                pages.next_row().map(|(page, index)| view.object(py, &page, index))
+                pages.next_row().map(|(page, index)| view.object(py, page, index))
             }
             ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
                 let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
@@ -164,7 +177,11 @@ impl PagerState {
         let object = object.map_err(|error| self.with_checkpoint(py, error))?;
         py.check_signals()?;
         match kind {
-            ItemKind::Row(_) => pages.received_row(),
+            ItemKind::Row(_) => {
+                pages.received_row();
+                // Whoever locks them takes them back.
+                pages.lend();
+            }
             ItemKind::Page(_) | ItemKind::Batch(..) => pages.received_page(),
         }
         Ok(Some(object))

@@ -58,17 +58,20 @@ impl ResponseParser {
     }
 }
 
-/// A pager whose pages have these bodies.
+/// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
+/// memory of its own.
 #[pyfunction]
-#[pyo3(name = "_pager_of")]
+#[pyo3(name = "_pager_of", signature = (name, arguments, bodies, copied = false))]
 pub fn pager_of_bodies<'py>(
     py: Python<'py>,
     name: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
     bodies: Vec<PyBackedBytes>,
+    copied: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
-    let source = Arc::new(Bodies { bodies, next: AtomicUsize::new(0) });
+    let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
+    let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
     let pages = Listing::new(&endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
@@ -77,7 +80,8 @@ pub fn pager_of_bodies<'py>(
 
 #[derive(Debug)]
 struct Bodies {
-    bodies: Vec<PyBackedBytes>,
+    bodies: Vec<Bytes>,
+    copied: bool,
     next: AtomicUsize,
 }
 
@@ -89,8 +93,10 @@ impl Source for Bodies {
         _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
-        // Copied, since a body from the network is in a buffer of its own.
-        let body = body.map(|body| Bytes::copy_from_slice(body));
+        let body = match self.copied {
+            true => body.map(|body| Bytes::copy_from_slice(body)),
+            false => body.cloned(),
+        };
         Box::pin(async move {
             let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
             listing.plan.parse(&HttpResponse::new(body))

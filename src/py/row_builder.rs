@@ -8,12 +8,12 @@
 
 use std::{mem, sync::Arc};
 
-use pyo3::{exceptions::PySystemError, prelude::*, types::PyTuple};
+use pyo3::{exceptions::PySystemError, prelude::*};
 
 use super::{
-    converter::{Conversion, Failure},
+    converter::{Conversion, Failure, Reason},
     errors::raise,
-    instances::set_attribute,
+    instances::{ItemTuple, set_attribute},
     objects::ObjectError,
     row_errors::{missing_field, unconvertible, unreadable},
     row_layout::{Column, Layout, LayoutError, Source},
@@ -42,10 +42,9 @@ struct KnownLayout {
     layout: Layout,
     /// The builders of the columns whose values are objects.
     inner: Vec<Option<Box<RowBuilder>>>,
+    /// The arguments of a constructor, from its first call on.
+    items: Option<ItemTuple>,
 }
-
-/// Why a record has no object: the failure of the value in this column.
-struct ColumnFailure(usize, Failure);
 
 impl RowBuilder {
     pub fn new(spec: Arc<RowSpec>) -> Self {
@@ -127,16 +126,14 @@ impl RowBuilder {
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
         check_periodically(py)?;
-        self.scanner.read(&mut JsonReader::new(json, 0)).ok_or(Failure::Invalid)?;
+        self.scanner.read(&mut JsonReader::new(json, 0)).ok_or(Reason::Invalid)?;
         let index = self.scanned_layout(py, None).map_err(|error| match error {
             LayoutError::Python(error) => Failure::from(error),
-            LayoutError::InvalidKey | LayoutError::MissingField(_) => Failure::Invalid,
+            LayoutError::InvalidKey | LayoutError::MissingField(_) => Reason::Invalid.into(),
         })?;
-        let known = self.known.get_mut(index).ok_or(Failure::Invalid)?;
+        let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
         let values = |index: usize| self.scanner.value(json, index);
-        known
-            .object(py, &self.spec, values, |_| None, None)
-            .map_err(|ColumnFailure(_, failure)| failure)
+        known.object(py, &self.spec, values, |_| None, None)
     }
 
     /// The index of the layout of records with these keys.
@@ -158,7 +155,7 @@ impl RowBuilder {
             self.known.remove(0);
         }
         let inner = layout.columns.iter().map(|_| None).collect();
-        self.known.push(KnownLayout { layout, inner });
+        self.known.push(KnownLayout { layout, inner, items: None });
         Ok(self.known.len() - 1)
     }
 
@@ -186,10 +183,11 @@ impl KnownLayout {
         values: impl Fn(usize) -> Option<Raw<'t>>,
         previous: impl Fn(usize) -> Option<Raw<'t>>,
         key: Option<Raw<'t>>,
-    ) -> Result<Bound<'py, PyAny>, ColumnFailure> {
-        let KnownLayout { layout: Layout { columns, template, construction, .. }, inner } = self;
+    ) -> Result<Bound<'py, PyAny>, Failure> {
+        let KnownLayout { layout, inner, items } = self;
+        let Layout { columns, template, construction, .. } = layout;
         let columns = columns.iter_mut().zip(inner).enumerate();
-        let failed = |index| move |failure| ColumnFailure(index, failure);
+        let failed = |index| move |failure: Failure| failure.in_column(index);
         if let Some(template) = template {
             let template = template.bind(py);
             for (index, (column, inner)) in columns {
@@ -204,18 +202,18 @@ impl KnownLayout {
                     .and_then(|value| Ok(template.set_item(column.name.bind(py), value)?))
                     .map_err(failed(index))?;
             }
-            let dict = template.copy().map_err(whole)?;
+            let dict = template.copy()?;
             return match &spec.target {
-                Target::Class(class) => class.class.bind(py).call((), Some(&dict)).map_err(whole),
+                Target::Class(class) => Ok(class.class.bind(py).call((), Some(&dict))?),
                 Target::Dict | Target::TypedDict => Ok(dict.into_any()),
             };
         }
         let Target::Class(class) = &spec.target else {
-            return Err(whole(PySystemError::new_err("a dict has a template")));
+            return Err(PySystemError::new_err("a dict has a template").into());
         };
         match (construction, &class.maker) {
             (Some(Construction::Attributes), Some(maker)) => {
-                let object = maker.object(py).map_err(whole)?;
+                let object = maker.object(py)?;
                 for (index, (column, inner)) in columns {
                     column
                         .object(py, inner, &values, key)
@@ -225,17 +223,21 @@ impl KnownLayout {
                 Ok(object)
             }
             (construction, maker) => {
-                let mut items = Vec::with_capacity(columns.len());
+                let items = match items {
+                    Some(items) => items,
+                    None => items.insert(ItemTuple::new(py, columns.len())?),
+                };
+                items.renew(py)?;
                 for (index, (column, inner)) in columns {
-                    let item = column.object(py, inner, &values, key);
-                    items.push(item.map_err(failed(index))?);
+                    column
+                        .object(py, inner, &values, key)
+                        .and_then(|value| Ok(items.set(index, value)?))
+                        .map_err(failed(index))?;
                 }
-                let items = PyTuple::new(py, items).map_err(whole)?;
-                match (construction, maker) {
-                    (Some(Construction::Tuple), Some(maker)) => maker.tuple(items),
-                    _ => class.class.bind(py).call1(items),
-                }
-                .map_err(whole)
+                Ok(match (construction, maker) {
+                    (Some(Construction::Tuple), Some(maker)) => maker.tuple(py, items)?,
+                    _ => items.call(class.class.bind(py))?,
+                })
             }
         }
     }
@@ -246,23 +248,24 @@ impl KnownLayout {
         py: Python<'_>,
         spec: &RowSpec,
         row: RowAt<'_>,
-        failure: ColumnFailure,
+        failure: Failure,
         values: impl Fn(usize) -> Option<Raw<'t>>,
     ) -> PyErr {
-        let ColumnFailure(index, failure) = failure;
-        if let Failure::Object(ObjectError::Python(error)) = failure {
+        let (reason, index) = failure.into_parts();
+        if let Reason::Object(ObjectError::Python(error)) = reason {
             return error;
         }
-        let Some(column) = self.layout.columns.get(index) else { return unreadable(py, row) };
+        let column = index.and_then(|index| self.layout.columns.get(index));
+        let Some(column) = column else { return unreadable(py, row) };
         let json = match column.source {
             Source::Value(at) => values(at).map_or("", |value| value.json),
             _ => row.key.unwrap_or_default(),
         };
         let name = column.name.bind(py).to_string_lossy().into_owned();
-        match (failure, &spec.target, column.field) {
-            (Failure::Object(error), ..) => error.raise(py, &name, row.number),
-            (failure, Target::Class(class), Some(field)) => {
-                unconvertible(py, class, field, &failure, row, json)
+        match (reason, &spec.target, column.field) {
+            (Reason::Object(error), ..) => error.raise(py, &name, row.number),
+            (reason, Target::Class(class), Some(field)) => {
+                unconvertible(py, class, field, &reason, row, json)
             }
             _ => match (column.converter.conversion(), Value::parse(json)) {
                 (_, Err(error)) => raise(py, row.invalid(&error)),
@@ -288,22 +291,17 @@ impl Column {
             Source::Default(value) => return Ok(value.bind(py).clone()),
             Source::Factory(factory) => return Ok(factory.bind(py).call0()?),
         };
-        let raw = raw.ok_or(Failure::Invalid)?;
+        let raw = raw.ok_or(Reason::Invalid)?;
         if raw.starts_with(b'{')
             && let Some(inner) = inner_builder(inner, self.converter.conversion())
         {
             return inner.inner_object(py, raw.json);
         }
         match self.converter.convert(py, raw) {
-            Err(Failure::Null) if self.is_nullable => Ok(py.None().into_bound(py)),
+            Err(failure) if self.is_nullable && failure.is_null() => Ok(py.None().into_bound(py)),
             outcome => outcome,
         }
     }
-}
-
-/// What is not the failure of one column.
-fn whole(error: PyErr) -> ColumnFailure {
-    ColumnFailure(usize::MAX, error.into())
 }
 
 /// The builder of values that are JSON objects, if they become dicts.

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::{
-    converter::Failure,
+    converter::Reason,
     errors::raise,
     row_spec::{RowClass, RowSpec},
 };
@@ -23,7 +23,7 @@ pub fn unconvertible(
     py: Python<'_>,
     class: &RowClass,
     field: usize,
-    failure: &Failure,
+    reason: &Reason,
     row: RowAt<'_>,
     json: &str,
 ) -> PyErr {
@@ -33,8 +33,8 @@ pub fn unconvertible(
     // In one line, even if the service indents its JSON.
     let shown = json.chars().take(64).map(|c| if c.is_control() { ' ' } else { c });
     let shown: String = shown.collect();
-    let advice = match failure {
-        Failure::Null => format!("annotate it as '{type_name} | None' to accept null"),
+    let advice = match reason {
+        Reason::Null => format!("annotate it as '{type_name} | None' to accept null"),
         _ => "annotate it as 'str' to keep what the service sent".to_owned(),
     };
     let text = format!(

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     decode::{Page, RecordNumber, RowAt, Selection},
-    pages::Listing,
+    pages::{Listing, SharedPosition},
 };
 
 /// How many rows are converted at once. More save hardly any time.
@@ -66,6 +66,17 @@ impl RowView {
         let target = Target::Class(row_class(class, &fields, None)?);
         let spec = RowSpec { target, fields, selection: self.selection().cloned() };
         Ok(Self::new(Shapes::new(spec)))
+    }
+
+    /// The object of the next row, if it is made and its page is lent. The row is received.
+    pub fn receive_lent(&self, position: &SharedPosition) -> Option<Py<PyAny>> {
+        let mut ahead = self.ahead.try_lock().ok()?;
+        let (page, index) = ahead.next;
+        if ahead.objects.is_empty() || !position.receive_lent(page, index) {
+            return None;
+        }
+        ahead.next.1 += 1;
+        ahead.objects.pop_front()
     }
 
     /// The object of a row of a page.

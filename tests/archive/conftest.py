@@ -23,7 +23,7 @@ def client(service):
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres():
     psycopg = pytest.importorskip("psycopg", reason="the extra postgres")
     assert psycopg

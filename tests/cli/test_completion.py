@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..support.command_line import Service
 # Each shell runs the script that boardlot prints for it, and shows what it would offer.
 SCRIPTS = {
     "bash": """
-        source <(boardlot completion bash)
+        source {script}
         COMP_WORDS=({words})
         COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
         _boardlot_completion boardlot
@@ -34,13 +35,13 @@ SCRIPTS = {
         compdef() {{ }}
         compadd() {{ print -rl -- "${{completions[@]}}" }}
         _describe() {{ print -rl -- "${{completions_with_descriptions[@]%%:*}}" }}
-        eval "$(boardlot completion zsh)"
+        source {script}
         words=({words})
         CURRENT=${{#words}}
         _boardlot_completion
     """,
     "fish": """
-        boardlot completion fish | source
+        source {script}
         complete -C {line} | string replace -r '\\t.*' ''; true
     """,
 }
@@ -77,13 +78,33 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
     service.close()
 
 
+@pytest.fixture(scope="module")
+def script_of(service: Service, tmp_path_factory: Any) -> Callable[[str], Path]:
+    """A file with what `boardlot completion` prints for a shell."""
+    folder = tmp_path_factory.mktemp("scripts")
+
+    @functools.cache
+    def written(shell: str) -> Path:
+        path: Path = folder / shell
+        path.write_bytes(service.rows("completion", shell))
+        return path
+
+    return written
+
+
 @pytest.mark.parametrize(("typed", "offered"), CASES, ids=[typed for typed, _ in CASES])
 @pytest.mark.parametrize("shell", list(SCRIPTS))
-def test_a_shell_completes(shell: str, typed: str, offered: set[str], service: Service) -> None:
+def test_a_shell_completes(
+    shell: str,
+    typed: str,
+    offered: set[str],
+    service: Service,
+    script_of: Callable[[str], Path],
+) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed: tools/install-test-packages")
     words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
-    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed))
+    script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed), script=script_of(shell))
     quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
     done = subprocess.run(
         [shell, *quiet, "-c", script],

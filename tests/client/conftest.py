@@ -1,5 +1,5 @@
 """No real browser is opened."""
 
-from ..support.fixtures import opened, place, server
+from ..support.fixtures import opened, openers, place, server
 
-__all__ = ["opened", "place", "server"]
+__all__ = ["opened", "openers", "place", "server"]

@@ -188,4 +188,6 @@ def test_a_marker_gives_a_sandbox_of_its_own_with_these_options(pytester: pytest
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     # An installed package has it loaded by its entry point, and pytest minds a second time.
     installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
-    return pytester.runpytest_subprocess(*options, *([] if installed else ["-p", PLUGIN]))
+    own = [] if installed else ["-p", PLUGIN]
+    # Its import takes longer than these tests.
+    return pytester.runpytest_subprocess("-p", "no:hypothesispytest", *options, *own)

@@ -144,13 +144,9 @@ def outcomes(credential, clock):
     return told, expected, first
 
 
-# What `outcomes` found out is kept in the process that runs the tests.
-grouped = [pytest.param(one, marks=pytest.mark.xdist_group(one)) for one in CREDENTIALS]
-
-
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("clock", CLOCKS)
-@pytest.mark.parametrize("credential", grouped)
+@pytest.mark.parametrize("credential", CREDENTIALS)
 def test_security_42_no_deal_is_missing_or_doubled_whatever_the_local_clock_says(
     credential, clock, style
 ):
@@ -162,7 +158,6 @@ def test_security_42_no_deal_is_missing_or_doubled_whatever_the_local_clock_says
     assert set(came) & first == expected[style]
 
 
-@pytest.mark.xdist_group("token")
 def test_security_42_the_clock_of_the_reading_process_is_really_wrong():
     if wrong_clock(3600) is None:
         pytest.skip("libfaketime is not installed: the service's clock is moved instead")

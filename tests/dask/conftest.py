@@ -1,16 +1,9 @@
-"""One cluster for all tests of dask, which run in one process for its sake."""
+"""One cluster for all tests of dask, which run in one process; it ends with the last of them."""
 
 import pytest
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("dask"))
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def two_processes():
     """Of two threads each."""
     from distributed import Client, LocalCluster

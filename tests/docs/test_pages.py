@@ -22,6 +22,7 @@ import inspect
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -32,6 +33,8 @@ from typing import NamedTuple
 import boardlot as bl
 import griffe
 import pytest
+from boardlot.cli.app import app
+from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -115,8 +118,7 @@ def run_page(page, home):
             run_console(block.source, where)
         elif block.language == "sh":
             for command in re.findall(r"^boardlot .*", joined(block.source), re.MULTILINE):
-                # Without where its output goes.
-                shell(f"{re.split(' [|>]+ ', command)[0]} --help", where)
+                check_options(command, where)
         elif block.language == "text" and block.follows:
             for one in printed:
                 compare(block.source, one, where)
@@ -141,6 +143,14 @@ def run(block, page, names):
 def joined(source):
     """The lines as the shell takes them: one that ends with a backslash goes on in the next."""
     return source.replace("\\\n", " ")
+
+
+def check_options(command, where):
+    """Its command and all of its options are known: with `--help` behind them it does no more."""
+    # Without where its output goes.
+    words = shlex.split(re.split(" [|>]+ ", command)[0], comments=True)
+    done = CliRunner().invoke(app, [*words[1:], "--help"])
+    assert done.exit_code == 0, f"{where}: {command}\n{done.output}"
 
 
 def run_console(source, where):

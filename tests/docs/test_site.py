@@ -17,8 +17,6 @@ import pytest
 from ..support.webdriver import Browser, programs
 from .test_pages import DOCS, PAGES, ROOT
 
-# One worker builds it.
-pytestmark = pytest.mark.xdist_group("site")
 SITE = ROOT / "site"
 ADDRESS = "https://boardlot.example.com/"
 # Elements that reach beyond the window, except within what scrolls or is cut by itself.

@@ -21,9 +21,9 @@ import boardlot as bl
 
 from ..support.certificates import authority
 from ..support.fault_proxy import FaultProxy
+from ..support.operations import operations, plain, settled
 from ..support.relay import port_of
 from .kinds import KINDS, contexts
-from .operations import operations, plain, settled
 
 MODES = ["sync", "async"]
 # Short where a kind of fault makes wait; elsewhere nothing but a hang takes as long as that.
@@ -86,11 +86,9 @@ class World:
 
 
 def whole(operation, client):
-    if operation.pages:
-        rows = list(operation.start(client))
-        assert len(rows) > 60, operation
-        return rows
-    return operation.result(client)
+    found = operation.result(client)
+    assert not operation.pages or len(found) > 60, operation
+    return found
 
 
 class Walk:

@@ -7,9 +7,9 @@ import boardlot as bl
 import pytest
 
 from ..support.fault_proxy import json_answer
+from ..support.operations import Operation
 from .kinds import KINDS, Kind
 from .matrix import MODES, Case, World, run_case, run_cases
-from .operations import Operation
 
 
 @pytest.fixture(scope="module")

@@ -67,20 +67,30 @@ def texts(axes: Any) -> list[str]:
     return [text.get_text() for text in axes.figure.findobj(Text)]
 
 
-# The layout and the kind of file have nothing to do with each other.
-ONCE = [("none", "svg"), ("constrained", "png")]
 EACH = list(product(["none", "constrained"], ["svg", "png"]))
 
 
-@pytest.mark.parametrize("drawn", [ONCE, pytest.param(EACH, marks=pytest.mark.slow)])
+def in_turn(chart: int, name: str) -> list[tuple[str, str]]:
+    """Each name and each chart in both layouts and both kinds of file.
+
+    A layout has trouble with long names only: each chart has them in both.
+    """
+    both = [("none", "svg"), ("constrained", "png")]
+    return both if len(name) > 20 else [both[(chart + NAMES.index(name)) % 2]]
+
+
+def each(_chart: int, _name: str) -> list[tuple[str, str]]:
+    return EACH
+
+
+@pytest.mark.parametrize("drawn", [in_turn, pytest.param(each, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("chart", "rows"), CHARTS)
-def test_a_name_is_drawn_as_it_is(
-    chart: Any, rows: Any, name: str, drawn: list[tuple[str, str]], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("number", range(len(CHARTS)))
+def test_a_name_is_drawn_as_it_is(number: int, name: str, drawn: Any, tmp_path: Path) -> None:
+    chart, rows = CHARTS[number]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for layout, kind in drawn:
+        for layout, kind in drawn(number, name):
             page = figure.Figure(figsize=(9, 6), layout=layout)
             axes = chart(rows(name), page.add_subplot())
             page.savefig(tmp_path / f"chart.{kind}", dpi=50)

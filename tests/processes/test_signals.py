@@ -12,11 +12,11 @@ import time
 import boardlot as bl
 import pytest
 
-from ..faults.operations import operations
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.interrupts import ends_at_once, interrupted
 from ..support.logins import begin, quotes, sign_in
+from ..support.operations import operations
 from ..support.processes import python
 from ..support.scripted_server import ScriptedServer, answer
 
@@ -48,6 +48,9 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
+    if way.startswith("to_"):
+        # What a library does with a Ctrl-C while it is imported is its own affair.
+        pytest.importorskip(way.removeprefix("to_").replace("arrow", "pyarrow"))
     client = bl.Client(silent.base_url)
     ends_at_once(lambda: WAYS[way](client.plate_stocks("HK.BK1001")))
 

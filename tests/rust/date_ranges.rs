@@ -149,8 +149,11 @@ async fn each_row_comes_once_also_across_a_checkpoint() {
             let mut ids = Vec::new();
             while ids.len() < received && first.fill().await.expect("a page") {
                 let (page, index) = first.next_row().expect("a row");
-                let slice =
-                    boardlot::decode::PageSlice { page, range: index..index + 1, key: None };
+                let slice = boardlot::decode::PageSlice {
+                    page: page.clone(),
+                    range: index..index + 1,
+                    key: None,
+                };
                 ids.extend(scripted::ids_of(&[slice]));
                 first.received_row();
             }

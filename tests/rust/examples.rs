@@ -40,7 +40,7 @@ async fn records(
     let mut pages = client.pages(endpoint, arguments, None, None).expect(&endpoint.name);
     assert!(pages.fill().await.expect(&endpoint.name), "{} has no page", endpoint.name);
     let (page, index) = pages.next_row().expect(&endpoint.name);
-    vec![PageSlice { range: index..page.len(), page, key: None }]
+    vec![PageSlice { range: index..page.len(), page: page.clone(), key: None }]
 }
 
 #[test]

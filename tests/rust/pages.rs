@@ -106,8 +106,9 @@ proptest! {
                 client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
             while pages.fill().await.expect("a page") {
                 let (page, index) = pages.next_row().expect("a row");
-                pages.received_row();
+                let page = page.clone();
                 seen.extend(ids(&[PageSlice { page, range: index..index + 1, key: None }]));
+                pages.received_row();
             }
             seen
         });

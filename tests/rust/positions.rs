@@ -147,6 +147,8 @@ enum Step {
         pages: Option<usize>,
         received: bool,
     },
+    /// Receives up to this many records of the page in memory without the iteration.
+    Lend(usize),
     /// Waits for a page and gives up at once.
     GiveUp,
     Fail,
@@ -161,6 +163,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => any::<bool>().prop_map(|received| Step::Row { received }),
         3 => any::<bool>().prop_map(|received| Step::Page { received }),
         3 => all.prop_map(|(most, pages, received)| Step::All { most, pages, received }),
+        3 => (0_usize..4).prop_map(Step::Lend),
         1 => Just(Step::GiveUp),
         2 => Just(Step::Fail),
         2 => Just(Step::Resume),
@@ -187,7 +190,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     && let Some((page, index)) = pages_now.next_row()
                     && received
                 {
-                    let slice = PageSlice { page, range: index..index + 1, key: None };
+                    let slice =
+                        PageSlice { page: page.clone(), range: index..index + 1, key: None };
                     received_times.extend(times(&[slice]));
                     pages_now.received_row();
                     assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
@@ -239,6 +243,34 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     }
                 }
             }
+            Step::Lend(most) => {
+                let next = pages_now.next_row().map(|(page, index)| (page.clone(), index));
+                pages_now.lend();
+                let position = pages_now.position().clone();
+                if let Some((page, first)) = &next {
+                    for index in *first..first + most {
+                        assert!(!position.receive_lent(page.id(), index + 1), "not the next one");
+                        assert!(!position.receive_lent(page.id() + 1, index), "of another page");
+                        if !position.receive_lent(page.id(), index) {
+                            break;
+                        }
+                        assert!(index + 1 < page.len(), "the iteration goes on to the next page");
+                        let range = index..index + 1;
+                        received_times.extend(times(&[PageSlice {
+                            page: page.clone(),
+                            range,
+                            key: None,
+                        }]));
+                        assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
+                    }
+                }
+                pages_now.take_back();
+                if let Some((page, first)) = next {
+                    let any =
+                        (first..page.len()).any(|index| position.receive_lent(page.id(), index));
+                    assert!(!any, "it is not lent any more");
+                }
+            }
             Step::GiveUp => {
                 let waiting = tokio::time::timeout(std::time::Duration::ZERO, pages_now.fill());
                 drop(waiting.await);
@@ -261,7 +293,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         match pages_now.fill().await {
             Ok(true) => {
                 let (page, index) = pages_now.next_row().expect("a row");
-                let slice = PageSlice { page, range: index..index + 1, key: None };
+                let slice = PageSlice { page: page.clone(), range: index..index + 1, key: None };
                 received_times.extend(times(&[slice]));
                 pages_now.received_row();
             }

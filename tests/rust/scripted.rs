@@ -113,7 +113,7 @@ pub async fn rest(pages: &mut Pages) -> Result<Vec<i64>> {
     let mut ids = Vec::new();
     while pages.fill().await? {
         let (page, index) = pages.next_row().expect("a row");
-        ids.extend(ids_of(&[PageSlice { page, range: index..index + 1, key: None }]));
+        ids.extend(ids_of(&[PageSlice { page: page.clone(), range: index..index + 1, key: None }]));
         pages.received_row();
     }
     Ok(ids)

@@ -5,10 +5,10 @@ import asyncio
 import boardlot as bl
 import pytest
 
-from ..faults.operations import operations
 from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
+from ..support.operations import operations
 from ..support.relay import Untouched
 from ..support.scripted_server import ScriptedServer, answer
 

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 
-from ..faults.operations import operations, plain
+from ..support.operations import operations, plain
 from ..support.sandbox_process import SandboxProcess, Used
 
 TASKS = 64
@@ -45,7 +45,7 @@ class Soak:
         self.wrong, self.samples = [], []
         self.key = bl.ApiKey(*sandbox.new_key())
         with bl.Client(sandbox.base_url, auth=self.key) as client:
-            self.truth = {each: whole(each, client) for each in self.operations}
+            self.truth = {each: each.result(client) for each in self.operations}
 
     def login(self):
         flow = bl.begin_login(self.sandbox.base_url, store=bl.MemoryStore())
@@ -122,10 +122,6 @@ class Soak:
             files = [max(one.files for one in part) for part in (second, last)]
             grown[name] = memory[1] - memory[0], files[1] - files[0]
         return grown
-
-
-def whole(operation, client):
-    return list(operation.start(client)) if operation.pages else operation.result(client)
 
 
 def is_right(value, right, operation):

@@ -1,6 +1,7 @@
 """Programs in place of a browser, which note what they are opened with."""
 
 import json
+import sys
 import textwrap
 import time
 
@@ -11,18 +12,25 @@ OPENERS = [
 ]
 
 
-def write_opener(path, noted, interpreter):
-    """A program in place of a browser: notes its arguments and does nothing else."""
+def write_openers(folder):
+    """Programs in place of all browsers: each notes its arguments and does nothing else.
+
+    They write into the folder `<their own folder>.noted`, by the path that they are started by.
+    """
     script = f"""\
-        #!{interpreter} -I
+        #!{sys.executable} -I
         import json, os, sys, time
-        place = os.path.join({str(noted)!r}, f"{{time.time_ns()}}-{{os.getpid()}}")
+        noted = os.path.dirname(sys.argv[0]) + ".noted"
+        place = os.path.join(noted, f"{{time.time_ns()}}-{{os.getpid()}}")
         with open(place + ".part", "w") as out:
             json.dump(sys.argv, out)
         os.rename(place + ".part", place)
         """
-    path.write_text(textwrap.dedent(script))
-    path.chmod(0o755)
+    folder.mkdir()
+    for name in OPENERS:
+        path = folder / name
+        path.write_text(textwrap.dedent(script))
+        path.chmod(0o755)
 
 
 def opened_with(noted, seconds=10.0):

@@ -1,21 +1,32 @@
 """Fixtures that several folders use; their `conftest.py` import them."""
 
+import itertools
 import os
-import sys
 
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def opened(tmp_path_factory, monkeypatch):
-    """Stands in for every browser; gives a folder with a file for each time one was opened."""
-    from .browsers import OPENERS, write_opener
+@pytest.fixture(scope="session")
+def openers(tmp_path_factory):
+    """A folder of programs in place of every browser, written once."""
+    from .browsers import write_openers
 
     folder = tmp_path_factory.mktemp("openers")
-    noted = folder / "noted"
+    write_openers(folder / "programs")
+    return folder
+
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def opened(openers, monkeypatch):
+    """Stands in for every browser; gives a folder with a file for each time one was opened."""
+    # The programs write beside the path that they were started by: each test has a path of its own.
+    folder = openers / str(next(NUMBERS))
+    folder.symlink_to(openers / "programs")
+    noted = folder.with_suffix(".noted")
     noted.mkdir()
-    for name in OPENERS:
-        write_opener(folder / name, noted, sys.executable)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("BROWSER", str(folder / "xdg-open"))
     monkeypatch.setenv("DISPLAY", ":99")

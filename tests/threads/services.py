@@ -4,15 +4,23 @@ import asyncio
 import json
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 
 import boardlot as bl
 
+from ..support.operations import operations, plain
 from .results import ACCOUNT, ids, pager_of
 from .shared import Shared, same
 
 DIVIDENDS = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
 CODES = ["HK.00700", "US.AAPL", "HK.00005"]
+
+
+def operations_of(sandbox):
+    """All that give the same each time: the time does not."""
+    found = operations(sandbox.accounts)
+    return [operation for operation in found if operation.name != "server_time"]
 
 
 class Client(Shared):
@@ -21,23 +29,11 @@ class Client(Shared):
 
     def operations(self):
         client = self.client
-        accounts = self.sandbox.accounts
         return same(
             *(lambda: client.server_time().tzinfo, lambda: client.base_url, lambda: repr(client)),
-            lambda: client.trading_days("HK", "2026-01-01", "2026-02-01"),
-            lambda: client.reference_futures("HK.HSImain"),
-            lambda: len(client.ipo_list("hk")),
-            lambda: client.dividends("HK.00700"),
-            lambda: len(client.sim_orders(accounts["sim"][0])),
-            lambda: client.sim_positions(accounts["sim"][0]),
-            lambda: ids(pager_of(client).all()),
-            lambda: client.plate_stocks("HK.BK1001").all(max_items=30),
-            lambda: len(client.crypto_orders(accounts["crypto"][0]).all()),
-            lambda: client.fetch_many("dividends", CODES),
-            lambda: client.request("GET", DIVIDENDS).json(),
+            *(partial(each.result, client) for each in operations_of(self.sandbox)),
             lambda: client.explain("GET", DIVIDENDS).payload_lines[1:],
             lambda: client.clock_offset,
-            lambda: len(client.ipo_calendar(["hk"])),
         )
 
 
@@ -66,16 +62,11 @@ class AsyncClient(Shared):
 
     def operations(self):
         client = self.client
+        calls = [each for each in operations_of(self.sandbox) if not each.pages]
 
         async def several():
-            found = await asyncio.gather(
-                client.dividends("HK.00700"),
-                client.reference_futures("HK.HSImain"),
-                client.fetch_many("dividends", CODES),
-                client.request("GET", DIVIDENDS),
-                pager_of(client).all(),
-            )
-            return *map(list, found[:3]), found[3].json(), ids(found[4])
+            found = await asyncio.gather(*(each.start(client) for each in calls))
+            return [plain(value) for value in found]
 
         async def rows():
             return [row["deal_id"] async for row in pager_of(client)]

@@ -28,7 +28,7 @@ KNOWN_AS = {
 KNOWN_AS |= dict.fromkeys(["RequestEvent", "ResponseEvent"], "Events")
 
 
-@pytest.mark.parametrize("seconds", [0.4, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [0.2, pytest.param(30.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", SHARED)
 def test_security_39_threads_share_an_object_of_every_class(shared, seconds):
     found = run_child("threads.sharing", shared=shared, seconds=seconds)

@@ -39,11 +39,14 @@ class Operation:
         return getattr(client, self.name)(*self.args, **kwargs)
 
     def result(self, client):
-        """The value of a call without pages, comparable with `==`."""
+        """The whole value of a call, comparable with `==`."""
         value = self.start(client)
+        if self.pages:
+            value = value.all()
         if inspect.isawaitable(value):
             value = asyncio.run(settled(value))
-        return plain(value)
+        # What stood beside the rows is that of the last page.
+        return list(value) if self.pages else plain(value)
 
 
 async def settled(value):
