@@ -123,6 +123,21 @@ def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, clie
     assert archive.fills(*KEY, start=times[0] + 10**6, end=times[0] + 2 * 10**6) == []
 
 
+def test_fills_whose_time_is_not_one_are_kept_and_come_last(archive, book, client):
+    valid = fill(1, book.now() - 10**6)
+    times = [None, "", "soon", -5, 1.5, "1e9", True, [1], "9" * 20, " 1", "\u0661"]
+    odd = [{**valid, "deal_id": f"odd {n}", "updated_time": t} for n, t in enumerate(times)]
+    text = {**valid, "deal_id": "text", "updated_time": str(valid["updated_time"] - 1)}
+    without = {name: value for name, value in valid.items() if name != "updated_time"}
+    sent = [*odd, {**without, "deal_id": "none"}, text, {**without, "deal_id": None}, valid]
+    book.expected = lambda account, market: sent
+    # The service would leave out what has no time.
+    book.in_range = lambda one, start, end: True
+    assert archive.update(client, fills=HK).new == len(sent)
+    assert archive.fills(*KEY) == [valid, text, *[one for one in sent if one not in (valid, text)]]
+    assert archive.update(client, fills=HK).unchanged == len(sent)
+
+
 def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
     monkeypatch.setattr(fills, "AT_ONCE", 10)
     book.put_fills(40)
