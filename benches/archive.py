@@ -60,7 +60,7 @@ def filling(settings: Settings, common: dict[str, str]) -> Row:
     }
     return Row(
         f"{size:,} fills into a SQLite archive, ready pages",
-        "one transaction for each page with its position; both in WAL mode",
+        "by hand: one transaction for each page with its position; both in WAL mode",
         "s",
         in_processes("archive", contenders, settings.rounds),
         [Target("boardlot", ("requests + orjson + sqlite3",), 3.0)],

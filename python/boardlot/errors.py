@@ -244,7 +244,7 @@ class LoginRequired(OAuthError):
 
 
 class StoreError(BoardlotError):
-    """A token store cannot be read or written; its file is unchanged."""
+    """A token store or an archive cannot be read or written; what it contained is kept."""
 
 
 def _default_hint(kind: type[BoardlotError]) -> str:

@@ -25,8 +25,8 @@ HINTS = {
     "RateLimited": "Send fewer requests: set `rate_limit`.",
     "OAuthError": "Start the login again.",
     "LoginRequired": "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.",
-    "StoreError": "Check the passphrase, owner and permissions of the file, or that the keychain "
-    "is unlocked; the store is unchanged.",
+    "StoreError": "Check the owner and permissions of the file; for a token store, also the "
+    "passphrase, or that the keychain is unlocked. What it contained is kept.",
 }
 
 # Credentials.

@@ -43,7 +43,7 @@ pub(crate) use {
         date, date_of_days, decimal_text, flag, integer, non_null, number, parse_float,
         parse_integer, text, timestamp,
     },
-    stored::{StoredFields, StoredRecord, page_of_texts},
+    stored::{StoredFill, StoredRecord, page_of_texts},
 };
 #[cfg(feature = "fuzzing")]
 pub(crate) use {

@@ -4,14 +4,14 @@ use bytes::Bytes;
 
 use super::{
     Page, RowsAt,
-    json::{Value, find_member, write_value},
+    json::{Members, Value, find_member, write_value},
     parse_page,
     records::RowAt,
     rows::Rows,
 };
 use crate::{api::Envelope, auth::body_hash, error::Result};
 
-/// A record as it is stored.
+/// A record of a list as it is stored.
 #[derive(Debug)]
 pub struct StoredRecord<'a> {
     /// The text of the record, as the service sent it.
@@ -21,86 +21,124 @@ pub struct StoredRecord<'a> {
     pub identity: String,
     /// A digest of the text without the ignored fields.
     pub digest: String,
-    /// Other fields as text; `None` for null and missing ones.
-    pub values: Vec<Option<String>>,
 }
 
-/// Which fields of a record identify it, which do not count as a change, and which are wanted.
-#[derive(Debug, Clone, Copy)]
-pub struct StoredFields<'f> {
-    /// The fields that identify a record.
-    pub identity: &'f [String],
-    /// The fields that are left out of the digest.
-    pub ignored: &'f [String],
-    /// The fields that are returned.
-    pub values: &'f [String],
+/// A fill as it is stored.
+#[derive(Debug)]
+pub struct StoredFill<'a> {
+    /// The text of the record, as the service sent it.
+    pub text: &'a str,
+    /// What identifies the fill, as for other records.
+    pub identity: String,
+    /// When it was updated, in microseconds; 0 if that is not a time.
+    pub updated: i64,
+    /// Its symbol; `None` if it has none.
+    pub code: Option<String>,
 }
 
 impl Rows {
     /// Each record as an archive stores it.
-    pub fn to_stored(&self, fields: StoredFields<'_>) -> Result<Vec<StoredRecord<'_>>> {
-        self.iter().map(|row| stored(row, fields)).collect()
+    ///
+    /// `identity` are the fields that identify a record, `ignored` those that are left out of the
+    /// digest.
+    pub fn to_stored(
+        &self,
+        identity: &[String],
+        ignored: &[String],
+    ) -> Result<Vec<StoredRecord<'_>>> {
+        let stored = self.iter().map(|row| {
+            let (text, members) = (row.page.row_text(row.index), row.members()?);
+            let digest = digest_of(text, &members, ignored);
+            let identity = identity_of(&row, &members, identity)?.unwrap_or_else(|| digest.clone());
+            Ok(StoredRecord { text, identity, digest })
+        });
+        stored.collect()
+    }
+
+    /// Each fill as an archive stores it.
+    pub fn to_stored_fills(&self) -> Result<Vec<StoredFill<'_>>> {
+        let stored = self.iter().map(|row| {
+            let (text, members) = (row.page.row_text(row.index), row.members()?);
+            let identity = identity_of(&row, &members, &["deal_id"])?
+                .unwrap_or_else(|| digest_of(text, &members, &[]));
+            let updated = match value_of(&row, &members, "updated_time")? {
+                Value::Text(text) => whole_number(&text),
+                Value::Number(text) => whole_number(text),
+                _ => 0,
+            };
+            let code = match value_of(&row, &members, "code")? {
+                // No symbol has a U+0000, which PostgreSQL cannot store.
+                Value::Text(text) if !text.contains('\0') => Some(text.into_owned()),
+                Value::Number(text) => Some(text.to_owned()),
+                _ => None,
+            };
+            Ok(StoredFill { text, identity, updated, code })
+        });
+        stored.collect()
     }
 }
 
-fn stored<'a>(row: RowAt<'a>, fields: StoredFields<'_>) -> Result<StoredRecord<'a>> {
-    let (text, members) = (row.page.row_text(row.index), row.members()?);
-    let value = |name: &String| match find_member(&members, name) {
+fn value_of<'a>(row: &RowAt<'_>, members: &Members<'a>, name: &str) -> Result<Value<'a>> {
+    match find_member(members, name) {
         Some(raw) => Value::parse(raw.get()).map_err(|error| row.invalid(&error)),
         None => Ok(Value::Null),
-    };
-    let digest = if members.iter().any(|(name, _)| fields.ignored.iter().any(|other| other == name))
-    {
-        let mut counted = String::with_capacity(text.len());
-        for (name, raw) in &members {
-            if !fields.ignored.iter().any(|other| other == name) {
-                write_value(&Value::Text(name.as_ref().into()), &mut counted);
-                counted.push(':');
-                counted.push_str(raw.get());
-                counted.push(',');
-            }
-        }
-        body_hash(counted.as_bytes())
-    } else {
-        body_hash(text.as_bytes())
-    };
+    }
+}
+
+/// The values of these fields as JSON; `None` if the record lacks one of them.
+fn identity_of(
+    row: &RowAt<'_>,
+    members: &Members<'_>,
+    names: &[impl AsRef<str>],
+) -> Result<Option<String>> {
     let mut identity = String::new();
-    for name in fields.identity {
-        match value(name)? {
-            Value::Null | Value::List(_) | Value::Object(_) => {
-                identity.clear();
-                break;
-            }
+    for name in names {
+        match value_of(row, members, name.as_ref())? {
+            Value::Null | Value::List(_) | Value::Object(_) => return Ok(None),
             scalar => {
                 identity.push(if identity.is_empty() { '[' } else { ',' });
                 write_value(&scalar, &mut identity);
             }
         }
     }
-    if identity.is_empty() {
-        identity.clone_from(&digest);
-    } else {
-        identity.push(']');
+    identity.push(']');
+    Ok(Some(identity))
+}
+
+/// A number of at most 19 digits, limited to what a database stores; 0 for anything else.
+fn whole_number(text: &str) -> i64 {
+    if text.is_empty() || text.len() > 19 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return 0;
     }
-    let to_text = |name: &String| {
-        Ok(match value(name)? {
-            Value::Text(text) => Some(text.into_owned()),
-            Value::Number(text) => Some(text.to_owned()),
-            _ => None,
-        })
-    };
-    let values = fields.values.iter().map(to_text).collect::<Result<_>>()?;
-    Ok(StoredRecord { text, identity, digest, values })
+    text.parse().unwrap_or(i64::MAX)
+}
+
+/// A digest of a record without the ignored fields.
+fn digest_of(text: &str, members: &Members<'_>, ignored: &[String]) -> String {
+    let is_ignored = |name: &str| ignored.iter().any(|other| other == name);
+    if !members.iter().any(|(name, _)| is_ignored(name)) {
+        return body_hash(text.as_bytes());
+    }
+    let mut counted = String::with_capacity(text.len());
+    for (name, raw) in members {
+        if !is_ignored(name) {
+            write_value(&Value::Text(name.as_ref().into()), &mut counted);
+            counted.push(':');
+            counted.push_str(raw.get());
+            counted.push(',');
+        }
+    }
+    body_hash(counted.as_bytes())
 }
 
 /// The page of these records, which are JSON texts separated by commas.
-pub fn page_of_texts(texts: &str) -> Result<Page> {
-    const BEFORE: &str = r#"{"rows":["#;
-    const AFTER: &str = "]}";
-    let mut body = String::with_capacity(BEFORE.len() + texts.len() + AFTER.len());
-    body.push_str(BEFORE);
-    body.push_str(texts);
-    body.push_str(AFTER);
+pub fn page_of_texts(texts: &[u8]) -> Result<Page> {
+    const BEFORE: &[u8] = br#"{"rows":["#;
+    const AFTER: &[u8] = b"]}";
+    let mut body = Vec::with_capacity(BEFORE.len() + texts.len() + AFTER.len());
+    body.extend_from_slice(BEFORE);
+    body.extend_from_slice(texts);
+    body.extend_from_slice(AFTER);
     let at = RowsAt::Path(vec!["rows".to_owned()]);
     parse_page(Envelope::Field("rows"), &at, &http::Response::new(Bytes::from(body)))
 }

@@ -102,7 +102,7 @@ mod _core {
         schema_field::SchemaField,
         shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
-        stored_records::{micros, record_texts, stored_records},
+        stored_records::{fill_rows, micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         time_range::time_range_of,
     };

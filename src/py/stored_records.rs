@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use pyo3::{prelude::*, pybacked::PyBackedStr};
+use pyo3::{prelude::*, pybacked::PyBackedBytes};
+use tokio::task::JoinHandle;
 
 use super::{
     arguments::argument,
@@ -14,9 +15,10 @@ use super::{
 };
 use crate::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
-    decode::{PageSlice, Rows, StoredFields, StoredRecord, page_of_texts},
+    decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
     error::{Error, Result},
     plan::Plan,
+    process,
 };
 
 /// What an archive adds to each record in its list of changes.
@@ -25,11 +27,8 @@ static OBSERVED: [Field; 2] = [
     Field::text("change", "`new`, `changed` or `gone`"),
 ];
 
-/// A record's text, identity and digest, and the values of the fields that were asked for.
-type Stored = (String, String, String, Vec<Option<String>>);
-
-/// Each record as an archive stores it: its text as the service sent it, its identity in the list, a
-/// digest without the ignored fields, and the fields `values` as text.
+/// Each record of a list as an archive stores it: its identity in the list, a digest without the
+/// ignored fields, and its text as the service sent it.
 #[pyfunction]
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
@@ -37,40 +36,70 @@ pub fn record_texts(
     records: &Bound<'_, Records>,
     identity: Vec<String>,
     ignored: Vec<String>,
-    values: Vec<String>,
-) -> PyResult<Vec<Stored>> {
+) -> PyResult<Vec<(String, String, String)>> {
     let rows = records.get().rows();
-    let fields = StoredFields { identity: &identity, ignored: &ignored, values: &values };
-    let owned = |record: StoredRecord<'_>| {
-        (record.text.to_owned(), record.identity, record.digest, record.values)
-    };
-    detach(py, || Ok(rows.to_stored(fields)?.into_iter().map(owned).collect()))
+    let owned = |record: StoredRecord<'_>| (record.identity, record.digest, record.text.to_owned());
+    detach(py, || Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
+        .map_err(|error| raise(py, error))
+}
+
+/// A fill's identity, update time in microseconds (0 if it has none), symbol and text.
+type Fill = (String, i64, Option<String>, String);
+
+/// Each fill as an archive stores it.
+#[pyfunction]
+#[pyo3(name = "_fill_rows")]
+pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
+    let rows = records.get().rows();
+    let owned =
+        |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.to_owned());
+    detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect()))
         .map_err(|error| raise(py, error))
 }
 
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
-/// the method does. Each of `texts` is any number of records, separated by commas. With `observed`,
-/// the schema has what an archive adds to a change.
+/// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
+/// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
 #[pyfunction]
 #[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
 pub fn stored_records<'py>(
     py: Python<'py>,
     method: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,
-    texts: Vec<PyBackedStr>,
+    texts: &Bound<'py, PyAny>,
     observed: bool,
 ) -> PyResult<Py<PyAny>> {
     let (endpoint, given) = endpoint_arguments(method, &arguments)?;
     let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
-    let slice = |text: PyBackedStr| {
-        let page = page_of_texts(&text)?;
-        Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
-    };
-    let slices: Result<Vec<PageSlice>> = detach(py, || texts.into_iter().map(slice).collect());
-    let rows = Rows::new(slices.map_err(|error| raise(py, error))?, fields);
+    let mut slices = Vec::new();
+    let mut scanning: Option<Scanning> = None;
+    for text in texts.try_iter()? {
+        let text: PyBackedBytes = text?.extract()?;
+        let runtime = process::runtime().map_err(|error| raise(py, error))?;
+        let next = runtime.spawn_blocking(move || {
+            let page = page_of_texts(&text)?;
+            Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
+        });
+        if let Some(before) = scanning.replace(next) {
+            slices.push(scanned(py, before)?);
+        }
+    }
+    if let Some(last) = scanning {
+        slices.push(scanned(py, last)?);
+    }
+    let rows = Rows::new(slices, fields);
     Records::from_rows(&Shapes::default())(py, rows)
+}
+
+/// A text that is being scanned on another thread.
+type Scanning = JoinHandle<Result<PageSlice>>;
+
+fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
+    let wait =
+        || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error)).flatten();
+    detach(py, wait).map_err(|error| raise(py, error))
 }
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an

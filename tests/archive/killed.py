@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import boardlot as bl
+from boardlot.archive import update as updating
 
 PLATE = "HK.BK1001"
 
@@ -35,4 +36,6 @@ def follow(target, url, account, file):
 
 
 if __name__ == "__main__":
+    # So that an update has many transactions to be killed in.
+    updating.FILLS = 20
     {"update": update, "follow": follow}[sys.argv[1]](*sys.argv[2:])

@@ -53,6 +53,9 @@ class Book:
         self.before_page = None
         self._lock = threading.Lock()
 
+    def in_range(self, one, start, end):
+        return start <= one["updated_time"] <= end
+
     def now(self):
         return int((time.time() + self.ahead) * 1e6)
 
@@ -99,7 +102,7 @@ class Book:
         found = [
             one
             for one in self.expected(account, asked["trd_market"])
-            if start <= one["updated_time"] <= end
+            if self.in_range(one, start, end)
         ]
         begin = int(asked["page_flag"] or 0)
         if self.before_page is not None:

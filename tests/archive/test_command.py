@@ -69,6 +69,11 @@ def test_wrong_usage_ends_with_2_and_creates_nothing(run, file, service):
     assert "lines of JSON" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).stderr
     assert run("update", "--ipos", "xx", status=2).stderr
     assert service.received == []
+    # The name of a file is shown, but not what may contain a password.
+    line = [sys.executable, "-m", "boardlot", "archive", "status", "host=db password=s3cret"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "connection string" in done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
 
 
 def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):

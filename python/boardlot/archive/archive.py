@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive import observations, steps
 from boardlot.archive.database import open_database
-from boardlot.archive.export import export
+from boardlot.archive.export import export, path_of
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, Series, list_named
@@ -53,6 +53,7 @@ class Archive:
         wait: For how many seconds an update waits for another one.
 
     Raises:
+        ConfigError: `target` is not a path or an address of PostgreSQL.
         StoreError: It cannot be opened: the file is damaged, something else, or of a newer format.
 
     Example:
@@ -65,13 +66,8 @@ class Archive:
     """
 
     def __init__(self, target: str | os.PathLike[str], *, wait: float = 30.0) -> None:
-        if isinstance(target, bytes):
-            raise ConfigError("target is bytes; expected a path or an address as text")
         self._wait = _seconds("wait", wait, 0.0)
-        self._target = os.fspath(target)
-        if not self._target:
-            raise ConfigError("target is empty; expected a path or an address")
-        self._database = open_database(self._target, self._wait)
+        self._database = open_database(path_of("target", target), self._wait)
 
     def close(self) -> None:
         """Close the archive; may be called again."""
@@ -150,9 +146,9 @@ class Archive:
     ) -> UpdateReport | Awaitable[UpdateReport]:
         """Read lists, and store what is new, changed or gone. Awaited with an `AsyncClient`.
 
-        A page of fills and its position are stored in one transaction, and so is every other list:
-        an update that is killed at any moment and run again ends up as if nothing had happened. A
-        list that fails does not stop the others, and nothing in it counts as gone.
+        About a thousand fills and their position are stored in one transaction, and so is every
+        other list: an update that is killed at any moment and run again ends up as if nothing had
+        happened. A list that fails does not stop the others, and nothing in it counts as gone.
 
         Args:
             client: A client; it is not closed.
@@ -271,7 +267,7 @@ class Archive:
         (key,) = of.keys([key])
         moment = None if at is None else _core._micros("at", at)
         texts = observations.seen(self._database, of, key, moment)
-        records: Records[Any] = of.records(key, [",".join(texts)] if texts else [])
+        records: Records[Any] = of.records(key, texts)
         return records
 
     def changes(self, list: str, key: str | int) -> Records[Any]:
@@ -284,7 +280,7 @@ class Archive:
         of = list_named(list)
         (key,) = of.keys([key])
         texts = observations.changes(self._database, of, key)
-        records: Records[Any] = of.records(key, [",".join(texts)] if texts else [], observed=True)
+        records: Records[Any] = of.records(key, texts, observed=True)
         return records
 
     def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
@@ -334,7 +330,7 @@ class Archive:
             parameters: Values for its placeholders: `?` in SQLite, `%s` in PostgreSQL.
 
         Raises:
-            ConfigError: The query is not valid.
+            ConfigError: The query or its parameters are not valid.
 
         Example:
             >>> archive = bl.Archive(folder / "trades.db")
@@ -343,6 +339,12 @@ class Archive:
             [{'symbol': 'HK.00700', 'n': 21}]
             >>> archive.close()
         """
+        if not isinstance(query, str):
+            raise ConfigError(f"query is of type {type(query).__name__}; expected a text")
+        if not isinstance(parameters, (list, tuple)):
+            raise ConfigError(
+                f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
+            )
         return QueryResult(*self._database.query(query, parameters, views(self._database)))
 
     def export(self, list: str, path: str | os.PathLike[str]) -> int:

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ __all__ = [
     "digest",
     "held_by",
     "open_database",
+    "server_address",
     "store_error",
 ]
 
@@ -29,6 +30,12 @@ Row = tuple[Any, ...]
 
 # The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
+
+# A connection string of libpq, such as "host=db user=me", which may contain a password.
+CONNECTION_STRING = re.compile(
+    r"\s*([a-z_]+\s*=.*\s)?(password|passfile|user|host|hostaddr|port|dbname|service)\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05
@@ -44,6 +51,10 @@ class Transaction(ABC):
     @abstractmethod
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run a statement once for each row of parameters."""
+
+    @abstractmethod
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        """Insert those rows that the table does not have yet, and count them."""
 
     @abstractmethod
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
@@ -74,8 +85,12 @@ class Database(ABC):
         """The rows of a query."""
 
     @abstractmethod
-    def batches(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        """The rows of a query, some at a time, all as of one moment."""
+    def snapshot(self) -> AbstractContextManager[Transaction]:
+        """A transaction that only reads, everything as of one moment."""
+
+    @abstractmethod
+    def joined(self, column: str) -> str:
+        """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
     @abstractmethod
     def query(
@@ -180,6 +195,27 @@ def store_error(name: str, what: str, *, retryable: bool = False, hint: str) -> 
     return StoreError(f"the archive {name} {what}", retryable=retryable, hint=hint)
 
 
+def server_address(target: str) -> str | None:
+    """The address of a PostgreSQL database; `None` if the target is a path.
+
+    Raises:
+        ConfigError: It is neither. The error does not show it, as it may contain a password.
+    """
+    expected = "expected the path of a SQLite file or postgresql://user@host:port/database"
+    scheme = SCHEME.match(target)
+    if scheme is not None or "://" in target:
+        before, separator, rest = target.partition("://")
+        if not separator or before.strip().lower() not in ("postgresql", "postgres"):
+            raise ConfigError(f"target is an address that is not supported; {expected}, as text")
+        return f"postgresql://{rest.strip()}"
+    if CONNECTION_STRING.match(target):
+        raise ConfigError(
+            f"target is a connection string with names and values; {expected}",
+            hint="If it is the name of a file, pass the absolute path.",
+        )
+    return None
+
+
 def open_database(target: str, wait: float) -> Database:
     """The database at a path or a PostgreSQL address.
 
@@ -188,15 +224,8 @@ def open_database(target: str, wait: float) -> Database:
         StoreError: It cannot be opened.
         ImportError: The driver of PostgreSQL is not installed.
     """
-    scheme = SCHEME.match(target)
-    if scheme is not None or "://" in target:
-        before, separator, rest = target.partition("://")
-        if not separator or before.strip().lower() not in ("postgresql", "postgres"):
-            # The address may contain a password.
-            raise ConfigError(
-                "target is an address that is not supported; expected the path of a SQLite file or "
-                "postgresql://user@host:port/database, as text"
-            )
+    address = server_address(target)
+    if address is not None:
         try:
             from boardlot.archive.postgres import Postgres
         except ModuleNotFoundError as missing:
@@ -204,7 +233,7 @@ def open_database(target: str, wait: float) -> Database:
                 "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
                 name=missing.name,
             ) from missing
-        return Postgres(f"postgresql://{rest.strip()}")
+        return Postgres(address)
     from boardlot.archive.sqlite import Sqlite
 
     return Sqlite(target, wait)

@@ -14,12 +14,31 @@ from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
 from boardlot.errors import ConfigError
 
-__all__ = ["export"]
+__all__ = ["export", "path_of"]
+
+
+def path_of(name: str, given: Any) -> str:
+    """A path that a caller passed.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as text")
+    try:
+        valid = path != "" and b"\0" not in os.fsencode(path)
+    except UnicodeError:
+        valid = False
+    if not valid:
+        # An address may contain a password.
+        raise ConfigError(f"{name} is empty or has characters that no path has; expected a path")
+    return path
 
 
 def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of("path", path)))
     if target.exists() and not target.is_file():
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
@@ -63,7 +82,7 @@ def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], An
     rows = database.read("select key from lists where list = ? order by id", (of.name,))
     for (key,) in rows:
         texts = observations.changes(database, of, key)
-        yield {of.column: key}, of.records(key, [",".join(texts)] if texts else [], observed=True)
+        yield {of.column: key}, of.records(key, texts, observed=True)
 
 
 def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,21 @@ from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction
 from boardlot.archive.lists import Series
 from boardlot.archive.report import Counts
+from boardlot.archive.schema import RUN_INDEX
 
-__all__ = ["CURRENT", "FillStore", "Position", "State"]
+__all__ = ["CURRENT", "FillStore", "Fills", "Position", "State", "add", "gaps"]
 
 # The versions that readers see: those of complete runs that none of a complete run has replaced.
 # The sign keeps SQLite from using the index of the runs, which nearly all versions match.
 CURRENT = "+f.run <= s.published and (f.replaced is null or f.replaced > s.published)"
-# Rows that are read from the database at a time.
-BATCH = 20_000
+# Versions that are read from the database at a time, as one text.
+AT_ONCE = 4_000
 INT64_MAX = 2**63 - 1
+
+# The identity of a fill, its time, symbol and text.
+Fill = tuple[str, int, "str | None", str]
+# The newest version of each, by its identity.
+Fills = dict[str, Fill]
 
 
 @dataclass(frozen=True)
@@ -58,25 +64,34 @@ class FillStore:
 
     def texts(
         self, code: str | None = None, start: int | None = None, end: int | None = None
-    ) -> list[str]:
+    ) -> Iterator[bytes]:
         """The fills, latest update first, as texts of many records each."""
-        conditions, parameters = "", list[Any](self._names)
-        for condition, value in (
-            (" and f.code = ?", code),
-            (" and f.updated >= ?", start),
-            (" and f.updated <= ?", end),
-        ):
-            if value is not None:
-                conditions += condition
-                parameters.append(value)
+        names = list[Any](self._names)
+        condition, codes = ("", []) if code is None else ("and f.code = ? ", [code])
+        # A text for each record would take Python longer than all of this takes the database.
         query = (
-            "select f.record from fill_versions f join series s on s.id = f.series "
-            f"where s.account = ? and s.market = ? and {CURRENT}{conditions} "
-            # Of one read: as the service listed them.
-            "order by f.updated desc, f.run desc, f.id"
+            f"select {self._database.joined('record')} from (select f.record "
+            "from fill_versions f join series s on s.id = f.series "
+            f"where s.account = ? and s.market = ? and {CURRENT} {condition}"
+            "and f.updated >= ? and f.updated <= ? "
+            # Of one read: as the service listed them. With a limit, the order is kept.
+            f"order by f.updated desc, f.run desc, f.id limit {INT64_MAX}) ordered"
         )
-        batches = self._database.batches(query, parameters, BATCH)
-        return [",".join([text for (text,) in rows]) for rows in batches]
+        first, last = start or 0, INT64_MAX if end is None else end
+        with self._database.snapshot() as snapshot:
+            while first <= last:
+                # About `AT_ONCE` versions: those of the same time are in the same part.
+                rows = snapshot.execute(
+                    "select f.updated from fill_versions f join series s on s.id = f.series "
+                    "where s.account = ? and s.market = ? and f.updated >= ? and f.updated <= ? "
+                    f"order by f.updated desc limit 1 offset {AT_ONCE}",
+                    (*names, first, last),
+                )
+                part = rows[0][0] if rows else first
+                ((text,),) = snapshot.execute(query, (*names, *codes, part, last))
+                if text is not None:
+                    yield text
+                last = part - 1
 
     def state(self) -> State:
         """Where the updates of the series are."""
@@ -118,48 +133,44 @@ class FillStore:
                 (start, end, series),
             )
 
-    def store(self, page: Any, position: str) -> Counts:
-        """Store a page and the position after it, in one transaction."""
-        found = _core._record_texts(page, ["deal_id"], [], ["updated_time", "code"])
-        records: dict[str, tuple[int, str | None, str]] = {}
-        for text, identity, _, (updated, code) in found:
-            time = _time(updated)
-            if identity not in records or records[identity][0] <= time:
-                # No symbol has a U+0000, which PostgreSQL cannot store.
-                records[identity] = (time, None if "\0" in (code or "") else code, text)
+    def store(self, fills: Fills, position: str) -> Counts:
+        """Store fills, and the position after their pages, in one transaction."""
         with self._database.transaction() as transaction:
             series = self._row(transaction)
-            counts = self._write(transaction, series, records) if records else Counts()
+            ((published,),) = transaction.execute(
+                "select published from series where id = ?", (series,)
+            )
+            run, counts = published + 1, Counts()
+            if published == 0:
+                # Nothing to compare with, but for a fill that this run has stored before.
+                counts.new = _insert(transaction, series, run, fills.values())
+            if counts.new < len(fills):
+                counts.add(self._compared(transaction, series, run, fills))
+                # Those that were just stored.
+                counts.unchanged -= counts.new
             transaction.execute("update series set position = ? where id = ?", (position, series))
         return counts
 
-    def _write(
-        self,
-        transaction: Transaction,
-        series: int,
-        records: dict[str, tuple[int, str | None, str]],
-    ) -> Counts:
-        ((published,),) = transaction.execute(
-            "select published from series where id = ?", (series,)
-        )
-        run = published + 1
-        condition, values = transaction.among("identity", list(records))
-        rows = transaction.execute(
+    def _compared(self, transaction: Transaction, series: int, run: int, fills: Fills) -> Counts:
+        """Store those fills that are new, or newer than the stored version."""
+        condition, values = transaction.among("identity", list(fills))
+        found = transaction.execute(
             "select identity, id, run, updated, record from fill_versions "
             f"where series = ? and replaced is null and {condition}",
             (series, values),
         )
-        known = {identity: rest for identity, *rest in rows}
-        inserted: list[Row] = []
+        known = {identity: rest for identity, *rest in found}
+        inserted: list[Fill] = []
         replaced: list[Row] = []
         rewritten: list[Row] = []
         counts = Counts()
-        for identity, (updated, code, text) in records.items():
+        for identity, fill in fills.items():
             before = known.get(identity)
             if before is None:
                 counts.new += 1
-                inserted.append((series, identity, run, updated, code, text))
+                inserted.append(fill)
                 continue
+            _, updated, code, text = fill
             version, of_run, of_time, of_text = before
             if text == of_text or updated < of_time:
                 counts.unchanged += 1
@@ -170,19 +181,14 @@ class FillStore:
                 rewritten.append((updated, code, text, version))
             else:
                 replaced.append((run, version))
-                inserted.append((series, identity, run, updated, code, text))
+                inserted.append(fill)
         if replaced:
             transaction.execute_many("update fill_versions set replaced = ? where id = ?", replaced)
         if rewritten:
             transaction.execute_many(
                 "update fill_versions set updated = ?, code = ?, record = ? where id = ?", rewritten
             )
-        if inserted:
-            transaction.execute_many(
-                "insert into fill_versions (series, identity, run, updated, code, record) "
-                "values (?, ?, ?, ?, ?, ?)",
-                inserted,
-            )
+        _insert(transaction, series, run, inserted)
         return counts
 
     def publish(self, start: int, end: int, now: int, whole_overlap: bool) -> None:
@@ -192,8 +198,7 @@ class FillStore:
             transaction.execute(
                 "update series set position = null, run_start = null, run_end = null, read_at = ?, "
                 "overlap_read_at = case when ? then ? else overlap_read_at end, "
-                "published = (select coalesce(max(f.run), series.published) from fill_versions f "
-                "where f.series = series.id and f.run > series.published) where id = ?",
+                "published = published + 1 where id = ?",
                 (now, whole_overlap, now, series),
             )
             touching = transaction.execute(
@@ -225,6 +230,12 @@ class FillStore:
         return self._id
 
     # Followers.
+
+    def prepare_following(self) -> None:
+        """Create the index that followers need, unless there has been one before."""
+        if not self._database.read("select 1 from followers limit 1"):
+            with self._database.transaction() as transaction:
+                transaction.execute(RUN_INDEX)
 
     def position_of(self, follower: str) -> Position:
         """How far a follower has come."""
@@ -259,6 +270,23 @@ class FillStore:
             )
 
 
+def add(fills: Fills, page: Any) -> None:
+    """Add the fills of a page that are new, or newer."""
+    for fill in _core._fill_rows(page):
+        identity = fill[0]
+        if identity not in fills or fills[identity][1] <= fill[1]:
+            fills[identity] = fill
+
+
+def _insert(transaction: Transaction, series: int, run: int, fills: Iterable[Fill]) -> int:
+    """Insert the fills that the run does not have yet, and count them."""
+    return transaction.insert(
+        "fill_versions",
+        ("series", "run", "identity", "updated", "code", "record"),
+        [(series, run, *fill) for fill in fills],
+    )
+
+
 def gaps(state: State) -> Iterator[tuple[int, int]]:
     """The spans between the first and the last moment that was asked for that were not read."""
     spans: Sequence[tuple[int, int]] = state.covered
@@ -276,10 +304,3 @@ def gaps(state: State) -> Iterator[tuple[int, int]]:
         at = max(at, end)
     if at < last:
         yield at, last
-
-
-def _time(updated: str | None) -> int:
-    """The time of an update; 0 for one that is not a time."""
-    if updated is None or not updated.isdecimal() or not updated.isascii() or len(updated) > 19:
-        return 0
-    return min(int(updated), INT64_MAX)

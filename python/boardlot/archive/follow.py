@@ -51,6 +51,7 @@ class _Follower:
         self._read_overlap = False
 
     def steps(self) -> Steps:
+        yield Store(self._store.prepare_following)
         position = yield Store(lambda: self._store.position_of(self._name))
         failures = 0
         while True:
@@ -72,7 +73,7 @@ class _Follower:
             found = yield Store(partial(self._store.undelivered, position, BATCH))
             if not found:
                 return position
-            records = self._series.records([",".join([text for _, text in found])])
+            records = self._series.records([",".join([text for _, text in found]).encode()])
             for (reached, _), fill in zip(found, records, strict=True):
                 yield Deliver(fill)
                 # The next one was requested.

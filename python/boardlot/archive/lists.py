@@ -50,9 +50,12 @@ class List:
             arguments["request_type"] = REQUEST_TYPES.get(key)
         return getattr(client, self.method)(**arguments)
 
-    def records(self, key: str, texts: list[str], observed: bool = False) -> Any:
-        """`Records` of stored texts; see `_core._stored_records`. Checks the key."""
-        return _core._stored_records(self.method, self.arguments(key), texts, observed)
+    def records(self, key: str, texts: Iterable[str], observed: bool = False) -> Any:
+        """`Records` of the text of each; see `_core._stored_records`. Checks the key."""
+        whole = ",".join(texts).encode()
+        return _core._stored_records(
+            self.method, self.arguments(key), [whole] if whole else [], observed
+        )
 
     def keys(self, given: Iterable[Any]) -> list[str]:
         """The keys that a caller passed, checked; each once.
@@ -83,7 +86,8 @@ class Series:
     def arguments(self) -> list[tuple[str, Any]]:
         return [("acc_id", self.account), ("trd_market", self.market)]
 
-    def records(self, texts: list[str]) -> Any:
+    def records(self, texts: Iterable[bytes]) -> Any:
+        """`Records` of texts of many fills each; see `_core._stored_records`."""
         return _core._stored_records("fills_history", self.arguments, texts)
 
     @classmethod
@@ -134,7 +138,7 @@ def list_named(name: str) -> List:
     Raises:
         ConfigError: There is none.
     """
-    if name not in LISTS:
+    if not isinstance(name, str) or name not in LISTS:
         hint = "; use archive.fills() for fills" if name == "fills" else ""
         raise ConfigError(f"list is {name!r}; expected one of {', '.join(LISTS)}{hint}")
     return LISTS[name]

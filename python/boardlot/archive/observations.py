@@ -22,8 +22,8 @@ def stored(of: List, pages: Iterable[Any]) -> list[Record]:
     records: list[Record] = []
     seen_before: Counter[str] = Counter()
     for page in pages:
-        for text, identity, digest, _ in _core._record_texts(
-            page, list(of.identity), list(of.ignored), []
+        for identity, digest, text in _core._record_texts(
+            page, list(of.identity), list(of.ignored)
         ):
             seen_before[identity] += 1
             number = seen_before[identity]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,7 +11,8 @@ import psycopg
 from psycopg import conninfo
 
 from boardlot.archive import schema
-from boardlot.archive.database import Database, Lock, Row, Transaction, held_by, store_error
+from boardlot.archive.connection import Connected
+from boardlot.archive.database import Lock, Row, Transaction, held_by, store_error
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["Postgres"]
@@ -24,13 +23,14 @@ CONNECT_TIMEOUT = 10
 PREPARING = "prepare"
 
 
-class Postgres(Database):
+class Postgres(Connected[psycopg.Connection[Row]]):
     """The tables are in a schema of their own, `boardlot_archive`.
 
     A connection that was lost is made again by the next call.
     """
 
     identity = "bigint generated always as identity primary key"
+    driver_error = psycopg.Error
 
     def __init__(self, target: str) -> None:
         try:
@@ -38,34 +38,12 @@ class Postgres(Database):
         except psycopg.ProgrammingError:
             raise _not_valid() from None
         self._target = target
-        self.name: str = _shown(given)
-        self._lock = threading.RLock()
-        self._connection: psycopg.Connection[Row] | None = None
-        self._process = 0
-        self._has_views = False
-        self._closed = False
-        with self._using():
-            pass
+        super().__init__(_shown(given))
 
-    @contextmanager
-    def _using(self) -> Iterator[psycopg.Connection[Row]]:
-        with self._lock:
-            if self._closed:
-                raise ConfigError(f"the archive {self.name} is closed; open it again")
-            try:
-                if self._process != os.getpid():
-                    if self._connection is not None:
-                        # A forked child must not close what belongs to its parent.
-                        _OF_PARENTS.append(self._connection)
-                    self._connection = None
-                if self._connection is None or self._connection.closed:
-                    self._connect()
-                assert self._connection is not None
-                yield self._connection
-            except psycopg.Error as error:
-                raise self._error(error) from error
+    def _is_lost(self, connection: psycopg.Connection[Row]) -> bool:
+        return bool(connection.closed)
 
-    def _connect(self) -> None:
+    def _connect(self) -> psycopg.Connection[Row]:
         # What the server says about a failed login may name the user, but never the password.
         connection = psycopg.connect(
             self._target, autocommit=True, connect_timeout=CONNECT_TIMEOUT, client_encoding="utf8"
@@ -98,7 +76,7 @@ class Postgres(Database):
         except BaseException:
             connection.close()
             raise
-        self._connection, self._process, self._has_views = connection, os.getpid(), False
+        return connection
 
     def _error(self, error: psycopg.Error) -> StoreError:
         text = " ".join(str(error).split())
@@ -120,15 +98,14 @@ class Postgres(Database):
         with self._using() as connection:
             return _Transaction(connection).execute(sql, parameters)
 
-    def batches(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        with (
-            self._using() as connection,
-            connection.transaction(),
-            connection.cursor(name="boardlot_archive") as cursor,
-        ):
-            cursor.execute(_marked(sql), parameters)
-            while rows := cursor.fetchmany(size):
-                yield rows
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        with self._using() as connection, connection.transaction():
+            connection.execute("set transaction isolation level repeatable read, read only")
+            yield _Transaction(connection)
+
+    def joined(self, column: str) -> str:
+        return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
     def query(
         self, sql: str, parameters: Sequence[Any], views: Sequence[str]
@@ -147,9 +124,9 @@ class Postgres(Database):
                     if cursor.description is None:
                         raise ConfigError("the query failed: it returns nothing; expected a SELECT")
                     return [column.name for column in cursor.description], cursor.fetchall()
-            except psycopg.OperationalError:
-                raise
-            except psycopg.Error as error:
+            except (psycopg.Error, UnicodeError) as error:
+                if isinstance(error, psycopg.OperationalError) and not _is_of_query(error):
+                    raise
                 raise ConfigError(f"the query failed: {' '.join(str(error).split())}") from error
 
     def lock(self, name: str) -> Lock:
@@ -159,15 +136,6 @@ class Postgres(Database):
         """The number of a lock, which is the same in every process."""
         hashed = hashlib.sha256(f"{SCHEMA}:{name}".encode()).digest()
         return int.from_bytes(hashed[:8], "big", signed=True)
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            connection, self._connection = self._connection, None
-            if connection is not None and self._process == os.getpid():
-                connection.close()
-            elif connection is not None:
-                _OF_PARENTS.append(connection)
 
     def typed(self, field: str, kind: str, unit: str) -> str:
         # JSON can contain U+0000, which PostgreSQL's text cannot.
@@ -228,8 +196,17 @@ class _Transaction(Transaction):
         return cursor.fetchall() if cursor.description else []
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
+        self._count(sql, rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        into, values = f"{table} ({', '.join(columns)})", ", ".join("?" * len(columns))
+        return self._count(f"insert into {into} values ({values}) on conflict do nothing", rows)
+
+    def _count(self, sql: str, rows: Sequence[Row]) -> int:
+        """Run a statement once for each row of parameters, and count the rows that it changed."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_marked(sql), rows)
+            return cursor.rowcount
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} = any(?)", list(values)
@@ -253,6 +230,11 @@ class _AdvisoryLock(Lock):
             self._database.read("select pg_advisory_unlock(?)", (self._key,))
 
 
+def _is_of_query(error: psycopg.OperationalError) -> bool:
+    """Whether it tells that an object does not allow the statement, as a view does not `delete`."""
+    return (error.sqlstate or "").startswith("55")
+
+
 def _marked(sql: str) -> bytes:
     """The statement with psycopg's own mark of a parameter; none of ours contains another."""
     return sql.replace("?", "%s").encode()
@@ -267,5 +249,3 @@ DATE = (
     "^((?!0000)[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|(?!0000){LEAP_YEAR}-02-29)$"
 )
-# Connections of a process of which this one was forked.
-_OF_PARENTS: list[Any] = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from boardlot.archive.database import Database, Transaction, store_error
 
-__all__ = ["FORMAT", "prepare"]
+__all__ = ["FORMAT", "RUN_INDEX", "prepare"]
 
 FORMAT = 1
 
@@ -43,7 +43,6 @@ TABLES = (
         unique (series, identity, run))""",
     # In the order in which fills are read; rows of the same run are in the order of their ids.
     "create index fill_versions_by_time on fill_versions (series, updated desc, run desc)",
-    "create index fill_versions_by_run on fill_versions (series, run, updated)",
     """create table coverage (
         series bigint not null,
         start_at bigint not null,
@@ -86,6 +85,12 @@ TABLES = (
         version bigint not null,
         primary key (list, snapshot, position))""",
     "create table archive_format (version bigint not null)",
+)
+
+# The order in which followers receive fills. Keeping it costs every update, so the first follower
+# of an archive makes it.
+RUN_INDEX = (
+    "create index if not exists fill_versions_by_run on fill_versions (series, run, updated)"
 )
 
 # The statements that turn each older format into the next one, by the older one's number.

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from boardlot import crash_safe
 from boardlot.archive import schema
+from boardlot.archive.connection import Connected
 from boardlot.archive.database import (
     WAIT,
-    Database,
     Lock,
     Row,
     Transaction,
@@ -32,51 +32,35 @@ __all__ = ["Sqlite"]
 MEMORY = ":memory:"
 # Instructions between two looks for Ctrl-C during a user's query.
 STEPS = 100_000
+# Rows in one statement, which take two thirds of the time of as many statements. Older versions of
+# SQLite accept 999 values.
+ROWS = 50
+# The size of the log, in pages, at which its content is moved to the file: 16 MB.
+LOG_PAGES = 4_000
 
 
-class Sqlite(Database):
+class Sqlite(Connected[sqlite3.Connection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
+    driver_error = sqlite3.Error
 
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
-        self.name: str = str(self.path or MEMORY)
         self._wait = wait
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
-        self._has_views = False
-        self._closed = False
-        with self._using():
-            pass
+        super().__init__(str(self.path or MEMORY))
 
-    @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; its errors become errors of the archive."""
-        with self._lock:
-            if self._closed:
-                raise ConfigError(f"the archive {self.name} is closed; open it again")
-            try:
-                if self._connection is None or self._process != os.getpid():
-                    self._connect()
-                assert self._connection is not None
-                yield self._connection
-            except sqlite3.Error as error:
-                raise self._error(error) from error
-
-    def _connect(self) -> None:
-        if self._connection is not None:
-            # A forked child must not close what belongs to its parent.
-            _OF_PARENTS.append(self._connection)
-            self._connection = None
+    def _connect(self) -> sqlite3.Connection:
         connection = self._open()
         try:
             self._retrying(lambda: self._prepare(connection))
         except BaseException:
             connection.close()
             raise
-        self._connection, self._process, self._has_views = connection, os.getpid(), False
+        return connection
+
+    def _is_lost(self, connection: sqlite3.Connection) -> bool:
+        return False
 
     def _open(self) -> sqlite3.Connection:
         # Waiting for a lock in C would delay Ctrl-C, so it is done here, in short steps.
@@ -124,6 +108,7 @@ class Sqlite(Database):
         # A commit survives the end of the process, however it ends. It may be lost if the machine
         # loses power, with the position that belongs to it: then it is fetched again.
         connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
 
     def _retrying(self, work: Any) -> Any:
         """Do what another process may be keeping us from, for as long as we are to wait."""
@@ -167,11 +152,20 @@ class Sqlite(Database):
             rows: list[Row] = self._retrying(lambda: connection.execute(sql, parameters).fetchall())
             return rows
 
-    def batches(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
         with self._using() as connection:
-            cursor = self._retrying(lambda: connection.execute(sql, parameters))
-            while rows := cursor.fetchmany(size):
-                yield rows
+            connection.execute("begin")
+            try:
+                # Its moment is that of its first query.
+                self._retrying(lambda: connection.execute("select 1 from series").fetchone())
+                yield _Transaction(connection)
+            finally:
+                _roll_back(connection)
+
+    def joined(self, column: str) -> str:
+        # As bytes, which Python does not decode.
+        return f"cast(group_concat({column}, ',') as blob)"
 
     def query(
         self, sql: str, parameters: Sequence[Any], views: Sequence[str]
@@ -189,7 +183,7 @@ class Sqlite(Database):
                 if cursor.description is None:
                     raise ConfigError("the query failed: it returns nothing; expected a SELECT")
                 return [column[0] for column in cursor.description], cursor.fetchall()
-            except (sqlite3.Error, sqlite3.Warning) as error:
+            except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
                 raise ConfigError(f"the query failed: {error}") from error
             finally:
                 connection.set_progress_handler(None, 0)
@@ -202,16 +196,6 @@ class Sqlite(Database):
         path = self.path and self.path.with_name(f".{self.path.name}.{suffix}.lock")
         key = f"{self.name}/{suffix}/{id(self) if path is None else ''}"
         return _FileLock(path, key, self.name, held_by(kind))
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            connection, self._connection = self._connection, None
-            if connection is not None and self._process == os.getpid():
-                with suppress(sqlite3.Error):
-                    connection.close()
-            elif connection is not None:
-                _OF_PARENTS.append(connection)
 
     def typed(self, field: str, kind: str, unit: str) -> str:
         value = f"json_extract(record, '$.{field}')"
@@ -254,6 +238,18 @@ class _Transaction(Transaction):
 
     def execute_many(self, sql: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(sql, rows)
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        into, row = f"{table} ({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
+        inserted = 0
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            values = ", ".join([row] * len(some))
+            inserted += self._connection.execute(
+                f"insert into {into} values {values} on conflict do nothing",
+                list(chain.from_iterable(some)),
+            ).rowcount
+        return inserted
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, Any]:
         return f"{column} in (select value from json_each(?))", json.dumps(list(values))
@@ -312,5 +308,3 @@ HINTS = {
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 # The last microsecond of the year 9999.
 LATEST = 253_402_300_799_999_999
-# Connections of a process of which this one was forked.
-_OF_PARENTS: list[sqlite3.Connection] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,24 +90,19 @@ def next_page(pages: Any) -> Request:
 
 def run(steps: Steps) -> Any:
     """Do all steps, and return the result of the work, which delivers nothing."""
-    resume, value = steps.send, None
-    while True:
-        try:
-            step = resume(value)
-        except StopIteration as done:
-            return done.value
-        resume, value = _done(steps, step)
+    with closing(iterate(_with_result(steps))) as results:
+        return next(results)
 
 
 async def run_async(steps: Steps) -> Any:
     """The same for an `AsyncClient`."""
-    resume, value = steps.send, None
-    while True:
-        try:
-            step = resume(value)
-        except StopIteration as done:
-            return done.value
-        resume, value = await _done_async(steps, step)
+    async with aclosing(iterate_async(_with_result(steps))) as results:
+        return await anext(results)
+
+
+def _with_result(steps: Steps) -> Steps:
+    """The steps, and then their result as an item."""
+    yield Deliver((yield from steps))
 
 
 def iterate(steps: Steps) -> Generator[Any, None, None]:

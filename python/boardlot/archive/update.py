@@ -12,7 +12,7 @@ from typing import Any
 from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.database import Database
-from boardlot.archive.fills import FillStore, State
+from boardlot.archive.fills import Fills, FillStore, State, add
 from boardlot.archive.lists import List, Series
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.steps import Request, Steps, Store, next_page
@@ -26,6 +26,10 @@ from boardlot.errors import (
 
 __all__ = ["Update", "end_of", "holding", "micros", "read_fills"]
 
+# How many fills are read before they are stored, and for how long: a transaction for each page
+# would take longer than its request. An update that is killed reads these pages again.
+FILLS = 1_000
+SECONDS = 1.0
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -163,7 +167,7 @@ def read_fills(
     position: str | None = None,
     whole_overlap: bool = False,
 ) -> Steps:
-    """Read a range of fills, page by page, and publish it when it is complete.
+    """Read a range of fills, storing some pages at a time, and publish it when it is complete.
 
     Args:
         position: Where an interrupted read of the same range continues.
@@ -174,10 +178,30 @@ def read_fills(
     if position is None:
         yield Store(lambda: store.begin(start, end))
     pages = pager.pages()
-    while (page := (yield next_page(pages))) is not None:
-        at = pager.checkpoint()
-        counts.add((yield Store(partial(store.store, page, at))))
+    unstored: Fills = {}
+    stored_at = time.monotonic()
+
+    def store_fills() -> Steps:
+        counts.add((yield Store(partial(store.store, unstored, pager.checkpoint()))))
+        unstored.clear()
+
+    while True:
+        try:
+            page = yield next_page(pages)
+        except BoardlotError:
+            if unstored:
+                yield from store_fills()
+            raise
+        if page is None:
+            break
+        # While the next page is being fetched.
+        add(unstored, page)
         update.on_rows(len(page))
+        if len(unstored) >= FILLS or time.monotonic() - stored_at >= SECONDS:
+            yield from store_fills()
+            stored_at = time.monotonic()
+    if unstored:
+        yield from store_fills()
     yield Store(lambda: store.publish(start, end, now, whole_overlap))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from boardlot.archive import Archive
+from boardlot.archive.database import server_address
 from boardlot.archive.lists import LISTS
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
@@ -28,9 +29,10 @@ class _File(click.types.StringParamType):
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if "://" in str(value):
+        if server_address(str(value)) is not None:
             return str(value)
-        return str(UserPath().convert(value, param, ctx))
+        UserPath().convert(value, param, ctx)
+        return str(value)
 
 
 def _account(text: str) -> tuple[str, str]:
