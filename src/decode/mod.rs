@@ -40,7 +40,7 @@ pub(crate) use {
     json::{JsonReader, short_eq},
     records::{MemberScanner, field_name},
     scalars::{
-        date, date_of_days, decimal_text, flag, integer, non_null, number, parse_float,
+        date, date_of_days, decimal_text, flag, integer, is_null, number, parse_float,
         parse_integer, text, timestamp,
     },
     stored::{StoredFill, StoredRecord, page_of_texts},

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     api::{Field, Kind, TimeUnit},
     decode::{
-        self, PushError, Raw, Value, date, decimal_text, flag, integer, non_null, parse_float,
+        self, PushError, Raw, Value, date, decimal_text, flag, integer, is_null, parse_float,
         parse_integer, timestamp,
     },
 };
@@ -150,7 +150,9 @@ impl Converter {
         if matches!(self.conversion, Conversion::AsSent) {
             return self.as_sent(py, raw);
         }
-        let raw = non_null(raw)?;
+        if is_null(raw) {
+            return Err(Reason::Null.into());
+        }
         let (cache, arguments) = (&mut self.cache, &mut self.arguments);
         match &self.conversion {
             Conversion::AsSent => self.as_sent(py, raw),

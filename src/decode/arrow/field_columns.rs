@@ -16,7 +16,7 @@ use crate::{
     decode::{
         json::{JsonReader, Members, Raw},
         records::{RowValues, field_name},
-        scalars::{PushError, non_null},
+        scalars::{PushError, is_null},
         selection::Selection,
     },
 };
@@ -228,12 +228,12 @@ impl Column {
     /// Appends a value, or null if there is none or it cannot be appended.
     #[inline(always)]
     pub fn push(&mut self, value: Option<Raw<'_>>) -> Result<(), PushError> {
-        let outcome = match value.map_or(Err(PushError::Missing), non_null) {
-            Ok(raw) => match &mut self.builder {
+        let outcome = match value {
+            Some(raw) if !is_null(raw) => match &mut self.builder {
                 ColumnBuilder::Scalar(builder) => builder.push(raw),
                 ColumnBuilder::Object(object) => object.push(raw),
             },
-            Err(error) => Err(error),
+            _ => Err(PushError::Missing),
         };
         match outcome {
             Ok(()) | Err(PushError::InvalidMember) => outcome,

@@ -16,5 +16,5 @@ pub(super) use decimals::{DECIMAL_PRECISION, DECIMAL_SCALE, parse_decimal};
 pub(crate) use numbers::{parse_float, parse_integer};
 pub use typed_value::{PushError, TypedValue, parse_typed};
 pub(crate) use typed_value::{
-    date, decimal_float, decimal_text, flag, integer, non_null, number, text, timestamp,
+    date, decimal_float, decimal_text, flag, integer, is_null, number, text, timestamp,
 };

@@ -59,7 +59,9 @@ const YEAR_10000: i64 = 253_402_300_800;
 
 /// Converts a value to its kind.
 pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushError> {
-    let raw = non_null(raw)?;
+    if is_null(raw) {
+        return Err(PushError::Missing);
+    }
     Ok(match kind {
         Kind::Text => TypedValue::Text(text(raw)?),
         Kind::Integer => TypedValue::Integer(integer(raw)?),
@@ -73,10 +75,11 @@ pub fn parse_typed<'a>(kind: Kind, raw: Raw<'a>) -> Result<TypedValue<'a>, PushE
     })
 }
 
-/// The value, unless it is `null`.
+/// Whether the value is `null`.
 #[inline(always)]
-pub(crate) fn non_null(raw: Raw<'_>) -> Result<Raw<'_>, PushError> {
-    if raw.starts_with(b'n') { Err(PushError::Missing) } else { Ok(raw) }
+pub(crate) fn is_null(raw: Raw<'_>) -> bool {
+    // Not a `Result` with the value: to move that took longer than to convert it.
+    raw.starts_with(b'n')
 }
 
 /// The text of a JSON string; of any other value, its JSON.
