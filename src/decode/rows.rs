@@ -91,7 +91,7 @@ impl Rows {
     }
 
     /// The declared fields.
-    pub fn fields(&self) -> &[Field] {
+    pub fn fields(&self) -> &Arc<[Field]> {
         &self.fields
     }
 

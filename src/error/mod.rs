@@ -335,8 +335,8 @@ impl Error {
                 )
             }
             ErrorKind::Store(_) => {
-                "Check the passphrase, owner and permissions of the file, or that the keychain is \
-                 unlocked; the store is unchanged."
+                "Check the owner and permissions of the file; for a token store, also the passphrase, \
+                 or that the keychain is unlocked. What it contained is kept."
                     .into()
             }
         }

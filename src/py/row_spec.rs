@@ -90,7 +90,7 @@ impl RowSpec {
     /// What these rows become.
     pub fn of_rows(target: Target, rows: &Rows) -> Self {
         let selection = rows.selection().cloned();
-        RowSpec { target, fields: rows.fields().into(), selection }
+        RowSpec { target, fields: rows.fields().clone(), selection }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Objects of records, with what is reused from one record to the next.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::{prelude::*, types::PyList};
 
@@ -17,8 +17,8 @@ pub struct Shapes(Arc<Shared>);
 struct Shared {
     spec: Arc<RowSpec>,
     builder: Mutex<RowBuilder>,
-    /// The same records as typed dicts, from the first time on.
-    typed: OnceLock<Shapes>,
+    /// The same records as typed dicts, once they were asked for.
+    typed: Mutex<Option<Shapes>>,
 }
 
 /// Dicts of the service's own values.
@@ -32,13 +32,27 @@ impl Shapes {
     pub fn new(spec: RowSpec) -> Self {
         let spec = Arc::new(spec);
         let builder = Mutex::new(RowBuilder::new(spec.clone()));
-        Shapes(Arc::new(Shared { builder, spec, typed: OnceLock::new() }))
+        Shapes(Arc::new(Shared { builder, spec, typed: Mutex::default() }))
     }
 
-    /// The same for these records as dicts of values of the declared kinds. All pages of a list share
+    /// The same for these records as dicts of values of the declared kinds. The pages of a list share
     /// it.
-    pub fn typed(&self, rows: &Rows) -> &Shapes {
-        self.0.typed.get_or_init(|| Shapes::new(RowSpec::of_rows(Target::TypedDict, rows)))
+    pub fn typed(&self, rows: &Rows) -> Shapes {
+        let mut typed = self.0.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = typed.as_ref().filter(|known| {
+            // Another call of the same method may have other fields, such as those of another market.
+            Arc::ptr_eq(&known.spec().fields, rows.fields())
+                && known.spec().selection.as_ref() == rows.selection()
+        });
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let made = Shapes::new(RowSpec::of_rows(Target::TypedDict, rows));
+        let before = typed.replace(made.clone());
+        // What it drops are Python objects: not while the lock is held.
+        drop(typed);
+        drop(before);
+        made
     }
 
     pub fn spec(&self) -> &RowSpec {

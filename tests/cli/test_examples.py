@@ -42,8 +42,9 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
 
 
 def bash(service: Service, script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    # The examples name a service of their own.
+    # The examples name a service of their own, or the profile of a sandbox in another terminal.
     script = script.replace("https://api.example.com", service.sandbox.base_url)
+    script = script.replace("--profile demo", "--profile live")
     if "--key-file key.pem" in script:
         (folder / "key.pem").touch(mode=0o600)
         (folder / "key.pem").write_text(service.key_file.read_text())
