@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
-	fuzz bench bench-quick bench-inner wheel wheel-test clean system-packages
+	fuzz bench bench-quick bench-inner instructions wheel wheel-test clean system-packages
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
@@ -157,7 +157,16 @@ bench-quick: wheel ## The benchmarks in short.
 	$(PYTHON) -m benches.run --quick
 
 bench-inner: ## The core's inner parts, by Criterion.
-	cargo bench --manifest-path benches/inner/Cargo.toml --target-dir target
+	cargo bench --manifest-path benches/inner/Cargo.toml --target-dir target --bench inner
+
+# The runner has to have the version that benches/inner/Cargo.lock has of gungraun.
+instructions: target/tools/bin/gungraun-runner ## Instructions of the hot parts, by callgrind; ARGS to compare.
+	GUNGRAUN_RUNNER="$(CURDIR)/target/tools/bin/gungraun-runner" \
+	cargo bench --locked --manifest-path benches/inner/Cargo.toml --target-dir target \
+		--bench instructions -- $(ARGS)
+
+target/tools/bin/gungraun-runner:
+	cargo install --locked --quiet gungraun-runner --version 0.19.4 --root target/tools
 
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl

@@ -61,11 +61,11 @@ impl Rows {
             let is_any = undeclared && self.is_empty();
             known = if is_any { Vec::new() } else { self.field_names()? };
         }
-        let selection = Selection::new(names, known.iter().map(String::as_str));
-        let selection = selection.map_err(|error| match self.is_empty() {
-            true if self.selection.is_none() => error.with_advice(Selection::ADVICE.into()),
-            _ => error,
-        })?;
+        let known = known.iter().map(String::as_str);
+        let selection = match self.is_empty() && self.selection.is_none() {
+            true => Selection::of_declared(names, known)?,
+            false => Selection::new(names, known)?,
+        };
         Ok(self.clone().restricted_to(Some(selection)))
     }
 

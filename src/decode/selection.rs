@@ -9,12 +9,27 @@ use crate::error::{Error, Result, did_you_mean};
 pub struct Selection(Arc<[String]>);
 
 impl Selection {
-    /// What to do about a name that is refused before any record was seen.
-    pub const ADVICE: &str = "Correct the name, or pass undeclared=True for a field that the service \
-                              sends and boardlot does not declare; nothing was sent.";
-
     /// These of the known fields. Without known fields, the records may have any.
     pub fn new<'a, N>(names: Vec<String>, known: N) -> Result<Self>
+    where
+        N: IntoIterator<Item = &'a str> + Clone,
+    {
+        Self::checked(names, known, |error| error)
+    }
+
+    /// The same while no record has been seen: these are the declared fields, but there may be others.
+    pub fn of_declared<'a, N>(names: Vec<String>, declared: N) -> Result<Self>
+    where
+        N: IntoIterator<Item = &'a str> + Clone,
+    {
+        Self::checked(names, declared, |error| {
+            let advice = "Correct the name, or pass undeclared=True for a field that the service sends \
+                          and boardlot does not declare.";
+            error.with_advice(advice.to_owned())
+        })
+    }
+
+    fn checked<'a, N>(names: Vec<String>, known: N, advise: impl Fn(Error) -> Error) -> Result<Self>
     where
         N: IntoIterator<Item = &'a str> + Clone,
     {
@@ -29,7 +44,7 @@ impl Selection {
             }
             let mut names = known.clone().into_iter().peekable();
             if names.peek().is_some() && !names.any(|known| known == name) {
-                return Err(unknown_field(name, known));
+                return Err(advise(unknown_field(name, known)));
             }
         }
         Ok(Selection(names.into()))

@@ -181,12 +181,12 @@ impl Listing {
             Body::Bytes(bytes, _) => body_hash(bytes),
         };
         let (method, path, query) = (request.method(), request.path(), request.query());
-        // By these, a position of one declaration is another row of another.
+        // The same position is a different row if the list is paged differently.
         let paging = match &self.style {
             PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => String::new(),
-            PagingStyle::DateRange(_, range) => range.to_string(),
+            PagingStyle::DateRange(_, range) => format!("{range}\n"),
         };
-        let text = format!("{method}\n{path}\n{query:?}\n{}\n{paging}\n{body}", self.windows);
+        let text = format!("{method}\n{path}\n{query:?}\n{}\n{paging}{body}", self.windows);
         body_hash(text.as_bytes()).chars().take(32).collect()
     }
 }

@@ -1,13 +1,17 @@
 //! Waiting for a future on the calling thread, detached from the interpreter.
 
-use std::{future::Future, pin::pin, time::Duration};
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    time::Duration,
+};
 
 use pyo3::prelude::*;
 use tokio::time::timeout;
 
 use super::{errors::raise, logging, observer, shutdown_gate};
 use crate::{
-    error::{ErrorKind, Result},
+    error::{Error, ErrorKind, Result},
     http::PoolSlot,
     process::on_behalf_of,
 };
@@ -43,31 +47,33 @@ pub fn block_in<T: Send>(
     logging::refresh_levels(py);
     let future = on_behalf_of(observer::caller(py)?, future);
     let outcome = shutdown_gate::detach(py, || {
-        let outcome = poll_until_ready(&slot, future, on_poll);
-        slot.release(matches!(&outcome, Ok(outcome) if is_settled(outcome)));
-        outcome
-    });
-    let value = outcome.and_then(|outcome: Result<T>| outcome.map_err(|error| raise(py, error)))?;
+        let mut outcome = None;
+        let waited = {
+            let future = pin!(async { outcome = Some(future.await) });
+            wait(&slot, future, &on_poll)
+        };
+        slot.release(outcome.as_ref().is_some_and(is_settled));
+        waited.map(|()| outcome)
+    })?;
+    let outcome = outcome.unwrap_or_else(|| Err(Error::config("the call has no outcome")));
+    let value = outcome.map_err(|error| raise(py, error))?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
     py.check_signals()?;
     Ok(value)
 }
 
-fn poll_until_ready<T>(
+/// Waits until a future is ready. Not generic: copies for the futures of all calls were a fiftieth of the
+/// package.
+fn wait(
     slot: &PoolSlot,
-    future: impl Future<Output = Result<T>>,
-    on_poll: impl Fn(Python<'_>) -> PyResult<()>,
-) -> PyResult<Result<T>> {
-    let mut future = pin!(future);
-    loop {
-        // A signal handler may make a call of its own, so it runs outside the runtime.
-        match slot.block_on(async { timeout(SIGNAL_POLL, &mut future).await }) {
-            Ok(outcome) => return Ok(outcome),
-            Err(_) => {
-                shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?
-            }
-        }
+    mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
+    on_poll: &dyn Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<()> {
+    // A signal handler may make a call of its own, so it runs outside the runtime.
+    while slot.block_on(async { timeout(SIGNAL_POLL, &mut future).await }).is_err() {
+        shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?;
     }
+    Ok(())
 }
 
 /// Whether the call left nothing behind that is still running.

@@ -69,8 +69,8 @@ impl InstanceMaker {
 
     /// An instance of a tuple class with these items.
     #[inline(always)]
-    pub fn tuple<'py>(&self, py: Python<'py>, items: &ItemTuple) -> PyResult<Bound<'py, PyAny>> {
-        self.instance(items.outer.bind(py))
+    pub fn tuple<'py>(&self, items: &Items<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.instance(items.outer)
     }
 
     /// An instance without attributes.
@@ -87,6 +87,13 @@ pub struct ItemTuple {
     outer: Py<PyTuple>,
 }
 
+/// The same, while it is filled.
+pub struct Items<'a, 'py> {
+    outer: &'a Bound<'py, PyTuple>,
+    /// A borrowed reference to the tuple of values.
+    items: *mut ffi::PyObject,
+}
+
 impl ItemTuple {
     fn new(py: Python<'_>, length: usize) -> PyResult<Self> {
         let items = PyTuple::new(py, (0..length).map(|_| py.None()))?;
@@ -97,51 +104,52 @@ impl ItemTuple {
     /// has it by now.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 does not count references")]
-    pub fn prepare<'a>(
+    pub fn prepare<'a, 'py>(
         used: &'a mut Option<Self>,
-        py: Python<'_>,
+        py: Python<'py>,
         length: usize,
-    ) -> PyResult<&'a Self> {
+    ) -> PyResult<Items<'a, 'py>> {
         // SAFETY: the pointer is that of a live object, to whose interpreter this thread is attached.
-        used.take_if(|used| unsafe { ffi::Py_REFCNT(used.items()) } != 1);
+        used.take_if(|used| unsafe { ffi::Py_REFCNT(used.items(py).items) } != 1);
         match used {
-            Some(used) => Ok(used),
-            None => Ok(used.insert(ItemTuple::new(py, length)?)),
+            Some(used) => Ok(used.items(py)),
+            None => Ok(used.insert(ItemTuple::new(py, length)?).items(py)),
         }
     }
 
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
+    fn items<'py>(&self, py: Python<'py>) -> Items<'_, 'py> {
+        let outer = self.outer.bind(py);
+        // SAFETY: the outer tuple has one item, and keeps it alive: nothing else ever changes it.
+        Items { outer, items: unsafe { ffi::PyTuple_GetItem(outer.as_ptr(), 0) } }
+    }
+}
+
+impl<'py> Items<'_, 'py> {
     /// Replaces an item.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 has no way to change a tuple")]
-    pub fn set(&self, index: usize, value: Bound<'_, PyAny>) -> PyResult<()> {
+    pub fn set(&self, index: usize, value: Bound<'py, PyAny>) -> PyResult<()> {
         let py = value.py();
         // SAFETY: both are live objects of this interpreter, to which this thread is attached. The
         // function takes our reference to the value. It returns -1 with an exception if there is no
         // such item, or if the tuple has another reference.
-        let status = unsafe {
-            ffi::PyTuple_SetItem(self.items(), index as ffi::Py_ssize_t, value.into_ptr())
-        };
+        let status =
+            unsafe { ffi::PyTuple_SetItem(self.items, index as ffi::Py_ssize_t, value.into_ptr()) };
         if status == -1 { Err(PyErr::fetch(py)) } else { Ok(()) }
     }
 
     /// `class(*items)`.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
-    pub fn call<'py>(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn call(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // SAFETY: both are live objects of this interpreter, to which this thread is attached; the
         // items are a tuple. The function returns a new reference, or null with an exception.
         unsafe {
-            let object = ffi::PyObject_Call(class.as_ptr(), self.items(), ptr::null_mut());
+            let object = ffi::PyObject_Call(class.as_ptr(), self.items, ptr::null_mut());
             Bound::from_owned_ptr_or_err(class.py(), object)
         }
-    }
-
-    /// A borrowed reference to the tuple of values.
-    #[inline(always)]
-    #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
-    fn items(&self) -> *mut ffi::PyObject {
-        // SAFETY: the outer tuple has one item, and keeps it alive: nothing else ever changes it.
-        unsafe { ffi::PyTuple_GetItem(self.outer.as_ptr(), 0) }
     }
 }
 

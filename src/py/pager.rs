@@ -16,7 +16,7 @@ use super::{
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     page_iterator::iterate,
     pager_state::{ItemKind, PagerState},
-    progress::{Ask, Progress},
+    progress::{CountFn, Progress},
     records::Records,
     row_view::RowView,
     shapes::Shapes,
@@ -145,8 +145,8 @@ impl PagerBase {
 
     /// How many rows a call with these limits will return, once the service has reported the total.
     ///
-    /// From the middle of a list, the total is not what remains: a cursor is no number of rows.
-    fn expected_rows(&self, limits: (Option<usize>, Option<usize>)) -> Ask {
+    /// From the middle of a list, the total is not what remains: a cursor is not a row number.
+    fn expected_rows(&self, limits: (Option<usize>, Option<usize>)) -> CountFn {
         let shared = self.state.position.clone();
         let position = shared.get();
         let received = position.cursor.is_none().then_some(position.row as u64);

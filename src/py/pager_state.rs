@@ -75,6 +75,9 @@ impl PagerState {
 
     /// Waits for the next item; `None` at the end of the list.
     pub fn next(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(object) = self.take_lent(py, kind)? {
+            return Ok(Some(object));
+        }
         let _reading = self.mark_reading(py)?;
         if let Some(object) = self.try_take(py, kind)? {
             return Ok(Some(object));
@@ -135,14 +138,16 @@ impl PagerState {
         }
     }
 
+    /// The next row, if it is made and its page is lent: see `Pages::lend`.
+    #[inline(always)]
+    fn take_lent(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        let ItemKind::Row(view) = kind else { return Ok(None) };
+        py.check_signals()?;
+        Ok(view.receive_lent(&self.position))
+    }
+
     /// The next item, if it is in memory and no operation has the pages locked.
     fn try_take(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
-        if let ItemKind::Row(view) = kind {
-            py.check_signals()?;
-            if let Some(object) = view.receive_lent(&self.position) {
-                return Ok(Some(object));
-            }
-        }
         match self.pages.try_lock() {
             Ok(mut pages) => {
                 pages.take_back();
@@ -180,7 +185,7 @@ impl PagerState {
         match kind {
             ItemKind::Row(_) => {
                 pages.received_row();
-                // Whoever locks them takes them back.
+                // `lock_pages` and `try_take` take the page back.
                 pages.lend();
             }
             ItemKind::Page(_) | ItemKind::Batch(..) => pages.received_page(),
@@ -255,7 +260,10 @@ struct NextItem {
 
 impl Startable for NextItem {
     fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.state.try_take(py, &self.kind)
+        match self.state.take_lent(py, &self.kind)? {
+            Some(object) => Ok(Some(object)),
+            None => self.state.try_take(py, &self.kind),
+        }
     }
 
     fn start(

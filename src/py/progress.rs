@@ -20,12 +20,12 @@ pub struct Progress<'a> {
     pub label: &'a str,
     pub unit: &'static str,
     /// How many there will be, as far as it is known by now.
-    pub total: Ask,
+    pub total: CountFn,
     pub count: Arc<AtomicU64>,
 }
 
 /// A number that the bar asks for whenever it is drawn.
-pub type Ask = Box<dyn Fn() -> Option<u64> + Send + Sync>;
+pub type CountFn = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 impl Progress<'_> {
     /// Runs a call, with the bar if it is to be shown.
@@ -69,7 +69,7 @@ fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
 
 /// A number of items, for Python.
 #[pyclass(frozen, module = "boardlot._core")]
-struct Counter(Ask);
+struct Counter(CountFn);
 
 #[pymethods]
 impl Counter {

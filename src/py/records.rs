@@ -160,13 +160,14 @@ impl Records {
         }
     }
 
-    /// The same object, as it is immutable.
+    /// Refused, with what to pickle instead.
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
         let what = "Records are not pickled: they share the memory of whole responses; pickle \
                     `records.to_dicts()`, or write `records.to_arrow()` to a file";
         Err(raise(py, Error::config(what)))
     }
 
+    /// The same object, as it is immutable.
     fn __copy__(this: Py<Self>) -> Py<Self> {
         this
     }

@@ -191,14 +191,14 @@ impl KnownLayout {
         if let Some(template) = template {
             let template = template.bind(py);
             for (index, (column, inner)) in columns {
-                if let Source::Value(at) = column.source
-                    && let (Some(value), Some(before)) = (values(at), previous(at))
-                    && value.is_same_scalar(before)
+                let raw = column.raw(&values, key);
+                if let (Source::Value(at), Some(value)) = (&column.source, raw)
+                    && previous(*at).is_some_and(|before| value.is_same_scalar(before))
                 {
                     continue;
                 }
                 column
-                    .object(py, inner, &values, key)
+                    .object(py, inner, raw)
                     .and_then(|value| Ok(template.set_item(column.name.bind(py), value)?))
                     .map_err(failed(index))?;
             }
@@ -216,7 +216,7 @@ impl KnownLayout {
                 let object = maker.object(py)?;
                 for (index, (column, inner)) in columns {
                     column
-                        .object(py, inner, &values, key)
+                        .object(py, inner, column.raw(&values, key))
                         .and_then(|value| Ok(set_attribute(&object, column.name.bind(py), &value)?))
                         .map_err(failed(index))?;
                 }
@@ -226,12 +226,12 @@ impl KnownLayout {
                 let items = ItemTuple::prepare(items, py, columns.len())?;
                 for (index, (column, inner)) in columns {
                     column
-                        .object(py, inner, &values, key)
+                        .object(py, inner, column.raw(&values, key))
                         .and_then(|value| Ok(items.set(index, value)?))
                         .map_err(failed(index))?;
                 }
                 Ok(match (construction, maker) {
-                    (Some(Construction::Tuple), Some(maker)) => maker.tuple(py, items)?,
+                    (Some(Construction::Tuple), Some(maker)) => maker.tuple(&items)?,
                     _ => items.call(class.class.bind(py))?,
                 })
             }
@@ -272,21 +272,33 @@ impl KnownLayout {
 }
 
 impl Column {
-    /// The object of this column's value in a record.
+    /// The value in a record with these values and this key; none of a default.
     #[inline(always)]
-    fn object<'py, 't>(
+    fn raw<'t>(
+        &self,
+        values: &impl Fn(usize) -> Option<Raw<'t>>,
+        key: Option<Raw<'t>>,
+    ) -> Option<Raw<'t>> {
+        match self.source {
+            Source::Value(index) => values(index),
+            Source::Key => key,
+            Source::Default(_) | Source::Factory(_) => None,
+        }
+    }
+
+    /// The object of that value.
+    #[inline(always)]
+    fn object<'py>(
         &mut self,
         py: Python<'py>,
         inner: &mut Option<Box<RowBuilder>>,
-        values: &impl Fn(usize) -> Option<Raw<'t>>,
-        key: Option<Raw<'t>>,
+        raw: Option<Raw<'_>>,
     ) -> Result<Bound<'py, PyAny>, Failure> {
-        let raw = match &self.source {
-            Source::Value(index) => values(*index),
-            Source::Key => key,
+        match &self.source {
+            Source::Value(_) | Source::Key => {}
             Source::Default(value) => return Ok(value.bind(py).clone()),
             Source::Factory(factory) => return Ok(factory.bind(py).call0()?),
-        };
+        }
         let raw = raw.ok_or(Reason::Invalid)?;
         if raw.starts_with(b'{')
             && let Some(inner) = inner_builder(inner, self.converter.conversion())

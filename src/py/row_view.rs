@@ -81,11 +81,10 @@ impl RowView {
         let selection = match self.selection() {
             Some(selection) => Selection::new(names, selection.names()),
             None if undeclared => Selection::new(names, []),
-            None => Selection::new(names, fields.iter().map(|field| field.name.as_ref()))
-                .map_err(|error| error.with_advice(Selection::ADVICE.into())),
+            None => Selection::of_declared(names, fields.iter().map(|field| field.name.as_ref())),
         };
         let selection = selection.map_err(|error| raise(py, error))?;
-        // What was seen once need not be seen again.
+        // Names from a selection without undeclared names need no check.
         let unseen = unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some());
         Ok(Self::with_undeclared(Shapes::new(RowSpec::dicts(Some(&selection))), unseen))
     }

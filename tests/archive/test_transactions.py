@@ -178,3 +178,17 @@ def test_only_a_follower_needs_the_index_of_the_runs(file, book, client):
         followed = archive.follow(client, fills=KEY, every=0.01)
         assert [next(followed)["deal_id"] for _ in range(2)] == ["3", "4"]
         followed.close()
+
+
+def test_a_record_that_cannot_be_read_leaves_no_transaction_open(file, book, client, monkeypatch):
+    monkeypatch.setattr(fills, "AT_ONCE", 1)
+    book.put_fills(3, step=1000)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+        with sqlite3.connect(file) as connection:
+            assert connection.execute("update fill_versions set record = '{'").rowcount > 0
+        with pytest.raises(bl.BoardlotError) as caught:
+            archive.fills(*KEY)
+        # The exception is still referred to, and with it the frames that it passed.
+        assert caught.value.__traceback__ is not None
+        archive.update(client, fills=HK)

@@ -368,6 +368,12 @@ def test_a_qualifier_of_an_annotation_is_not_its_type():
     assert orders(ORDER).as_type(Made) == [Made("7", 1)]
 
 
+def test_a_typed_dict_of_typing_extensions_is_one():
+    extensions = pytest.importorskip("typing_extensions")
+    Made = extensions.TypedDict("Made", {"order_id": str, "note": extensions.NotRequired[int]})
+    assert orders(ORDER).as_type(Made) == [{"order_id": "7"}]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="typing.NotRequired")
 def test_a_key_that_is_not_required_may_be_missing_however_the_annotation_is_written():
     written = TypedDict(  # noqa: UP013

@@ -9,6 +9,7 @@
 )]
 
 mod arrows;
+mod checkpoints;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;

@@ -1,1 +1,47 @@
-//! Nothing: the benches are in `inner.rs`.
+//! The page that the benches of `inner.rs` and `instructions.rs` read.
+
+use boardlot::{
+    api::Envelope,
+    decode::{Page, RowsAt, parse_page},
+    error::Result,
+};
+use bytes::Bytes;
+use http::Response;
+
+/// The fills of a page.
+pub const ROWS: usize = 50;
+
+/// A page of fills as the service sends them, always the same.
+pub fn response_body() -> Bytes {
+    let row = |index: usize| {
+        format!(
+            concat!(
+                r#"{{"trd_side":"BUY","deal_id":"{}","order_id":"{}","code":"HK.{:05}","#,
+                r#""stock_name":"港交所","qty":"{}","price":"{}.{:02}","create_time":{},"#,
+                r#""updated_time":{},"counter_broker_id":{},"counter_broker_name":"Lion Rock","#,
+                r#""trd_market":"HK","status":"OK"}}"#
+            ),
+            7_400_001_000_000_000_000_u64 - index as u64 * 7,
+            6_200_001_000_000_000_000_u64 - index as u64 / 3,
+            index * 61 + 1,
+            100 * (index + 1),
+            3 * index + 1,
+            index % 100,
+            1_787_000_000_000_000_u64 - index as u64 * 900_000_001,
+            1_787_000_000_500_000_u64 - index as u64 * 900_000_001,
+            1053 + index % 6,
+        )
+    };
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    format!(
+        r#"{{"s":"ok","d":{{"order_fills":[{}],"page_flag":"next","completed":false}}}}"#,
+        rows.join(",")
+    )
+    .into()
+}
+
+/// That page, scanned.
+pub fn parsed(body: &Bytes) -> Result<Page> {
+    let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
+    parse_page(Envelope::Status, &at, &Response::new(body.clone()))
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
+from contextlib import closing
 from datetime import date, datetime, timedelta, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
@@ -245,9 +246,9 @@ class Archive:
             None if value is None else _core._micros(name, value)
             for name, value in (("start", start), ("end", end))
         ]
-        records: Records[Fill] = series.records(
-            FillStore(self._database, series).texts(code, *bounds)
-        )
+        # Closed even if a text cannot be read: the exception would keep the transaction open.
+        with closing(FillStore(self._database, series).texts(code, *bounds)) as texts:
+            records: Records[Fill] = series.records(texts)
         return records
 
     def seen(self, list: str, key: str | int, at: Time | None = None) -> Records[Any]:
@@ -340,7 +341,7 @@ class Archive:
             >>> archive.close()
         """
         if not isinstance(query, str):
-            raise ConfigError(f"query is of type {type(query).__name__}; expected a text")
+            raise ConfigError(f"query is of type {type(query).__name__}; expected a string")
         if not isinstance(parameters, (list, tuple)):
             raise ConfigError(
                 f"parameters is of type {type(parameters).__name__}; expected a list or a tuple"
@@ -422,7 +423,7 @@ class Archive:
             BoardlotError: An error that a later request cannot resolve.
         """
         if not isinstance(name, str) or not name:
-            raise ConfigError(f"name is {name!r}; expected a text that is not empty")
+            raise ConfigError(f"name is {name!r}; expected a string that is not empty")
         series = Series.checked(fills)
         update = self._update(client, [series], [], since, overlap, Bar(shown=False))
         work = follow(update, series, _seconds("every", every, EVERY_MIN), name)

@@ -89,6 +89,10 @@ class Database(ABC):
         """A transaction that only reads, everything as of one moment."""
 
     @abstractmethod
+    def define(self, statement: str) -> None:
+        """Run a statement that creates something unless it exists, in one process at a time."""
+
+    @abstractmethod
     def joined(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 

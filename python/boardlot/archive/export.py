@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,9 @@ def _with_keys(pa: Any, table: Any, keys: dict[str, str]) -> Any:
 def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
     for account, market in database.read("select account, market from series order by id"):
         series = Series(account, market)
-        texts = FillStore(database, series).texts()
-        yield {"account": account, "market": market}, series.records(texts)
+        with closing(FillStore(database, series).texts()) as texts:
+            records = series.records(texts)
+        yield {"account": account, "market": market}, records
 
 
 def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ class FillStore:
 
     def texts(
         self, code: str | None = None, start: int | None = None, end: int | None = None
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes, None, None]:
         """The fills, latest update first, as texts of many records each."""
         names = list[Any](self._names)
         condition, codes = ("", []) if code is None else ("and f.code = ? ", [code])
@@ -234,8 +234,7 @@ class FillStore:
     def prepare_following(self) -> None:
         """Create the index that followers need, unless there has been one before."""
         if not self._database.read("select 1 from followers limit 1"):
-            with self._database.transaction() as transaction:
-                transaction.execute(RUN_INDEX)
+            self._database.define(RUN_INDEX)
 
     def position_of(self, follower: str) -> Position:
         """How far a follower has come."""

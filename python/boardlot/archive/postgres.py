@@ -104,6 +104,12 @@ class Postgres(Connected[psycopg.Connection[Row]]):
             connection.execute("set transaction isolation level repeatable read, read only")
             yield _Transaction(connection)
 
+    def define(self, statement: str) -> None:
+        with self.transaction() as transaction:
+            # PostgreSQL's own `if not exists` fails if another transaction creates the same now.
+            transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
+            transaction.execute(statement)
+
     def joined(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
@@ -231,7 +237,7 @@ class _AdvisoryLock(Lock):
 
 
 def _is_of_query(error: psycopg.OperationalError) -> bool:
-    """Whether it tells that an object does not allow the statement, as a view does not `delete`."""
+    """Whether the object does not support the statement, such as `delete` on a view."""
     return (error.sqlstate or "").startswith("55")
 
 

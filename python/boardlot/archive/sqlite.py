@@ -163,6 +163,10 @@ class Sqlite(Connected[sqlite3.Connection]):
             finally:
                 _roll_back(connection)
 
+    def define(self, statement: str) -> None:
+        with self.transaction() as transaction:
+            transaction.execute(statement)
+
     def joined(self, column: str) -> str:
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"

@@ -182,7 +182,7 @@ def _one_of(values: Sequence[str]) -> str:
 def parse_time(text: str) -> str | int:
     """A time for the client; integers are microseconds since 1970.
 
-    Another unit, or a date without hyphens, would be a time in 1970 and is rejected.
+    Another unit, or a date without hyphens, would be in 1970 or far in the future: it is rejected.
     """
     if not (text.isascii() and text.isdecimal()):
         return text

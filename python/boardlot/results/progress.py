@@ -48,8 +48,8 @@ class Bar:
                 self._bar.update(self._count() - self._bar.n)
 
     def _replace(self, total: int | None) -> None:
-        """Go on with a bar of this total, which the first page may have reported: in a notebook, a
-        bar that was made without a total cannot get one."""
+        """Continue with a bar of this total, which the first page may have reported: in a notebook,
+        a bar that was made without a total cannot get one."""
         before = self._bar
         before.leave = False
         before.close()

@@ -95,7 +95,8 @@ def inspected(cls: Any) -> tuple[str, tuple[tuple[Field, tuple[str, Any]], ...]]
 
 def _check_keywords(cls: Any, names: list[str]) -> None:
     """Refuse a class that cannot be called with these keywords."""
-    if typing.is_typeddict(cls):
+    # A signature of the class's own, such as that of pydantic, need not list all that it accepts.
+    if _is_typed_dict(cls) or hasattr(cls, "__signature__"):
         return
     try:
         signature = inspect.signature(cls)
@@ -211,6 +212,11 @@ def _is_named_tuple(cls: Any) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
+def _is_typed_dict(cls: Any) -> bool:
+    """Whether it is one of `typing` or of `typing_extensions`."""
+    return hasattr(cls, "__optional_keys__") and issubclass(cls, dict)
+
+
 def _is_struct(cls: Any) -> bool:
     return hasattr(cls, "__struct_fields__") and hasattr(cls, "__struct_encode_fields__")
 
@@ -293,7 +299,7 @@ def _defaults(cls: Any) -> Any:
             return ("required", None)
 
         return of_dataclass
-    if typing.is_typeddict(cls):
+    if _is_typed_dict(cls):
         # `__optional_keys__` lacks those of annotations that are strings.
         hints = typing.get_type_hints(cls, include_extras=True)
         optional = {name for name, hint in hints.items() if _qualifier(hint) == "NotRequired"}

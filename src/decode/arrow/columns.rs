@@ -178,7 +178,9 @@ impl Columns {
         for part in parts {
             let schema = batches.first().map(RecordBatch::schema);
             batches.push(part.into_batch(schema).map_err(|error| {
-                Error::conversion(format!("the records cannot become columns: {error}"))
+                Error::conversion(format!(
+                    "the records cannot become columns: {error}; read them as dicts"
+                ))
             })?);
         }
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);

@@ -36,7 +36,10 @@ pub(in crate::decode) fn find_page(body: &Bytes, top: &Members<'_>, at: &RowsAt)
                 places.join(", ")
             );
             let first = places.first().map_or("", String::as_str);
-            let advice = format!("Say which one has the records, such as rows={first}, in the declaration of the endpoint.");
+            let advice = format!(
+                "If you declared this endpoint, say which list has the records, such as rows={first}; \
+                 otherwise report the response."
+            );
             Error::protocol(text, bytes).with_advice(advice)
         })?,
     };
@@ -52,7 +55,9 @@ pub(in crate::decode) fn find_page(body: &Bytes, top: &Members<'_>, at: &RowsAt)
     let mut rows = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         if !item.get().starts_with('{') {
-            return Err(no_list(format!("record {index} is not a JSON object")));
+            let advice = "Report the response: each record should be a JSON object.";
+            let text = format!("record {index} is not a JSON object");
+            return Err(Error::protocol(text, bytes).with_advice(advice.to_owned()));
         }
         rows.push(range_of(text, item.get()));
     }
