@@ -90,7 +90,9 @@ def succeeds(*command: str | Path) -> str:
 
 def test_the_package_alone_works_in_an_empty_environment(tmp_path: Path) -> None:
     inside = empty_environment(Path(sys.executable), tmp_path)
-    site = Path(succeeds(inside, "-c", "import site; print(site.getsitepackages()[-1])").strip())
+    site = Path(
+        succeeds(inside, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))").strip()
+    )
     shutil.copytree(Path(boardlot.__file__).parent, site / "boardlot", copy_function=os.link)
     info = shutil.copytree(
         Path(str(distribution("boardlot").locate_file("")))

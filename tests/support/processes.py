@@ -21,7 +21,10 @@ def python(code, *args, env=None, **options):
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options}
     environment = {**os.environ, **(env or {})}
-    return subprocess.Popen(command, env=environment, text=True, cwd=ROOT, **options)
+    # In the C locale, a child writes what it cannot decode as the bytes that it was.
+    return subprocess.Popen(
+        command, env=environment, text=True, errors="backslashreplace", cwd=ROOT, **options
+    )
 
 
 def run_python(code, *args, env=None, seconds=60.0, status=0):
