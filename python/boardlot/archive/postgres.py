@@ -30,7 +30,7 @@ class Postgres(Connected[psycopg.Connection[Row]]):
     """
 
     identity = "bigint generated always as identity primary key"
-    driver_error = psycopg.Error
+    driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, target: str) -> None:
         try:

@@ -43,7 +43,7 @@ class Sqlite(Connected[sqlite3.Connection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
-    driver_error = sqlite3.Error
+    driver_error: type[Exception] = sqlite3.Error
 
     def __init__(self, target: str, wait: float) -> None:
         self.path: Path | None = Path(os.path.realpath(target)) if target != MEMORY else None
