@@ -161,7 +161,7 @@ bench-inner: ## The core's inner parts, by Criterion.
 
 # The runner has to have the version that benches/inner/Cargo.lock has of gungraun.
 instructions: target/tools/bin/gungraun-runner ## Instructions of the hot parts, by callgrind; ARGS to compare.
-	GUNGRAUN_RUNNER="$(CURDIR)/target/tools/bin/gungraun-runner" \
+	GUNGRAUN_RUNNER="$(CURDIR)/target/tools/bin/gungraun-runner" GUNGRAUN_HOME="$(CURDIR)/target/gungraun" \
 	cargo bench --locked --manifest-path benches/inner/Cargo.toml --target-dir target \
 		--bench instructions -- $(ARGS)
 

@@ -47,7 +47,7 @@ fn requests(criterion: &mut Criterion) {
 fn decoding(criterion: &mut Criterion) {
     let body = response_body();
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
-        endpoint("fills_history").map(|row| row.response)
+        endpoint("fills_history").map(|row| row.response.clone())
     else {
         unreachable!("fills have one record")
     };

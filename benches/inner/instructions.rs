@@ -35,7 +35,7 @@ fn scan_a_page(body: Bytes) -> Page {
 #[bench::of_50_fills(page())]
 fn page_to_columns(page: Arc<Page>) -> usize {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
-        endpoint("fills_history").map(|row| row.response)
+        endpoint("fills_history").map(|row| row.response.clone())
     else {
         unreachable!("fills have one record")
     };
