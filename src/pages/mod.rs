@@ -150,7 +150,7 @@ impl Pages {
     }
 
     /// Lets `SharedPosition::receive_lent` receive the records of the page in memory, until `take_back`.
-    /// To receive a record in this way takes a fifth of the time.
+    /// Without the lock of the pages, a row takes about a tenth less time.
     pub fn lend(&mut self) {
         if let Some(Current { fetched, .. }) = self.in_memory()
             && fetched.published
