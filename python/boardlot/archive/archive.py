@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive import observations, steps
-from boardlot.archive.database import open_database
-from boardlot.archive.export import export, path_of
+from boardlot.archive.database import open_database, path_of
+from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, Series, list_named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 import time
@@ -22,6 +23,7 @@ __all__ = [
     "digest",
     "held_by",
     "open_database",
+    "path_of",
     "server_address",
     "store_error",
 ]
@@ -218,6 +220,25 @@ def server_address(target: str) -> str | None:
             hint="If it is the name of a file, pass the absolute path.",
         )
     return None
+
+
+def path_of(name: str, given: Any) -> str:
+    """A path that a caller passed.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as text")
+    try:
+        valid = path != "" and b"\0" not in os.fsencode(path)
+    except UnicodeError:
+        valid = False
+    if not valid:
+        # An address may contain a password.
+        raise ConfigError(f"{name} is empty or has characters that no path has; expected a path")
+    return path
 
 
 def open_database(target: str, wait: float) -> Database:

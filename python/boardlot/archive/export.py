@@ -10,31 +10,12 @@ from typing import Any
 
 from boardlot import _core, crash_safe
 from boardlot.archive import observations
-from boardlot.archive.database import Database
+from boardlot.archive.database import Database, path_of
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
 from boardlot.errors import ConfigError
 
-__all__ = ["export", "path_of"]
-
-
-def path_of(name: str, given: Any) -> str:
-    """A path that a caller passed.
-
-    Raises:
-        ConfigError: It is not one.
-    """
-    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
-    if not isinstance(path, str):
-        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as text")
-    try:
-        valid = path != "" and b"\0" not in os.fsencode(path)
-    except UnicodeError:
-        valid = False
-    if not valid:
-        # An address may contain a password.
-        raise ConfigError(f"{name} is empty or has characters that no path has; expected a path")
-    return path
+__all__ = ["export"]
 
 
 def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
