@@ -1,8 +1,11 @@
 """`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio."""
 
 import json
+import random
 import signal
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timezone
 
@@ -219,12 +222,15 @@ def raw():
     """The command with bare pipes."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*COMMAND, "mcp", "--demo"], **pipes) as process:
-        process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
-        process.stdin.flush()
-        answers = []
-        while not any(answer.get("id") == 1 for answer in answers):
-            answers.append(json.loads(process.stdout.readline()))
-        yield process, answers
+        try:
+            process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
+            process.stdin.flush()
+            answers = []
+            while not any(answer.get("id") == 1 for answer in answers):
+                answers.append(json.loads(process.stdout.readline()))
+            yield process, answers
+        finally:
+            process.kill()
 
 
 def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
@@ -236,12 +242,27 @@ def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
 
 
+def end_by(name, pause):
+    with raw() as (process, _):
+        time.sleep(pause)
+        process.send_signal(getattr(signal, name))
+        assert process.wait(timeout=60) == 128 + getattr(signal, name)
+        assert b"Traceback" not in process.stderr.read()
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_ends_it(name):
-    with raw() as (process, _):
-        process.send_signal(getattr(signal, name))
-        process.wait(timeout=60)
-        assert b"Traceback" not in process.stderr.read()
+    end_by(name, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_at_any_moment_ends_it(name):
+    chance = random.Random(16)
+    # Side by side, so that a signal arrives in the middle of something.
+    with ThreadPoolExecutor(8) as pool:
+        pauses = [chance.choice([0, chance.random() * 0.02]) for _ in range(100)]
+        list(pool.map(end_by, [name] * len(pauses), pauses))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ INTERRUPTED, TERMINATED = 130, 143
 LINE_FEED = "\n"
 
 
-class Terminated(BaseException):
-    """The process received SIGTERM."""
+class Terminated(SystemExit):
+    """The process received SIGTERM. Event loops pass on this kind of exception from any task."""
 
 
 def report_error(error: BaseException, settings: Settings) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import ExitStack, suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -55,10 +56,9 @@ def call(settings: Settings, demo: bool, accounts: tuple[str, ...]) -> None:
                 **settings.connection,
             )
         server = create_server(client, accounts)
-        try:
-            asyncio.run(_serve(server, client, *_own_streams()))
-        except BaseException as error:
-            raise _signal(error) from None
+        stopped_by = asyncio.run(_until_signal(_serve(server, client, *_own_streams())))
+    if stopped_by:
+        raise stopped_by
 
 
 command: DataCommand = DataCommand(
@@ -82,11 +82,30 @@ command: DataCommand = DataCommand(
 )
 
 
-def _signal(error: BaseException) -> BaseException:
-    """The signal that ended the server, which anyio puts into a group, or the error itself."""
-    found = [_signal(inner) for inner in getattr(error, "exceptions", ())]
-    signals = (Terminated, KeyboardInterrupt)
-    return next((inner for inner in found if isinstance(inner, signals)), error)
+async def _until_signal(serving: Coroutine[Any, Any, None]) -> type[BaseException] | None:
+    """Serve until the input ends or a signal arrives, and return what to raise for the signal.
+
+    An exception that a signal handler raises could end any task of the event loop, or none.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(serving)
+    received: list[type[BaseException]] = []
+    raises = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
+    def stop(number: signal.Signals) -> None:
+        received.append(raises[number])
+        task.cancel()
+        # The next one ends the process even if something here does not end.
+        for each in raises:
+            loop.remove_signal_handler(each)
+
+    with suppress(NotImplementedError):  # On Windows Ctrl-C cancels the task that awaits this one.
+        for each in raises:
+            loop.add_signal_handler(each, stop, each)
+    await asyncio.wait({task})
+    if received:
+        return received[0]
+    task.result()
+    return None
 
 
 async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -> None:
