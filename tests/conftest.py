@@ -1,5 +1,6 @@
 """What holds for every test: its long forms are run if they are asked for."""
 
+import gc
 import os
 import signal
 
@@ -14,6 +15,18 @@ def pytest_configure(config):
     # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    # The modules that tests import live to the end. Looking for garbage among them, again and again,
+    # would take a tenth of the time.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):

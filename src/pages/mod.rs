@@ -25,7 +25,7 @@ pub use gather::exhausted;
 pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
 pub use page_stream::Source;
 use page_stream::{FetchedPage, PageStream};
-pub use position::{Position, SharedPosition};
+pub use position::{PageRow, Position, SharedPosition};
 pub use sink::{CheckedSink, Sink};
 use window::Window;
 
@@ -150,13 +150,13 @@ impl Pages {
     }
 
     /// Lets `SharedPosition::receive_lent` receive the records of the page in memory, until `take_back`.
-    /// Without the lock of the pages, a row takes about a tenth less time.
+    /// Without any lock, a row takes about a tenth less time.
     pub fn lend(&mut self) {
         if let Some(Current { fetched, .. }) = self.in_memory()
             && fetched.published
             && fetched.received < fetched.page.len()
         {
-            self.position.lend(fetched.page.id(), fetched.page.len());
+            self.position.lend(fetched.page.id());
         }
     }
 

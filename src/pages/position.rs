@@ -1,6 +1,9 @@
 //! The position of an iteration: what the caller's code has received.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use super::{PreviousRows, cursor_history::CursorDigest};
 
@@ -30,32 +33,62 @@ pub struct Position {
 /// few instructions, never during a request and never while Python runs, so that a signal handler, a
 /// hook or a finalizer can read it.
 #[derive(Debug, Default)]
-pub struct SharedPosition(Mutex<State>);
+pub struct SharedPosition {
+    state: Mutex<State>,
+    /// While a page is lent, that page and the row of the position, as `PageRow::packed`. Otherwise 0.
+    lent: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct State {
     position: Position,
     total: Option<i64>,
     exhausted: bool,
-    lent: Option<LentPage>,
 }
 
-/// A page whose records may be received here, without the iteration: see `Pages::lend`.
-#[derive(Debug)]
-struct LentPage {
-    id: u64,
-    length: usize,
+/// A record of a page in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PageRow {
+    /// The id of the page.
+    pub page: u64,
+    /// Its index in the page.
+    pub index: usize,
+    /// The number of records of the page.
+    pub page_length: usize,
+}
+
+impl PageRow {
+    const INDEX_BITS: u32 = 24;
+
+    /// One number for a page and an index, which one instruction compares and replaces. None if they do
+    /// not fit: a page of 16 million records, or one after a trillion pages.
+    fn packed(page: u64, index: usize) -> Option<u64> {
+        let fits = page >> (u64::BITS - Self::INDEX_BITS) == 0 && index >> Self::INDEX_BITS == 0;
+        fits.then_some(page << Self::INDEX_BITS | index as u64)
+    }
+
+    fn unpacked_index(packed: u64) -> usize {
+        (packed & ((1 << Self::INDEX_BITS) - 1)) as usize
+    }
 }
 
 impl SharedPosition {
     /// At this position.
     pub fn new(position: Position) -> Self {
-        SharedPosition(Mutex::new(State { position, ..State::default() }))
+        let state = Mutex::new(State { position, ..State::default() });
+        SharedPosition { state, lent: AtomicU64::default() }
     }
 
     /// The position at this moment.
     pub fn get(&self) -> Position {
-        self.state().position.clone()
+        let state = self.state();
+        let mut position = state.position.clone();
+        // While the state is locked, no page is lent or taken back.
+        match self.lent.load(Ordering::Acquire) {
+            0 => {}
+            lent => position.row = PageRow::unpacked_index(lent),
+        }
+        position
     }
 
     /// The total number of records, if the service has returned it.
@@ -87,27 +120,38 @@ impl SharedPosition {
         self.state().position.row = row;
     }
 
-    /// Lets `receive_lent` receive the records of this page of `length` records, but the last one:
+    /// Lets `receive_lent` receive the records of this page, from the position on, but not the last one:
     /// after that, the position is in another page.
-    pub(super) fn lend(&self, id: u64, length: usize) {
-        self.state().lent = Some(LentPage { id, length });
+    pub(super) fn lend(&self, page: u64) {
+        let state = self.state();
+        let packed = PageRow::packed(page, state.position.row).unwrap_or_default();
+        self.lent.store(packed, Ordering::Release);
     }
 
     /// Ends that, and returns the number of records of the page that have been received.
     pub(super) fn take_back(&self) -> Option<usize> {
         let mut state = self.state();
-        state.lent.take().map(|_| state.position.row)
+        match self.lent.swap(0, Ordering::AcqRel) {
+            0 => None,
+            lent => {
+                state.position.row = PageRow::unpacked_index(lent);
+                Some(state.position.row)
+            }
+        }
     }
 
     /// Receives this record of a lent page. False if it is not the next one, or not of a lent page.
-    pub fn receive_lent(&self, page: u64, index: usize) -> bool {
-        let mut state = self.state();
-        let is_next = state.position.row == index
-            && state.lent.as_ref().is_some_and(|lent| lent.id == page && index + 1 < lent.length);
-        if is_next {
-            state.position.row = index + 1;
+    #[inline]
+    pub fn receive_lent(&self, row: PageRow) -> bool {
+        let PageRow { page, index, page_length } = row;
+        let (now, next) = (PageRow::packed(page, index), PageRow::packed(page, index + 1));
+        match (now, next) {
+            (Some(now), Some(next)) if index + 1 < page_length => {
+                let (lent, relaxed) = (&self.lent, Ordering::Relaxed);
+                lent.compare_exchange(now, next, Ordering::AcqRel, relaxed).is_ok()
+            }
+            _ => false,
         }
-        is_next
     }
 
     /// Moves to a position, with the cursors that have been used in its window.
@@ -124,7 +168,7 @@ impl SharedPosition {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,14 +1,12 @@
 //! The rows of a pager as objects, made a few at a time.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard},
-    vec,
-};
+use std::{sync::Arc, vec};
 
 use pyo3::{
     prelude::*,
     types::{PyString, PyTuple},
 };
+use try_lock::TryLock;
 
 use super::{
     arguments::text,
@@ -19,7 +17,7 @@ use super::{
 };
 use crate::{
     decode::{Page, RecordNumber, RowAt, Selection, UndeclaredNames},
-    pages::{Listing, SharedPosition},
+    pages::{Listing, PageRow, SharedPosition},
 };
 
 /// How many rows are converted at once. More save hardly any time.
@@ -32,14 +30,15 @@ pub struct RowView {
     pub shapes: Shapes,
     /// Selected fields that have not been seen in any record yet.
     undeclared: Option<Arc<UndeclaredNames>>,
-    ahead: Mutex<RowsAhead>,
+    /// Never waited for: creating objects can run code that asks for a row of this view.
+    ahead: TryLock<RowsAhead>,
 }
 
 /// Objects of the rows that come next. None of them counts as received.
 #[derive(Default)]
 struct RowsAhead {
-    /// The id of the page and the index of the first of them.
-    next: (u64, usize),
+    /// The first of them.
+    next: PageRow,
     objects: vec::IntoIter<Py<PyAny>>,
 }
 
@@ -49,7 +48,7 @@ impl RowView {
     }
 
     fn with_undeclared(shapes: Shapes, undeclared: Option<Arc<UndeclaredNames>>) -> Arc<Self> {
-        Arc::new(RowView { shapes, undeclared, ahead: Mutex::default() })
+        Arc::new(RowView { shapes, undeclared, ahead: TryLock::new(RowsAhead::default()) })
     }
 
     /// The fields that the rows are restricted to.
@@ -99,27 +98,24 @@ impl RowView {
 
     /// The object of the next row, if it is made and its page is lent. The row is received.
     pub fn receive_lent(&self, position: &SharedPosition) -> Option<Py<PyAny>> {
-        let mut ahead = self.ahead.try_lock().ok()?;
-        let (page, index) = ahead.next;
-        if ahead.objects.len() == 0 || !position.receive_lent(page, index) {
+        let mut ahead = self.ahead.try_lock()?;
+        if ahead.objects.len() == 0 || !position.receive_lent(ahead.next) {
             return None;
         }
-        ahead.next.1 += 1;
+        ahead.next.index += 1;
         ahead.objects.next()
     }
 
     /// The object of a row of a page.
     pub fn object(&self, py: Python<'_>, page: &Arc<Page>, index: usize) -> PyResult<Py<PyAny>> {
-        // Creating objects can run code that asks for a row of this view: waiting for the lock could
-        // last forever.
-        let Ok(mut ahead) = self.ahead.try_lock() else {
+        let Some(mut ahead) = self.ahead.try_lock() else {
             self.check_names(py, page)?;
             return self.shapes.object(py, None, row_at(page, index)).map(Bound::unbind);
         };
-        if ahead.next == (page.id(), index)
+        if (ahead.next.page, ahead.next.index) == (page.id(), index)
             && let Some(object) = ahead.objects.next()
         {
-            ahead.next.1 += 1;
+            ahead.next.index += 1;
             return Ok(object);
         }
         self.convert_ahead(py, page, index, &mut ahead)
@@ -131,7 +127,7 @@ impl RowView {
         py: Python<'_>,
         page: &Arc<Page>,
         index: usize,
-        ahead: &mut MutexGuard<'_, RowsAhead>,
+        ahead: &mut RowsAhead,
     ) -> PyResult<Py<PyAny>> {
         self.check_names(py, page)?;
         ahead.objects = vec::IntoIter::default();
@@ -146,7 +142,7 @@ impl RowView {
         let rows = (index..end).map(|index| row_at(page, index));
         let (objects, error) = self.shapes.objects_until_error(py, rows);
         ahead.objects = objects.into_iter();
-        ahead.next = (page.id(), index + 1);
+        ahead.next = PageRow { page: page.id(), index: index + 1, page_length: page.len() };
         match (ahead.objects.next(), error) {
             // The row that cannot be converted raises its error again when it is asked for. Any other
             // error, such as that of a signal handler, is raised now.

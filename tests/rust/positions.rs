@@ -14,7 +14,7 @@ use boardlot::{
     api::{Argument, endpoint},
     decode::{Page, PageSlice, Value},
     error::{Error, ErrorKind, Result},
-    pages::{Listing, Pages, Source},
+    pages::{Listing, PageRow, Pages, Source},
 };
 use proptest::prelude::*;
 
@@ -123,6 +123,10 @@ pub fn times(slices: &[PageSlice]) -> Vec<i64> {
         }
     }
     times
+}
+
+fn row_of(page: &Page, index: usize) -> PageRow {
+    PageRow { page: page.id(), index, page_length: page.len() }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -249,9 +253,12 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 let position = pages_now.position().clone();
                 if let Some((page, first)) = &next {
                     for index in *first..first + most {
-                        assert!(!position.receive_lent(page.id(), index + 1), "not the next one");
-                        assert!(!position.receive_lent(page.id() + 1, index), "of another page");
-                        if !position.receive_lent(page.id(), index) {
+                        let row = row_of(page, index);
+                        let later = PageRow { index: index + 1, ..row };
+                        assert!(!position.receive_lent(later), "not the next one");
+                        let other = PageRow { page: row.page + 1, ..row };
+                        assert!(!position.receive_lent(other), "of another page");
+                        if !position.receive_lent(row) {
                             break;
                         }
                         assert!(index + 1 < page.len(), "the iteration goes on to the next page");
@@ -266,8 +273,8 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                 }
                 pages_now.take_back();
                 if let Some((page, first)) = next {
-                    let any =
-                        (first..page.len()).any(|index| position.receive_lent(page.id(), index));
+                    let receive = |index| position.receive_lent(row_of(&page, index));
+                    let any = (first..page.len()).any(receive);
                     assert!(!any, "it is not lent any more");
                 }
             }
@@ -370,4 +377,24 @@ async fn an_empty_page_is_a_page() {
         pages.received_page();
     }
     assert_eq!(sizes, [3, 0, 3, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn a_lent_page_is_received_up_to_its_last_record() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let mut pages = pages(&service, Range::Open, 1, None);
+    let position = pages.position().clone();
+    assert!(pages.fill().await.expect("a page"));
+    let page = pages.next_row().expect("a row").0.clone();
+    // Until a record of it was received, the position is not in this page.
+    pages.lend();
+    assert!(!position.receive_lent(row_of(&page, 0)));
+    pages.take_back();
+    pages.received_row();
+    pages.lend();
+    assert!(position.receive_lent(row_of(&page, 1)));
+    assert!(!position.receive_lent(row_of(&page, 2)), "the last one");
+    assert_eq!(position.get().row, 2);
+    pages.take_back();
+    assert_eq!(pages.next_row().expect("a row").1, 2);
 }

@@ -4,13 +4,13 @@ import pytest
 
 pytest.importorskip("xdist")
 from .processes import ROOT
-from .schedule import LONGEST, WHOLE, rank, unit_of
+from .schedule import FIRST, WHOLE, rank, unit_of
 
 
 def test_every_unit_that_is_named_is_there():
-    for unit in [*LONGEST, *WHOLE]:
+    for unit in [*FIRST, *WHOLE]:
         assert (ROOT / unit).is_dir() if unit in WHOLE else (ROOT / unit).is_file(), unit
-    assert len(set(LONGEST)) == len(LONGEST)
+    assert len(set(FIRST)) == len(FIRST)
 
 
 def test_the_tests_of_a_file_and_of_a_whole_folder_stay_together():
@@ -21,5 +21,5 @@ def test_the_tests_of_a_file_and_of_a_whole_folder_stay_together():
 
 def test_the_longest_start_first_and_all_others_in_their_order():
     others = ["tests/z/test_z.py::test_z", "tests/a/test_a.py::test_a"]
-    nodeids = [*others, f"{LONGEST[1]}::test_b", f"{LONGEST[0]}::test_a"]
+    nodeids = [*others, f"{FIRST[1]}::test_b", f"{FIRST[0]}::test_a"]
     assert sorted(nodeids, key=rank) == [nodeids[3], nodeids[2], *others]
