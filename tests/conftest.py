@@ -19,7 +19,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    # The modules that tests import live to the end. Looking for garbage among them, again and again,
+    # The modules that tests import live to the end. To look for garbage among them again and again
     # would take a tenth of the time.
     gc.disable()
     try:
