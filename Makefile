@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
-	fuzz bench bench-quick bench-inner instructions wheel wheel-test clean system-packages
+	fuzz bench bench-quick bench-inner instructions weights wheel wheel-test clean system-packages
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
@@ -167,6 +167,9 @@ instructions: target/tools/bin/gungraun-runner ## Instructions of the hot parts,
 
 target/tools/bin/gungraun-runner:
 	cargo install --locked --quiet gungraun-runner --version 0.19.4 --root target/tools
+
+weights: ## What each part of the extension module weighs, into benches/weights.md; needs binutils.
+	$(PYTHON) -m benches.weights
 
 wheel: $(BIN)/.maturin ## The wheel that users install, into dist/.
 	rm -f dist/*.whl

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import threading
 import time
 from collections import deque
 from pathlib import Path
 
 from . import server
 from .data import PAGE_ROWS
-from .harness import Done, Row, Settings, in_processes
+from .harness import Done, Limit, Row, Settings, Taken, child, in_processes
 from .wire import side_by_side
 
 ROWS = [1_000, 10_000, 100_000, 1_000_000]
 TASKS = [1, 4, 16, 64, 256]
+THREADS = [1, 8, 64]
 PAGE_SIZES = [10, 50, 200, 1_000]
 # Of a quick run.
 FEWER_ROWS = [1_000, 10_000, 100_000]
@@ -57,6 +59,7 @@ def rows(settings: Settings) -> list[Row]:
                 "Page sizes, a row of a request",
                 "rows a page",
             ),
+            resident(common),
         ]
 
 
@@ -71,6 +74,24 @@ def grown(
         "µs",
         taken,
         ours=next(iter(taken)),
+    )
+
+
+def resident(common: dict) -> Row:
+    """The memory of a process whose threads have ended; of it, about 33 MB are the start."""
+    taken = {}
+    for size in THREADS:
+        kept = child("growth", "threads", {**common, "size": size})["resident"]
+        name = f"{size} thread{'s' if size > 1 else ''}"
+        taken[name] = Taken(size=[] if kept is None else [kept])
+    return Row(
+        "Threads used once, resident memory afterwards",
+        "20 requests of each, all at the same time; of the whole process",
+        "MB",
+        taken,
+        [Limit("64 threads", 64e6, "size")],
+        ours="1 thread",
+        measure="size",
     )
 
 
@@ -137,4 +158,24 @@ def pages(size: int, seconds: float, **line: str):
         return Done(done)
 
     work()
+    return work
+
+
+def threads(size: int, **line: str):
+    client = client_of(**line)
+    start = threading.Barrier(size)
+
+    def orders() -> None:
+        start.wait()
+        for _ in range(20):
+            client.sim_orders("1").to_dicts()
+
+    def work() -> Done:
+        running = [threading.Thread(target=orders) for _ in range(size)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        return Done(size * 20)
+
     return work

@@ -184,7 +184,8 @@ def measure(module: str, function: str, arguments: Mapping[str, object]) -> dict
     peak = None if before is None else max(0, _status("VmHWM") - before)
     # What came out was kept until here, so that its memory counts.
     pieces = result.pieces if isinstance(result, Done) else 1
-    return {"seconds": elapsed / pieces, "cpu": cpu / pieces, "peak": peak}
+    resident = None if before is None else _status("VmRSS")
+    return {"seconds": elapsed / pieces, "cpu": cpu / pieces, "peak": peak, "resident": resident}
 
 
 def _start_of_peak() -> int | None:

@@ -3,7 +3,10 @@
 use std::{
     any::Any,
     num::NonZero,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -33,6 +36,37 @@ pub fn runtime() -> Result<Arc<Runtime>> {
             .build()
             .map_err(|error| Error::config(format!("worker threads cannot be started: {error}")))
     })
+}
+
+/// The id of this process, if it is remembered; otherwise 0.
+static ID: AtomicU32 = AtomicU32::new(0);
+static REMEMBERS_ID: AtomicBool = AtomicBool::new(false);
+
+/// The id of this process.
+pub fn id() -> u32 {
+    match ID.load(Relaxed) {
+        0 => {
+            let id = std::process::id();
+            if REMEMBERS_ID.load(Relaxed) {
+                ID.store(id, Relaxed);
+            }
+            id
+        }
+        id => id,
+    }
+}
+
+/// From now on, the id is asked for once: a request would ask for it five times. In each child that is
+/// forked, `forget_id` has to be called first.
+#[cfg(feature = "python")]
+pub fn remember_id() {
+    REMEMBERS_ID.store(true, Relaxed);
+}
+
+/// This is another process.
+#[cfg(feature = "python")]
+pub fn forget_id() {
+    ID.store(0, Relaxed);
 }
 
 tokio::task_local! {
@@ -88,7 +122,7 @@ impl<T: Send + 'static> AbortOnDrop<T> {
     }
 
     fn new(task: Task<T>) -> Self {
-        AbortOnDrop { task, process: std::process::id() }
+        AbortOnDrop { task, process: id() }
     }
 
     /// The outcome of the task. If this is cancelled, it can be called again.
@@ -105,7 +139,7 @@ impl<T: Send + 'static> AbortOnDrop<T> {
 impl<T> AbortOnDrop<T> {
     /// Whether the task runs in this process.
     pub fn runs_here(&self) -> bool {
-        self.process == std::process::id()
+        self.process == id()
     }
 }
 
@@ -132,7 +166,7 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
     /// The value of this process, if it was created.
     pub fn get(&self) -> Option<Arc<T>> {
         let entry = self.0.load();
-        entry.as_ref().filter(|entry| entry.0 == std::process::id()).map(|entry| entry.1.clone())
+        entry.as_ref().filter(|entry| entry.0 == id()).map(|entry| entry.1.clone())
     }
 
     /// Removes this process's value; it lives on for those who hold it.
@@ -147,7 +181,7 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        let process = std::process::id();
+        let process = id();
         let created = Arc::new((process, Arc::new(make()?)));
         let winner = loop {
             let current = self.0.load_full();

@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     error::{Error, Result},
-    process::runtime,
+    process::{self, runtime},
 };
 
 /// The most local runtimes of one client: each uses four file descriptors.
@@ -118,7 +118,7 @@ impl BlockingPool {
         Arc::new(BlockingPool {
             idle: Mutex::default(),
             count: AtomicUsize::new(0),
-            process: std::process::id(),
+            process: process::id(),
         })
     }
 
@@ -156,7 +156,7 @@ impl BlockingPool {
 
     fn close(&self, local: LocalRuntime) {
         self.count.fetch_sub(1, Ordering::Relaxed);
-        if self.process == std::process::id() {
+        if self.process == process::id() {
             // Without waiting for its threads, which is not allowed everywhere: nothing there is needed.
             local.runtime.shutdown_background();
         } else {

@@ -23,6 +23,7 @@ mod endpoint_arguments;
 mod errors;
 mod event_loop;
 mod fork_safe_cell;
+mod forks;
 mod frame;
 mod instances;
 mod logging;
@@ -120,6 +121,7 @@ mod _core {
             ));
         }
         create_types(py);
+        super::forks::watch();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = py.import("_collections_abc")?.getattr("Sequence")?;

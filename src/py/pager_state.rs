@@ -26,6 +26,7 @@ use crate::{
     decode::Rows,
     error::{Error, Result},
     pages::{Listing, Pages, SharedPosition, checkpoint},
+    process,
 };
 
 pub struct PagerState {
@@ -63,7 +64,7 @@ impl PagerState {
             requests: pages.requests().clone(),
             pending: PendingOperations::default(),
             origin: pages.origin().to_owned(),
-            process: std::process::id(),
+            process: process::id(),
             pages: Arc::new(Mutex::new(pages)),
         })
     }
@@ -122,7 +123,7 @@ impl PagerState {
         if let Ok(pages) = self.pages.clone().try_lock_owned() {
             return Ok(ready(take_back(pages)).boxed());
         }
-        if self.process != std::process::id() {
+        if self.process != process::id() {
             let text = "this pager was being read by another thread when the process was forked; \
                         make a new one from a checkpoint";
             return Err(raise(py, Error::config(text)));

@@ -105,6 +105,30 @@ def test_security_32_forks_in_the_middle_of_the_work_of_others(sandbox, key_file
     assert out.split() == ["0"]
 
 
+FORKED_BY_C = """
+    import asyncio, ctypes, os, signal, sys
+    import boardlot as bl
+    client, awaited = bl.Client(sys.argv[1]), bl.AsyncClient(sys.argv[1])
+    client.server_time(), asyncio.run(awaited.server_time())
+    child = ctypes.PyDLL(None).fork()
+    if child == 0:
+        signal.alarm(20)
+        status = 1
+        try:
+            client.server_time(), asyncio.run(awaited.server_time())
+            status = 0
+        finally:
+            os._exit(status)
+    print(os.waitpid(child, 0)[1])
+    """
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_security_32_a_fork_that_python_does_not_know_of(sandbox):
+    out, _ = run_python(FORKED_BY_C, sandbox.base_url, seconds=60.0)
+    assert out.split() == ["0"]
+
+
 def many_loops(client, rounds, right):
     """Several event loops in several threads over one client; the failures."""
     uvloop = pytest.importorskip("uvloop")
