@@ -1,6 +1,9 @@
 //! Objects of records, with what is reused from one record to the next.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
+};
 
 use pyo3::{prelude::*, types::PyList};
 
@@ -10,13 +13,18 @@ use super::{
 };
 use crate::decode::{RowAt, Rows};
 
+/// How many builders are kept for one list. More threads at once make theirs anew.
+const MAX_BUILDERS: usize = 8;
+
 /// What the records of a list become, shared by everything that reads them.
 #[derive(Clone)]
 pub struct Shapes(Arc<Shared>);
 
 struct Shared {
     spec: Arc<RowSpec>,
-    builder: Mutex<RowBuilder>,
+    /// What idle threads have used. A thread takes its own, so that threads side by side do not wait for
+    /// each other, nor for the reference counts of the same objects.
+    builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
     /// The same records as typed dicts, once they were asked for.
     typed: Mutex<Option<Shapes>>,
 }
@@ -31,8 +39,7 @@ impl Default for Shapes {
 impl Shapes {
     pub fn new(spec: RowSpec) -> Self {
         let spec = Arc::new(spec);
-        let builder = Mutex::new(RowBuilder::new(spec.clone()));
-        Shapes(Arc::new(Shared { builder, spec, typed: Mutex::default() }))
+        Shapes(Arc::new(Shared { spec, builders: Mutex::default(), typed: Mutex::default() }))
     }
 
     /// The same for these records as dicts of values of the declared kinds. The pages of a list share
@@ -66,12 +73,7 @@ impl Shapes {
         key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Creating objects can run the garbage collector and, with it, code that asks for one of
-        // these records: waiting for the lock could last forever.
-        match self.0.builder.try_lock() {
-            Ok(mut builder) => builder.object(py, key_name, row),
-            Err(_) => RowBuilder::new(self.0.spec.clone()).object(py, key_name, row),
-        }
+        self.with_builder(|builder| builder.object(py, key_name, row))
     }
 
     /// The objects of these rows, up to the first that cannot be converted, and its error.
@@ -80,31 +82,54 @@ impl Shapes {
         py: Python<'_>,
         rows: impl ExactSizeIterator<Item = RowAt<'a>>,
     ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
-        let mut own = None;
-        let mut shared = self.0.builder.try_lock().ok();
-        let builder = match &mut shared {
-            Some(builder) => &mut **builder,
-            None => own.insert(RowBuilder::new(self.0.spec.clone())),
-        };
-        let mut objects = Vec::with_capacity(rows.len());
-        for row in rows {
-            match builder.object(py, None, row) {
-                Ok(object) => objects.push(object.unbind()),
-                Err(error) => return (objects, Some(error)),
+        self.with_builder(|builder| {
+            let mut objects = Vec::with_capacity(rows.len());
+            for row in rows {
+                match builder.object(py, None, row) {
+                    Ok(object) => objects.push(object.unbind()),
+                    Err(error) => return (objects, Some(error)),
+                }
             }
-        }
-        (objects, None)
+            (objects, None)
+        })
     }
 
     /// The objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
-        let mut own = None;
-        let mut shared = self.0.builder.try_lock().ok();
-        let builder = match &mut shared {
-            Some(builder) => &mut **builder,
-            None => own.insert(RowBuilder::new(self.0.spec.clone())),
+        let objects: PyResult<Vec<_>> = self.with_builder(|builder| {
+            rows.iter().map(|row| builder.object(py, rows.key_name(), row)).collect()
+        });
+        PyList::new(py, objects?)
+    }
+
+    /// Works with the builder of this thread. Creating objects can run code that asks for one of these
+    /// records: it gets another one.
+    fn with_builder<T>(&self, work: impl FnOnce(&mut RowBuilder) -> T) -> T {
+        let thread = thread::current().id();
+        let mut builders = self.builders();
+        let own = builders.iter().rposition(|(user, _)| *user == thread);
+        let taken = match own {
+            Some(index) => Some(builders.swap_remove(index)),
+            None => builders.pop(),
         };
-        let objects = rows.iter().map(|row| builder.object(py, rows.key_name(), row));
-        PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
+        drop(builders);
+        let mut builder = match taken {
+            Some((_, builder)) => builder,
+            None => Box::new(RowBuilder::new(self.0.spec.clone())),
+        };
+        let outcome = work(&mut builder);
+        let mut builders = self.builders();
+        if builders.len() < MAX_BUILDERS {
+            builders.push((thread, builder));
+        } else {
+            // What it drops are Python objects: not while the lock is held.
+            drop(builders);
+            drop(builder);
+        }
+        outcome
+    }
+
+    fn builders(&self) -> MutexGuard<'_, Vec<(ThreadId, Box<RowBuilder>)>> {
+        self.0.builders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
