@@ -13,7 +13,7 @@ use boardlot::{
     auth::{
         OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
         now_ms,
-        store::{Guard, Memory, Secret, TokenStore, registration_key, token_key},
+        store::{Guard, Memory, Secret, TokenStore, registration_key, token_key, user_key},
     },
     error::{ErrorKind, Result},
 };
@@ -154,6 +154,59 @@ fn credentials_say_whose_they_are() {
     oauth.bind(ORIGIN).expect("bound");
     assert_eq!(oauth.origin().as_deref().map(String::as_str), Some(ORIGIN));
     assert_eq!(OAuth::new("c".to_owned(), None, disk).client_secret(), None);
+}
+
+#[test]
+fn a_user_of_an_application_has_a_printable_name() {
+    let of_user = |user: Option<&str>| {
+        let oauth = OAuth::new("c".to_owned(), None, Arc::new(Disk::default()));
+        oauth.of_user(user.map(str::to_owned))
+    };
+    assert_eq!(of_user(None).expect("the client's own").user(), None);
+    assert_eq!(of_user(Some("Zoë 7")).expect("a user").user(), Some("Zoë 7"));
+    assert!(of_user(Some(&"é".repeat(256))).is_ok());
+    for (user, why) in [("", "empty"), ("a\nb", "not valid"), (&"é".repeat(257), "not valid")] {
+        let error = of_user(Some(user)).expect_err(why).to_string();
+        assert!(error.contains("user") && error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_user_are_kept_apart() {
+    let disk = Arc::new(Disk::default());
+    let named = |user: &str| {
+        let oauth = OAuth::new("c".to_owned(), None, disk.clone());
+        let oauth = Arc::new(oauth.of_user(Some(user.to_owned())).expect("a user"));
+        oauth.bind(ORIGIN).expect("bound");
+        oauth
+    };
+    let response = answer("a", Some("r"), 3_600);
+    let tokens = TokenSet::of_user("c", Some("ann"), response, now_ms());
+    named("ann").save_user(tokens).await.expect("kept");
+    assert!(disk.values.load(&user_key(ORIGIN, "c", "ann")).expect("loads").is_some());
+    assert!(disk.values.load(&registration_key(ORIGIN)).expect("loads").is_none());
+    let stored = named("ann").stored_token().await.expect("tokens");
+    assert_eq!(stored.access_token.as_str(), "a");
+    assert!(named("bob").stored_token().await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_read_again_is_what_the_store_has_now() {
+    let rig = rig(&good_for("a", 3_000), None, Vec::new());
+    let first = rig.oauth.stored_token().await.expect("tokens");
+    assert!(Arc::ptr_eq(&rig.oauth.reload().await.expect("tokens"), &first), "nothing changed");
+    rig.disk.put(&good_for("b", 3_000));
+    assert_eq!(rig.oauth.reload().await.expect("tokens").access_token.as_str(), "b");
+    assert_eq!(rig.ready(None).as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn a_service_that_renews_a_rejected_token_by_itself_is_asked_once() {
+    let answers = vec![Ok(answer("a", None, 3_600)), Ok(answer("b", None, 3_600))];
+    let rig = rig(&good_for("a", 3_000), None, answers);
+    let rejected = rig.oauth.stored_token().await.expect("a token");
+    assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "a");
+    assert_eq!(rig.refreshes(), 1);
 }
 
 #[tokio::test]
