@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     api::{Argument, EncodedValue, Endpoint, Parameter, ParameterLocation},
-    error::{Error, Result},
+    error::{Error, Result, did_you_mean},
 };
 
 /// The checked arguments of a call. Never modified: a page's cursor and time range are passed to
@@ -86,20 +86,22 @@ impl RequestPlan {
             Some(Argument::Text(text)) => Some(text.as_str()),
             _ => None,
         };
-        if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
-        {
-            return Err(Error::config(format!("{} is missing", missing.name)));
-        }
         let mut values = Vec::with_capacity(arguments.len());
         for (name, argument) in arguments {
             let (place, value) = match (endpoint.parameter(name), endpoint.undeclared) {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
                 (None, None) => {
-                    return Err(Error::config(format!("there is no argument {name}")));
+                    let nearest = did_you_mean(name, endpoint.arguments().map(|p| p.name.as_ref()));
+                    return Err(Error::config(format!("there is no argument {name}{nearest}")));
                 }
             };
             values.push((*name, place, value));
+        }
+        // After that: a misspelled name explains why another one is missing.
+        if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
+        {
+            return Err(Error::config(format!("{} is missing", missing.name)));
         }
         let bound = |wanted| values.iter().find(|(name, ..)| *name == wanted).map(|(.., v)| v);
         let (start, end) = (bound("start"), bound("end"));

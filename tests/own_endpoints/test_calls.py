@@ -261,6 +261,16 @@ def test_a_missing_path_argument_is_named(client_class, method):
     assert caught.value.endpoint == "mine"
 
 
+@pytest.mark.parametrize("given", [{"cod": "HK.00700"}, {"code": "HK.00700", "cod": 1}])
+def test_a_misspelled_argument_is_named_with_the_one_that_was_meant(given):
+    endpoint = bl.Endpoint("q", "GET", "/q", rows="data.list", arguments={"code": "symbol"})
+    with (
+        client_of("https://api.example.com") as client,
+        pytest.raises(bl.ConfigError, match=r"there is no argument cod; did you mean 'code'\?"),
+    ):
+        client.call(endpoint, **given)
+
+
 def test_only_an_endpoint_with_paging_has_pages():
     with (
         client_of("https://api.example.com") as client,
