@@ -86,22 +86,26 @@ impl RequestPlan {
             Some(Argument::Text(text)) => Some(text.as_str()),
             _ => None,
         };
+        if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
+        {
+            let meant = |name: &str| !did_you_mean(name, [missing.name.as_ref()]).is_empty();
+            let mut undeclared = arguments.iter().filter(|(n, _)| endpoint.parameter(n).is_none());
+            let misspelled =
+                undeclared.find(|(name, _)| meant(name)).map_or_else(String::new, |(name, _)| {
+                    format!("; did you misspell it as '{name}'?")
+                });
+            return Err(Error::config(format!("{} is missing{misspelled}", missing.name)));
+        }
         let mut values = Vec::with_capacity(arguments.len());
         for (name, argument) in arguments {
             let (place, value) = match (endpoint.parameter(name), endpoint.undeclared) {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
                 (None, None) => {
-                    let nearest = did_you_mean(name, endpoint.arguments().map(|p| p.name.as_ref()));
-                    return Err(Error::config(format!("there is no argument {name}{nearest}")));
+                    return Err(Error::config(format!("there is no argument {name}")));
                 }
             };
             values.push((*name, place, value));
-        }
-        // After that: a misspelled name explains why another one is missing.
-        if let Some(missing) = endpoint.arguments().find(|p| p.required && given(&p.name).is_none())
-        {
-            return Err(Error::config(format!("{} is missing", missing.name)));
         }
         let bound = |wanted| values.iter().find(|(name, ..)| *name == wanted).map(|(.., v)| v);
         let (start, end) = (bound("start"), bound("end"));

@@ -12,7 +12,7 @@ use std::{
 use boardlot::{
     auth::{
         OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
-        now_ms,
+        check_client_secret, now_ms,
         store::{Guard, Memory, Secret, TokenStore, registration_key, token_key, user_key},
     },
     error::{ErrorKind, Result},
@@ -389,4 +389,56 @@ async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
     register("c");
     oauth.log_out().await.expect("logged out");
     assert!(!logged_in() && !registered());
+}
+
+#[tokio::test]
+async fn a_store_that_mixes_up_keys_gives_nobody_anothers_tokens() {
+    let disk = Arc::new(Disk::default());
+    let of = |client: &str, user: Option<&str>| {
+        let set = TokenSet::of_user(client, user, answer("a", Some("r"), 3_600), now_ms());
+        disk.values.save(&token_key(ORIGIN, "c"), &set.write().expect("written")).expect("saved");
+    };
+    for (client, user) in [("C", None), ("c", Some("ann"))] {
+        of(client, user);
+        let error = oauth(&disk, None).stored_token().await.expect_err("of another one");
+        assert!(error.to_string().contains("belongs to another client or user"), "{error}");
+    }
+    of("c", None);
+    assert!(oauth(&disk, None).stored_token().await.is_ok());
+}
+
+#[test]
+fn a_client_secret_is_absent_or_printable() {
+    for secret in [None, Some("s"), Some("a secret, with \u{20ac}")] {
+        assert!(check_client_secret(secret).is_ok());
+    }
+    for (secret, why) in [("", "empty"), ("a\tb", "not valid")] {
+        let error = check_client_secret(Some(secret)).expect_err(why).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_caller_with_a_wrong_secret_is_told_so_again_and_another_one_is_not() {
+    let rig = rig(&good_for("a", -1), Some("wrong"), vec![refused("invalid_client")]);
+    for _ in 0..2 {
+        let error = rig.token(None).await.expect_err("refused").to_string();
+        assert!(error.contains("client_secret is wrong"), "{error}");
+    }
+    assert_eq!(rig.refreshes(), 1, "what was refused is not sent again");
+    rig.service.answers.lock().expect("a lock").push_back(Ok(answer("b", None, 3_600)));
+    let other = oauth(&rig.disk, secret("right"));
+    let token = other.token(&rig.endpoint, None).await.expect("a token");
+    assert_eq!(token.access_token.as_str(), "b");
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_saved_serve_while_the_store_cannot_be_read() {
+    let rig = rig(&good_for("a", -1), None, vec![Ok(answer("b", None, 3_600))]);
+    rig.disk.full.store(true, Ordering::SeqCst);
+    rig.token(None).await.expect_err("not saved");
+    let old = good_for("a", -1);
+    rig.disk.unreadable.store(true, Ordering::SeqCst);
+    // `a` was rejected, and `b` is what replaces it.
+    assert_eq!(rig.token(Some(&old)).await.expect("a token"), "b");
 }
