@@ -1,10 +1,10 @@
 """`call`, `pages`, `fetch_many` and `explain` of declared endpoints."""
 
 import asyncio
-import re
 import datetime
 import decimal
 import json
+import re
 from urllib.parse import parse_qsl, unquote
 
 import boardlot as bl
