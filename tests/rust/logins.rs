@@ -392,7 +392,7 @@ async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
 }
 
 #[tokio::test]
-async fn a_store_that_mixes_up_keys_gives_nobody_anothers_tokens() {
+async fn a_store_that_mixes_up_keys_gives_nobody_the_tokens_of_another() {
     let disk = Arc::new(Disk::default());
     let of = |client: &str, user: Option<&str>| {
         let set = TokenSet::of_user(client, user, answer("a", Some("r"), 3_600), now_ms());
