@@ -13,7 +13,7 @@ use super::{
 };
 use crate::decode::{RowAt, Rows};
 
-/// How many builders are kept for one list. More threads at once make theirs anew.
+/// How many builders are kept for one list. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 8;
 
 /// What the records of a list become, shared by everything that reads them.
