@@ -245,6 +245,8 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
         let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));
         let told = service_now(&recording).await.expect("a time");
         drop((recording, sandbox));
+        let recorded = std::fs::read_to_string(&path).expect("a cassette");
+        assert_eq!(recorded.lines().count(), 2, "its service and the time: no request");
 
         let replay = Replay::open(&path).expect("a replay");
         let base = replay.base_url().expect("an address").to_owned();
