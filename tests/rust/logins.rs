@@ -167,7 +167,7 @@ fn a_user_of_an_application_has_a_printable_name() {
     assert!(of_user(Some(&"é".repeat(256))).is_ok());
     for (user, why) in [("", "empty"), ("a\nb", "not valid"), (&"é".repeat(257), "not valid")] {
         let error = of_user(Some(user)).expect_err(why).to_string();
-        assert!(error.contains("user") && error.contains(why), "{error}");
+        assert!(error.contains(&format!("user is {why};")), "{error}");
     }
 }
 
@@ -415,7 +415,7 @@ fn a_client_secret_is_absent_or_printable() {
     }
     for (secret, why) in [("", "empty"), ("a\tb", "not valid")] {
         let error = check_client_secret(Some(secret)).expect_err(why).to_string();
-        assert!(error.contains(why), "{error}");
+        assert!(error.contains(&format!("client_secret is {why};")), "{error}");
     }
 }
 
