@@ -114,9 +114,9 @@ impl RowBuilder {
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
         known.layout.template_record = None;
-        let values = |index: usize| self.scanner.value(text, index);
-        let object = known.object(py, &self.spec, values, |_| None, key);
-        object.map_err(|error| known.error(py, &self.spec, row, error, values))
+        known.scanned_object(py, &self.spec, &self.scanner, text, key).map_err(|error| {
+            known.error(py, &self.spec, row, error, |index| self.scanner.value(text, index))
+        })
     }
 
     /// The object of a JSON object within a record.
@@ -132,8 +132,7 @@ impl RowBuilder {
             LayoutError::InvalidKey | LayoutError::MissingField(_) => Reason::Invalid.into(),
         })?;
         let known = self.known.get_mut(index).ok_or(Reason::Invalid)?;
-        let values = |index: usize| self.scanner.value(json, index);
-        known.object(py, &self.spec, values, |_| None, None)
+        known.scanned_object(py, &self.spec, &self.scanner, json, None)
     }
 
     /// The index of the layout of records with these keys.
@@ -173,6 +172,20 @@ impl RowBuilder {
 }
 
 impl KnownLayout {
+    /// The object of a record that the scanner has just read. There is one copy of the code for it: the
+    /// other one is for pages whose values are known by their positions.
+    #[inline(never)]
+    fn scanned_object<'py>(
+        &mut self,
+        py: Python<'py>,
+        spec: &RowSpec,
+        scanner: &MemberScanner,
+        text: &str,
+        key: Option<Raw<'_>>,
+    ) -> Result<Bound<'py, PyAny>, Failure> {
+        self.object(py, spec, |index| scanner.value(text, index), |_| None, key)
+    }
+
     /// The object of a record with these values. `previous` are those of the record that the template
     /// was filled with, if it has the same page.
     #[inline(always)]
