@@ -1,12 +1,14 @@
 """The short form of `make soak`: some seconds of it."""
 
 import collections
+import gc
 
 from ..support.sandbox_process import Used
 from .soak import is_right, soak
 
 
 def test_64_tasks_with_faults_on_get_the_right_records_or_an_error_and_leave_no_file_open():
+    gc.collect()  # What earlier tests have left in this process is not counted.
     soak(1.0, 0.5)  # What is made once is made.
     before = Used.of()
     made = soak(4.0, 0.5)
@@ -17,7 +19,7 @@ def test_64_tasks_with_faults_on_get_the_right_records_or_an_error_and_leave_no_
     assert after.files <= before.files + 2
     client, sandbox = made.samples[-1]
     assert client.memory < before.memory + 100
-    assert max(client.files, sandbox.files) < 600
+    assert max(client.files - before.files, sandbox.files) < 500
 
 
 def test_a_wrong_record_would_be_found():
