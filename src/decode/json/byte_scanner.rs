@@ -1,4 +1,4 @@
-//! Searches and comparisons that look at eight or sixteen bytes at a time.
+//! Searches and comparisons that look at several bytes at a time.
 
 /// The position of the next quote, backslash or control character, or the end.
 #[inline(always)]
@@ -6,10 +6,10 @@ pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
     let mut from = from;
     #[cfg(target_arch = "x86_64")]
     while let Some(chunk) = bytes.get(from..).and_then(<[u8]>::first_chunk) {
-        if let Some(offset) = sse2::first_special(chunk) {
-            return from + offset;
+        match sse2::specials(chunk) {
+            0 => from += chunk.len(),
+            bits => return from + bits.trailing_zeros() as usize,
         }
-        from += 16;
     }
     find(bytes, from, word::first_special, is_special)
 }
@@ -18,6 +18,33 @@ pub(in crate::decode) fn find_special(bytes: &[u8], from: usize) -> usize {
 #[inline(always)]
 pub(in crate::decode) fn find_non_digit(bytes: &[u8], from: usize) -> usize {
     find(bytes, from, word::first_non_digit, |byte| !byte.is_ascii_digit())
+}
+
+/// Sets a bit for each byte of these blocks that is a quote, backslash or control character; the first
+/// byte of a block has the least significant one.
+pub(super) fn specials<'a>(blocks: impl Iterator<Item = &'a [u8; 64]>, words: &mut [[u8; 8]]) {
+    for (block, word) in blocks.zip(words) {
+        #[cfg(target_arch = "x86_64")]
+        let bits = block
+            .as_chunks()
+            .0
+            .iter()
+            .rev()
+            .fold(0, |bits, chunk| bits << 16 | u64::from(sse2::specials(chunk)));
+        #[cfg(not(target_arch = "x86_64"))]
+        let bits =
+            block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(*byte)));
+        *word = bits.to_le_bytes();
+    }
+}
+
+/// How many of these bytes are digits, up to the first that is not.
+#[inline(always)]
+pub(in crate::decode) fn count_digits(chunk: &[u8; 16]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    return sse2::non_digits(chunk).trailing_zeros() as usize;
+    #[cfg(not(target_arch = "x86_64"))]
+    find_non_digit(chunk, 0)
 }
 
 /// `left == right` for short slices, without the function call that the operator compiles to.
@@ -78,23 +105,37 @@ fn find(
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
     use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
-        _mm_set1_epi8,
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8,
+        _mm_or_si128, _mm_set1_epi8, _mm_sub_epi8,
     };
 
     #[inline(always)]
     #[expect(unsafe_code, reason = "the only way to call vector instructions")]
-    pub fn first_special(chunk: &[u8; 16]) -> Option<usize> {
+    pub fn specials(chunk: &[u8; 16]) -> u16 {
         // SAFETY: SSE2 is part of every x86-64 processor. The load reads exactly these sixteen
         // bytes and needs no alignment.
-        let marks = unsafe {
+        let bits = unsafe {
             let bytes = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
             let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"'.cast_signed()));
             let backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\'.cast_signed()));
             let controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
             _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, backslashes), controls))
         };
-        (marks != 0).then_some(marks.trailing_zeros() as usize)
+        bits as u16
+    }
+
+    /// A bit for each byte that is not a digit.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "the only way to call vector instructions")]
+    pub fn non_digits(chunk: &[u8; 16]) -> u16 {
+        // SAFETY: as above.
+        let bits = unsafe {
+            let bytes = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
+            // Then digits are 0 to 9, and anything else is more.
+            let shifted = _mm_sub_epi8(bytes, _mm_set1_epi8(b'0'.cast_signed()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(shifted, _mm_set1_epi8(10)), shifted))
+        };
+        bits as u16
     }
 }
 
@@ -155,6 +196,28 @@ mod tests {
             };
             prop_assert_eq!(find_special(&bytes, from), expected(is_special));
             prop_assert_eq!(find_non_digit(&bytes, from), expected(|byte| !byte.is_ascii_digit()));
+        }
+
+        #[test]
+        fn every_special_byte_of_a_block_is_found(
+            bytes in proptest::collection::vec(
+                prop_oneof![any::<u8>(), 0x1e_u8..0x24, 0x5b_u8..0x5e], 64,
+            ),
+        ) {
+            let mut words = [[0; 8]];
+            specials(bytes.first_chunk().into_iter(), &mut words);
+            for (index, byte) in bytes.iter().enumerate() {
+                let bit = u64::from_le_bytes(words[0]) >> index & 1;
+                prop_assert_eq!(bit == 1, is_special(*byte), "{}", index);
+            }
+        }
+
+        #[test]
+        fn digits_are_counted(
+            bytes in proptest::array::uniform16(prop_oneof![30 => 0x30_u8..0x3a, 1 => any::<u8>()]),
+        ) {
+            let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            prop_assert_eq!(count_digits(&bytes), expected);
         }
 
         #[test]

@@ -2,20 +2,24 @@
 
 mod byte_scanner;
 mod escapes;
+mod known_key;
 mod object;
 mod raw;
 mod reader;
+mod special_bytes;
 mod tokens;
 mod value;
 mod writer;
 
-pub(super) use byte_scanner::all_digits;
 pub(crate) use byte_scanner::short_eq;
+pub(super) use byte_scanner::{all_digits, count_digits};
+pub(super) use known_key::KnownKey;
 pub use object::Members;
 pub(super) use object::is_too_deep;
 pub(crate) use object::{find_member, parse_members};
 pub(super) use raw::ByteRange;
 pub use raw::Raw;
 pub(crate) use reader::{JsonReader, Key};
+pub(super) use special_bytes::SpecialBytes;
 pub use value::Value;
 pub(super) use writer::{write_object, write_value};

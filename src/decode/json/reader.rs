@@ -84,6 +84,11 @@ impl<'a> JsonReader<'a> {
         }
     }
 
+    /// Continues from this position.
+    pub fn continue_at(&mut self, position: usize) {
+        self.position = position;
+    }
+
     /// Reads a key and its colon.
     pub fn read_key(&mut self) -> Option<Key<'a>> {
         let start = self.position;

@@ -79,6 +79,12 @@ impl<'a> RowValues<'a> {
     }
 }
 
+/// Where a value begins, as a grid stores it.
+#[inline(always)]
+pub(super) fn marked_start(range: ByteRange) -> u32 {
+    range.start as u32 | if range.escaped { ESCAPED } else { 0 }
+}
+
 /// Builds a grid while its page is scanned.
 #[derive(Debug)]
 pub(super) struct GridBuilder {
@@ -114,10 +120,30 @@ impl GridBuilder {
     #[inline(always)]
     pub fn add_value(&mut self, range: ByteRange) {
         if self.is_uniform {
-            let mark = if range.escaped { ESCAPED } else { 0 };
-            self.starts.push(range.start as u32 | mark);
+            self.starts.push(marked_start(range));
             self.values_length += range.end - range.start;
         }
+    }
+
+    /// Whether all records so far have the same keys, and no white space.
+    pub fn is_uniform(&self) -> bool {
+        self.is_uniform
+    }
+
+    /// The places for the values of one more record like the first, unless the page is not uniform.
+    #[inline(always)]
+    pub fn add_record(&mut self) -> Option<&mut [u32]> {
+        if !self.is_uniform {
+            return None;
+        }
+        let start = self.starts.len();
+        self.starts.resize(start + self.key_count, 0);
+        self.starts.get_mut(start..)
+    }
+
+    /// Takes back what `add_record` added.
+    pub fn remove_record(&mut self) {
+        self.starts.truncate(self.starts.len() - self.key_count);
     }
 
     /// Ends a record with this many members.

@@ -2,6 +2,7 @@
 
 mod grid;
 mod key_column;
+mod known_layout;
 #[cfg(feature = "python")]
 mod member_scanner;
 mod page;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::{
     grid::{Grid, GridBuilder},
+    known_layout::KnownLayout,
     page::{MemberRanges, Page, PageMetadata, RowsAt},
     utf8::Utf8Bytes,
 };
@@ -96,13 +97,10 @@ struct List<'a> {
 }
 
 /// A key of the previous record.
-#[derive(Clone, Default)]
 struct PreviousKey<'a> {
-    range: Range<usize>,
     /// Through its colon.
     token: &'a str,
-    /// With the comma before it; empty if anything is between them.
-    with_comma: &'a str,
+    range: Range<usize>,
 }
 
 impl<'a> Scanner<'a> {
@@ -177,31 +175,55 @@ impl<'a> Scanner<'a> {
     /// A list of objects.
     fn list(&mut self, depth: usize) -> Option<List<'a>> {
         let list_start = self.reader.position();
+        let text = self.reader.text();
         let mut rows = Vec::new();
         let mut keys = Vec::with_capacity(16);
-        let mut grid = GridBuilder::new(self.reader.text().len());
+        let mut layout = None;
+        let mut grid = GridBuilder::new(text.len());
         let mut has_next = self.reader.begin_container(b'[', b']')?;
         while has_next {
             let start = self.reader.position();
-            let members = self.record(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
+            if !self.record_of_layout(layout.as_ref(), &mut grid, depth + 1) {
+                let members = self.record(&mut keys, &mut grid, rows.is_empty(), depth + 1)?;
+                grid.end_record(&(start..self.reader.position()), members);
+            }
             let row = start..self.reader.position();
-            grid.end_record(&row, members);
+            has_next = self.reader.has_next(b']')?;
             if rows.is_empty() {
                 // As many records like the first as fit into the text.
-                let estimate = (self.reader.text().len() - start) / row.len().max(1);
+                let estimate = (text.len() - start) / row.len().max(1);
                 rows.reserve(estimate.min(MAX_RESERVED));
                 grid.reserve(estimate.min(MAX_RESERVED));
+                if has_next && grid.is_uniform() {
+                    let tokens = keys.iter().map(|key| key.range.clone());
+                    layout = KnownLayout::new(text, tokens, self.reader.position());
+                }
             }
             rows.push(row);
-            has_next = self.reader.has_next(b']')?;
         }
-        let grid = grid.finish(self.reader.text(), keys.into_iter().map(|key| key.range));
+        let grid = grid.finish(text, keys.into_iter().map(|key| key.range));
         Some(List { rows, grid, range: list_start..self.reader.position(), siblings: None })
     }
 
-    /// A record; returns the number of its members. The keys are nearly always those of the previous
-    /// record, so each is first compared with the key there, together with the comma before it.
+    /// Reads a record of this layout; whether it is one.
     #[inline(always)]
+    fn record_of_layout(
+        &mut self,
+        layout: Option<&KnownLayout<'a>>,
+        grid: &mut GridBuilder,
+        depth: usize,
+    ) -> bool {
+        let Some(layout) = layout else { return false };
+        let Some(starts) = grid.add_record() else { return false };
+        let is_of_layout = layout.read(&mut self.reader, starts, depth + 1).is_some();
+        if !is_of_layout {
+            grid.remove_record();
+        }
+        is_of_layout
+    }
+
+    /// A record; returns the number of its members. The keys are mostly those of the previous record, so
+    /// each is first compared with the key there.
     fn record(
         &mut self,
         keys: &mut Vec<PreviousKey<'a>>,
@@ -211,17 +233,13 @@ impl<'a> Scanner<'a> {
     ) -> Option<usize> {
         let mut has_next = self.reader.begin_container(b'{', b'}')?;
         let mut index = 0;
-        let mut has_read_key = false;
         while has_next {
             let expected = keys.get(index).map_or("", |key| key.token);
-            if !has_read_key && !self.reader.read_if(expected.as_bytes()) {
+            if !self.reader.read_if(expected.as_bytes()) {
                 let start = self.reader.position();
                 let key = self.reader.read_key()?;
                 grid.add_key(&key, is_first_record);
-                let end = self.reader.position();
-                let before = self.reader.text().get(start.saturating_sub(1)..end);
-                let with_comma = before.filter(|text| text.starts_with(',')).unwrap_or_default();
-                let key = PreviousKey { range: start..end, token: key.token, with_comma };
+                let key = PreviousKey { token: key.token, range: start..self.reader.position() };
                 match keys.get_mut(index) {
                     Some(previous) => *previous = key,
                     None => keys.push(key),
@@ -229,9 +247,7 @@ impl<'a> Scanner<'a> {
             }
             index += 1;
             grid.add_value(self.reader.read_value(depth + 1)?);
-            let expected = keys.get(index).map_or("", |key| key.with_comma);
-            has_read_key = self.reader.read_if(expected.as_bytes());
-            has_next = has_read_key || self.reader.has_next(b'}')?;
+            has_next = self.reader.has_next(b'}')?;
         }
         Some(index)
     }

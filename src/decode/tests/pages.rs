@@ -125,6 +125,46 @@ proptest! {
     }
 
     #[test]
+    fn records_with_the_keys_of_the_first_are_read_like_any_others(
+        keys in proptest::sample::subsequence(
+            vec!["a", "code", "sixteen_bytes_xx", "a_key_of_exactly_29_bytes_abcd",
+                 "a_key_that_is_far_longer_than_thirty_two_bytes"], 1..=5,
+        ),
+        rows in proptest::collection::vec(
+            proptest::collection::vec(proptest::sample::select(vec![
+                "1", "12", "1787000000000000", "17870000000000001", "12345678901234567890123", "0", "-1",
+                "1.5", "2e9", "null", "true", "[1,\"x\"]", "{\"a\":1}", "\"\"", "\"HK.00700\"",
+                "\"\u{4e2d}\u{56fd}\"", "\"\\u4e2d\"", "\"a text of more than fifty-seven bytes, so that the \
+                 next special byte is not near\"", "\"fifty-six bytes up to the closing quote of this long text\"",
+                // Not valid JSON, or not in this place.
+                "01", "1x", "12}", "12]", "1\"", "1,", "1 ", "\t1", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "",
+            ]), 5), 2..9,
+        ),
+        is_valid in proptest::bool::weighted(0.7),
+        corruption in corruption(),
+    ) {
+        let invalid = ["01", "1x", "12}", "12]", "1\"", "1,", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", ""];
+        let row = |values: &Vec<&str>| {
+            let value = |value: &str| match is_valid && invalid.contains(&value) {
+                true => "7".to_owned(),
+                false => value.to_owned(),
+            };
+            let members = keys.iter().zip(values);
+            let members: Vec<_> =
+                members.map(|(key, json)| format!("\"{key}\":{}", value(json))).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        let body = format!(
+            r#"{{"s":"ok","d":{{"order_fills":[{}],"page_flag":"and more than enough text after it"}}}}"#,
+            rows.join(",")
+        );
+        let accepted = compare(&fills(), body.clone())?;
+        prop_assert!(accepted || !is_valid, "not accepted: {}", body);
+        compare(&fills(), corruption.apply(body))?;
+    }
+
+    #[test]
     fn an_ordinary_response_takes_the_fast_path(
         rows in proptest::collection::vec("[ -!#-\\[\\]-~\u{4e2d}]{0,30}", 0..20),
         spaces in spaces(),

@@ -1,0 +1,81 @@
+//! Records that have the keys of the first one, in the same order and without white space: nearly all
+//! of them. Each key is compared in one step, and most values end at a special byte that has been found.
+//!
+//! Any other record is left to the scanner, which reads these as well.
+
+use std::ops::Range;
+
+use super::grid::marked_start;
+use crate::decode::json::{ByteRange, JsonReader, KnownKey, SpecialBytes, count_digits};
+
+/// The keys of the first record, and the special bytes of the text after it.
+#[derive(Debug)]
+pub(super) struct KnownLayout<'a> {
+    /// Each with the brace or comma before it.
+    keys: Vec<KnownKey<'a>>,
+    /// The text from here on.
+    start: usize,
+    special_bytes: SpecialBytes,
+}
+
+impl<'a> KnownLayout<'a> {
+    /// For the records from `start` on, with these keys of the first record through their colons, each
+    /// right after a brace or comma.
+    pub fn new(
+        text: &'a str,
+        tokens: impl Iterator<Item = Range<usize>>,
+        start: usize,
+    ) -> Option<Self> {
+        let key = |token: Range<usize>| {
+            text.get(token.start.checked_sub(1)?..token.end).map(KnownKey::new)
+        };
+        let keys = tokens.map(key).collect::<Option<_>>()?;
+        let special_bytes = SpecialBytes::new(text.as_bytes().get(start..)?);
+        Some(KnownLayout { keys, start, special_bytes })
+    }
+
+    /// Reads a record of this layout, and sets where its values begin. Of any other it reads nothing.
+    #[inline(never)]
+    pub fn read(
+        &self,
+        reader: &mut JsonReader<'_>,
+        starts: &mut [u32],
+        depth: usize,
+    ) -> Option<()> {
+        let text = reader.text().as_bytes().get(self.start..)?;
+        let mut position = reader.position().checked_sub(self.start)?;
+        for (key, start) in self.keys.iter().zip(starts) {
+            let value = key.end(text, position)?;
+            let special = self.special_bytes.next(value + 1);
+            *start = (self.start + value) as u32;
+            position = match (text.get(value)?, special) {
+                (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
+                // The next special byte is the quote of the next key: before it is a comma.
+                (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
+                _ => {
+                    let range = other_value(reader, self.start + value, depth)?;
+                    *start = marked_start(range);
+                    range.end - self.start
+                }
+            };
+        }
+        if text.get(position) != Some(&b'}') {
+            return None;
+        }
+        reader.continue_at(self.start + position + 1);
+        Some(())
+    }
+}
+
+/// Whether there are only digits from `start` to `end`. May be false for a long integer.
+#[inline(always)]
+fn is_integer(text: &[u8], start: usize, end: usize) -> bool {
+    let digits = text.get(start..).and_then(<[u8]>::first_chunk).map_or(0, count_digits);
+    start + digits >= end
+}
+
+/// Any value, without white space before it.
+#[inline(never)]
+fn other_value(reader: &JsonReader<'_>, start: usize, depth: usize) -> Option<ByteRange> {
+    JsonReader::new(reader.text(), start).read_value(depth).filter(|range| range.start == start)
+}
