@@ -147,9 +147,27 @@ impl Converter {
     /// The object of a value that is not an object in JSON.
     #[inline(always)]
     pub fn convert<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
-        if matches!(self.conversion, Conversion::AsSent) {
-            return self.as_sent(py, raw);
+        // What most fields are, without a call.
+        match &self.conversion {
+            Conversion::AsSent => return self.as_sent(py, raw),
+            Conversion::Text => {
+                if let Some(text) = raw.plain_text() {
+                    return self.cache.get(py, text, || Ok(PyString::new(py, text).into_any()));
+                }
+            }
+            Conversion::Integer { .. } => {
+                if let Some(number) = parse_integer(raw.json) {
+                    return Ok(PyInt::new(py, number).into_any());
+                }
+            }
+            _ => {}
         }
+        self.converted(py, raw)
+    }
+
+    /// The same for any conversion.
+    #[inline(never)]
+    fn converted<'py>(&mut self, py: Python<'py>, raw: Raw<'_>) -> Converted<'py> {
         if is_null(raw) {
             return Err(Reason::Null.into());
         }

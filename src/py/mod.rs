@@ -67,6 +67,7 @@ mod store_call;
 mod stored_records;
 mod stores;
 mod time_range;
+mod trial;
 mod value_cache;
 mod weak_ref;
 

@@ -4,9 +4,9 @@
 //! only its values. If a whole page has a uniform layout, its keys are compared once and its values
 //! are cut out where the scan found them; other records are scanned one by one, each key compared with
 //! that of the record before. A dict is a copy of that of the previous record, in which only the values
-//! that differ are replaced: no key is looked up or created.
+//! that differ are replaced: no key is created. (Fields whose values rarely repeat are not compared.)
 
-use std::{mem, sync::Arc};
+use std::{iter, mem, sync::Arc};
 
 use pyo3::{exceptions::PySystemError, prelude::*};
 
@@ -18,9 +18,9 @@ use super::{
     row_errors::{missing_field, unconvertible, unreadable},
     row_layout::{Column, Layout, LayoutError, Source},
     row_spec::{Construction, RowSpec, Target},
-    signals::check_periodically,
+    signals::{OBJECTS_PER_CHECK, check_periodically},
 };
-use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, Value, type_mismatch};
+use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, RowValues, Value, type_mismatch};
 
 /// How many layouts are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;
@@ -36,6 +36,8 @@ pub struct RowBuilder {
     scanner: MemberScanner,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
+    /// How many objects it has made.
+    count: u64,
 }
 
 struct KnownLayout {
@@ -54,6 +56,7 @@ impl RowBuilder {
             uniform_page: None,
             scanner: MemberScanner::default(),
             key: Default::default(),
+            count: 0,
         }
     }
 
@@ -64,59 +67,105 @@ impl RowBuilder {
         key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        check_periodically(py)?;
-        let key_name = key_name.filter(|_| row.key.is_some());
-        if let Some(key) = row.key.filter(|key| key_name.is_some() && *key != self.key.0) {
-            self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
-        }
-        let layout_error = |spec: &RowSpec, error| match (error, &spec.target) {
-            (LayoutError::Python(error), _) => error,
-            (LayoutError::MissingField(index), Target::Class(class)) => {
-                missing_field(py, spec, class, index, key_name, row)
+        let mut object = None;
+        self.objects(py, key_name, &mut iter::once(row), &mut |made| object = Some(made))?;
+        object.ok_or_else(|| unreadable(py, row))
+    }
+
+    /// The objects of records, up to the first that cannot be converted.
+    pub fn objects<'py, 'r>(
+        &mut self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        rows: &mut dyn Iterator<Item = RowAt<'r>>,
+        receive: &mut dyn FnMut(Bound<'py, PyAny>),
+    ) -> PyResult<()> {
+        // The layout of the record before and its values, which the template of that layout has.
+        let mut previous: Option<(usize, u64, RowValues<'r>)> = None;
+        for row in rows {
+            self.count += 1;
+            if self.count.is_multiple_of(OBJECTS_PER_CHECK) {
+                py.check_signals()?;
             }
-            _ => unreadable(py, row),
-        };
-        let page = row.page;
-        if let Some(values) = page.row_values(row.index) {
+            let key_name = key_name.filter(|_| row.key.is_some());
+            if let Some(key) = row.key.filter(|key| key_name.is_some() && *key != self.key.0) {
+                self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
+            }
+            let Some(values) = row.page.row_values(row.index) else {
+                previous = None;
+                receive(self.scanned_object(py, key_name, row)?);
+                continue;
+            };
             let index = match self.uniform_page {
-                Some((id, index)) if id == page.id() => index,
-                _ => {
-                    let keys: Vec<&str> = page.uniform_keys().into_iter().flatten().collect();
-                    let index = self.layout_of(py, key_name, keys.iter().copied());
-                    let index = index.map_err(|error| layout_error(&self.spec, error))?;
-                    self.uniform_page = Some((page.id(), index));
-                    index
-                }
+                Some((id, index)) if id == row.page.id() => index,
+                _ => self.uniform_layout(py, key_name, row)?,
             };
             let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
             let key = key_name.map(|_| Raw::new(&self.key.1));
-            // Until all values are replaced, the template has values of two records.
-            let previous = match known.layout.template_record.take() {
-                Some((id, before)) if id == page.id() && before + 1 == row.index => {
-                    page.row_values(before)
-                }
-                _ => None,
-            };
-            let previous = |index: usize| previous.and_then(|values| values.get(index));
-            let values = |index: usize| values.get(index);
-            let object = known.object(py, &self.spec, values, previous, key);
-            let object = object.map_err(|error| known.error(py, &self.spec, row, error, values))?;
-            known.layout.template_record = Some((page.id(), row.index));
-            return Ok(object);
+            // The values of another layout are in another template.
+            let before =
+                previous.filter(|(layout, page, _)| (*layout, *page) == (index, row.page.id()));
+            let before = |index: usize| before.and_then(|(.., values)| values.get(index));
+            let value = |index: usize| values.get(index);
+            let object = known.object(py, &self.spec, value, before, key);
+            receive(object.map_err(|error| known.error(py, &self.spec, row, error, value))?);
+            previous = Some((index, row.page.id(), values));
         }
-        let mut reader = page.row_reader(row.index);
+        Ok(())
+    }
+
+    /// The index of the layout of a page whose records have a uniform one.
+    #[inline(never)]
+    fn uniform_layout(
+        &mut self,
+        py: Python<'_>,
+        key_name: Option<&str>,
+        row: RowAt<'_>,
+    ) -> PyResult<usize> {
+        let keys: Vec<&str> = row.page.uniform_keys().into_iter().flatten().collect();
+        let index = self.layout_of(py, key_name, keys.iter().copied());
+        let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
+        self.uniform_page = Some((row.page.id(), index));
+        Ok(index)
+    }
+
+    /// The object of a record of a page whose records differ.
+    #[inline(never)]
+    fn scanned_object<'py>(
+        &mut self,
+        py: Python<'py>,
+        key_name: Option<&str>,
+        row: RowAt<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut reader = row.page.row_reader(row.index);
         let text = reader.text();
         if self.scanner.read(&mut reader).is_none() {
             return Err(unreadable(py, row));
         }
         let index = self.scanned_layout(py, key_name);
-        let index = index.map_err(|error| layout_error(&self.spec, error))?;
+        let index = index.map_err(|error| self.layout_error(py, key_name, row, error))?;
         let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
         let key = key_name.map(|_| Raw::new(&self.key.1));
-        known.layout.template_record = None;
         known.scanned_object(py, &self.spec, &self.scanner, text, key).map_err(|error| {
             known.error(py, &self.spec, row, error, |index| self.scanner.value(text, index))
         })
+    }
+
+    /// The exception for records without a layout.
+    fn layout_error(
+        &self,
+        py: Python<'_>,
+        key_name: Option<&str>,
+        row: RowAt<'_>,
+        error: LayoutError,
+    ) -> PyErr {
+        match (error, &self.spec.target) {
+            (LayoutError::Python(error), _) => error,
+            (LayoutError::MissingField(index), Target::Class(class)) => {
+                missing_field(py, &self.spec, class, index, key_name, row)
+            }
+            _ => unreadable(py, row),
+        }
     }
 
     /// The object of a JSON object within a record.
@@ -205,10 +254,15 @@ impl KnownLayout {
             let template = template.bind(py);
             for (index, (column, inner)) in columns {
                 let raw = column.raw(&values, key);
-                if let (Source::Value(at), Some(value)) = (&column.source, raw)
-                    && previous(*at).is_some_and(|before| value.is_same_scalar(before))
+                if column.repeats.is_worthwhile()
+                    && let (Source::Value(at), Some(value)) = (&column.source, raw)
+                    && let Some(before) = previous(*at)
                 {
-                    continue;
+                    let is_repeated = value.is_same_scalar(before);
+                    column.repeats.record(is_repeated);
+                    if is_repeated {
+                        continue;
+                    }
                 }
                 column
                     .object(py, inner, raw)

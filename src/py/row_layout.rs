@@ -10,6 +10,7 @@ use pyo3::{
 use super::{
     converter::{Conversion, Converter},
     row_spec::{ClassField, Construction, FieldDefault, RowClass, RowSpec, Target},
+    trial::Trial,
 };
 use crate::decode::{JsonReader, field_name};
 
@@ -21,8 +22,6 @@ pub struct Layout {
     pub columns: Vec<Column>,
     /// The dict to fill and copy, of a dict or of keywords. No other code can reach it.
     pub template: Option<Py<PyDict>>,
-    /// The record whose values the template has: the id of its page and its index.
-    pub template_record: Option<(u64, usize)>,
     pub construction: Option<Construction>,
 }
 
@@ -31,6 +30,8 @@ pub struct Column {
     pub source: Source,
     pub name: Py<PyString>,
     pub converter: Converter,
+    /// Whether values are often those of the record before.
+    pub repeats: Trial,
     /// Whether a value that is null becomes `None`.
     pub is_nullable: bool,
     /// The field of the class.
@@ -93,7 +94,6 @@ impl Layout {
             tokens,
             columns: Vec::with_capacity(names.len()),
             template: None,
-            template_record: None,
             construction: None,
         };
         match &spec.target {
@@ -132,6 +132,7 @@ impl Layout {
             source,
             name: PyString::intern(py, &name).unbind(),
             converter: Converter::new(conversion(&name)),
+            repeats: Trial::default(),
             is_nullable: true,
             field: None,
         }));
@@ -187,6 +188,7 @@ impl Column {
             source,
             name: field.attribute.clone_ref(py),
             converter: Converter::new(field.conversion.clone()),
+            repeats: Trial::default(),
             is_nullable: field.is_nullable,
             field: Some(index),
         }

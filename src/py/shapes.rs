@@ -84,22 +84,21 @@ impl Shapes {
     ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
         self.with_builder(|builder| {
             let mut objects = Vec::with_capacity(rows.len());
-            for row in rows {
-                match builder.object(py, None, row) {
-                    Ok(object) => objects.push(object.unbind()),
-                    Err(error) => return (objects, Some(error)),
-                }
-            }
-            (objects, None)
+            let mut rows = rows;
+            let outcome =
+                builder.objects(py, None, &mut rows, &mut |object| objects.push(object.unbind()));
+            (objects, outcome.err())
         })
     }
 
     /// The objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
-        let objects: PyResult<Vec<_>> = self.with_builder(|builder| {
-            rows.iter().map(|row| builder.object(py, rows.key_name(), row)).collect()
-        });
-        PyList::new(py, objects?)
+        let mut objects = Vec::with_capacity(rows.len());
+        self.with_builder(|builder| {
+            let receive = &mut |object| objects.push(object);
+            builder.objects(py, rows.key_name(), &mut rows.iter(), receive)
+        })?;
+        PyList::new(py, objects)
     }
 
     /// Works with the builder of this thread. Creating objects can run code that asks for one of these

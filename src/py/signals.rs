@@ -5,10 +5,10 @@ use std::cell::Cell;
 use pyo3::prelude::*;
 
 /// How many objects are made between two checks: a few milliseconds.
-const OBJECTS_PER_CHECK: u32 = 1 << 12;
+pub const OBJECTS_PER_CHECK: u64 = 1 << 12;
 
 thread_local! {
-    static OBJECTS: Cell<u32> = const { Cell::new(0) };
+    static OBJECTS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Called for each object. Every so often it runs the handlers of signals that have arrived.

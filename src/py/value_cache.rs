@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use super::trial::Trial;
 use crate::decode::short_eq;
 
 /// The recent values of a field: a market, a status, a broker or a quantity often is the same object
@@ -11,8 +12,7 @@ pub struct ValueCache {
     /// Each text has one place, which depends on its bytes. Their number is a power of two; there are
     /// none until the first text, and few until it is known that more pay off.
     entries: Vec<Entry>,
-    lookups: u32,
-    hits: u32,
+    lookups: Trial,
 }
 
 #[derive(Default)]
@@ -28,8 +28,6 @@ impl ValueCache {
     /// The number of lookups after which there are more entries.
     const GROWTH: u32 = 64;
     const MAX_LENGTH: usize = 31;
-    /// The number of lookups after which the hit rate decides whether to continue.
-    const TRIAL: u32 = 256;
 
     /// The object of a text: the one that was made for it before, or what `make` returns.
     #[inline(always)]
@@ -39,24 +37,19 @@ impl ValueCache {
         text: &str,
         make: impl FnOnce() -> Result<Bound<'py, PyAny>, E>,
     ) -> Result<Bound<'py, PyAny>, E> {
-        if text.len() > Self::MAX_LENGTH
-            || (self.lookups >= Self::TRIAL && self.hits < self.lookups / 4)
-        {
+        if text.len() > Self::MAX_LENGTH || !self.lookups.is_worthwhile() {
             return make();
         }
-        if self.lookups == u32::MAX {
-            (self.lookups, self.hits) = (self.lookups / 2, self.hits / 2);
-        }
-        self.lookups += 1;
         let hash = hash(text.as_bytes());
         if let Some(entry) = self.entries.get(place(hash, self.entries.len()))
             && let Some(known) = entry.text.get(..usize::from(entry.length))
             && let Some(object) = &entry.object
             && short_eq(known, text.as_bytes())
         {
-            self.hits += 1;
+            self.lookups.record(true);
             return Ok(object.bind(py).clone());
         }
+        self.lookups.record(false);
         let object = make()?;
         self.insert(hash, text, object.clone().unbind());
         Ok(object)
@@ -64,7 +57,8 @@ impl ValueCache {
 
     #[inline(never)]
     fn insert(&mut self, hash: u64, text: &str, object: Py<PyAny>) {
-        let entries = if self.lookups < Self::GROWTH { Self::FEW_ENTRIES } else { Self::ENTRIES };
+        let entries =
+            if self.lookups.attempts() < Self::GROWTH { Self::FEW_ENTRIES } else { Self::ENTRIES };
         if self.entries.len() < entries {
             self.entries.clear();
             self.entries.resize_with(entries, Entry::default);

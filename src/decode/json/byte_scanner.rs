@@ -23,19 +23,28 @@ pub(in crate::decode) fn find_non_digit(bytes: &[u8], from: usize) -> usize {
 /// Sets a bit for each byte of these blocks that is a quote, backslash or control character; the first
 /// byte of a block has the least significant one.
 pub(super) fn specials<'a>(blocks: impl Iterator<Item = &'a [u8; 64]>, words: &mut [[u8; 8]]) {
-    for (block, word) in blocks.zip(words) {
-        #[cfg(target_arch = "x86_64")]
-        let bits = block
-            .as_chunks()
-            .0
-            .iter()
-            .rev()
-            .fold(0, |bits, chunk| bits << 16 | u64::from(sse2::specials(chunk)));
-        #[cfg(not(target_arch = "x86_64"))]
-        let bits =
-            block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(*byte)));
-        *word = bits.to_le_bytes();
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "the only way to call code for some processors only")]
+        // SAFETY: this processor has AVX2.
+        return unsafe { avx2::specials(blocks, words) };
     }
+    for (block, word) in blocks.zip(words) {
+        *word = specials_of_block(block).to_le_bytes();
+    }
+}
+
+#[inline(always)]
+fn specials_of_block(block: &[u8; 64]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    return block
+        .as_chunks()
+        .0
+        .iter()
+        .rev()
+        .fold(0, |bits, chunk| bits << 16 | u64::from(sse2::specials(chunk)));
+    #[cfg(not(target_arch = "x86_64"))]
+    block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is_special(*byte)))
 }
 
 /// How many of these bytes are digits, up to the first that is not.
@@ -139,6 +148,37 @@ mod sse2 {
     }
 }
 
+/// Thirty-two bytes at a time with AVX2, which most processors since 2015 have.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8,
+        _mm256_or_si256, _mm256_set1_epi8,
+    };
+
+    /// As above.
+    #[target_feature(enable = "avx2")]
+    pub fn specials<'a>(blocks: impl Iterator<Item = &'a [u8; 64]>, words: &mut [[u8; 8]]) {
+        let quote = _mm256_set1_epi8(b'"'.cast_signed());
+        let backslash = _mm256_set1_epi8(b'\\'.cast_signed());
+        let control = _mm256_set1_epi8(0x1f);
+        for (block, word) in blocks.zip(words) {
+            let (chunks, _) = block.as_chunks::<32>();
+            let bits = chunks.iter().rev().fold(0, |bits, chunk| {
+                #[expect(unsafe_code, reason = "a load of these bytes into a vector")]
+                // SAFETY: the load reads exactly these bytes and needs no alignment.
+                let bytes = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast::<__m256i>()) };
+                let quotes = _mm256_cmpeq_epi8(bytes, quote);
+                let backslashes = _mm256_cmpeq_epi8(bytes, backslash);
+                let controls = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, control), bytes);
+                let specials = _mm256_or_si256(_mm256_or_si256(quotes, backslashes), controls);
+                bits << 32 | u64::from(_mm256_movemask_epi8(specials).cast_unsigned())
+            });
+            *word = bits.to_le_bytes();
+        }
+    }
+}
+
 /// Eight bytes at a time in one integer (SWAR): the top bit of a byte marks a match. A borrow may
 /// set extra bits above the lowest match, never below it.
 mod word {
@@ -204,11 +244,13 @@ mod tests {
                 prop_oneof![any::<u8>(), 0x1e_u8..0x24, 0x5b_u8..0x5e], 64,
             ),
         ) {
+            let block = bytes.first_chunk().unwrap();
             let mut words = [[0; 8]];
-            specials(bytes.first_chunk().into_iter(), &mut words);
+            specials([block].into_iter(), &mut words);
+            let specials = u64::from_le_bytes(words[0]);
+            prop_assert_eq!(specials, specials_of_block(block));
             for (index, byte) in bytes.iter().enumerate() {
-                let bit = u64::from_le_bytes(words[0]) >> index & 1;
-                prop_assert_eq!(bit == 1, is_special(*byte), "{}", index);
+                prop_assert_eq!(specials >> index & 1 == 1, is_special(*byte), "{}", index);
             }
         }
 
