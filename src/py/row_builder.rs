@@ -33,11 +33,24 @@ pub struct RowBuilder {
     known: Vec<KnownLayout>,
     /// A page whose records have a uniform layout, and the index of that layout.
     uniform_page: Option<(u64, usize)>,
+    /// The record of the last call, if its page has a uniform layout.
+    last: Option<PreviousRow>,
     scanner: MemberScanner,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
     /// How many objects it has made.
     count: u64,
+}
+
+/// A record of a page with a uniform layout.
+#[derive(Clone, Copy)]
+struct PreviousRow {
+    /// The index of the layout.
+    layout: usize,
+    /// The id of the page.
+    page: u64,
+    /// The index in the page.
+    index: usize,
 }
 
 struct KnownLayout {
@@ -54,6 +67,7 @@ impl RowBuilder {
             spec,
             known: Vec::new(),
             uniform_page: None,
+            last: None,
             scanner: MemberScanner::default(),
             key: Default::default(),
             count: 0,
@@ -80,9 +94,15 @@ impl RowBuilder {
         rows: &mut dyn Iterator<Item = RowAt<'r>>,
         receive: &mut dyn FnMut(Bound<'py, PyAny>),
     ) -> PyResult<()> {
-        // The layout of the record before and its values, which the template of that layout has.
-        let mut previous: Option<(usize, u64, RowValues<'r>)> = None;
+        // Its values are those of the template of its layout.
+        let mut previous: Option<(PreviousRow, RowValues<'r>)> = None;
+        let mut last = self.last.take();
         for row in rows {
+            if let Some(last) = last.take()
+                && (last.page, last.index + 1) == (row.page.id(), row.index)
+            {
+                previous = row.page.row_values(last.index).map(|values| (last, values));
+            }
             self.count += 1;
             if self.count.is_multiple_of(OBJECTS_PER_CHECK) {
                 py.check_signals()?;
@@ -96,21 +116,23 @@ impl RowBuilder {
                 receive(self.scanned_object(py, key_name, row)?);
                 continue;
             };
+            let page = row.page.id();
             let index = match self.uniform_page {
-                Some((id, index)) if id == row.page.id() => index,
+                Some((id, index)) if id == page => index,
                 _ => self.uniform_layout(py, key_name, row)?,
             };
             let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
             let key = key_name.map(|_| Raw::new(&self.key.1));
             // The values of another layout are in another template.
-            let before =
-                previous.filter(|(layout, page, _)| (*layout, *page) == (index, row.page.id()));
-            let before = |index: usize| before.and_then(|(.., values)| values.get(index));
+            let before = previous
+                .filter(|(row_before, _)| (row_before.layout, row_before.page) == (index, page));
+            let before = |index: usize| before.and_then(|(_, values)| values.get(index));
             let value = |index: usize| values.get(index);
             let object = known.object(py, &self.spec, value, before, key);
             receive(object.map_err(|error| known.error(py, &self.spec, row, error, value))?);
-            previous = Some((index, row.page.id(), values));
+            previous = Some((PreviousRow { layout: index, page, index: row.index }, values));
         }
+        self.last = previous.map(|(row, _)| row);
         Ok(())
     }
 
@@ -197,7 +219,7 @@ impl RowBuilder {
             return Ok(index);
         }
         let layout = Layout::new(py, &self.spec, key_name, tokens)?;
-        self.uniform_page = None;
+        (self.uniform_page, self.last) = (None, None);
         self.known.retain(|known| known.layout.width() <= MAX_KEYS);
         if self.known.len() >= MAX_LAYOUTS {
             self.known.remove(0);
