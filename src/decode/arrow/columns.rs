@@ -7,7 +7,7 @@ use arrow_schema::{ArrowError, Schema};
 
 use super::{
     errors::{page_too_large, too_sparse, type_mismatch},
-    field_columns::{Column, FieldColumns, finish_all},
+    field_columns::{Column, FieldColumns, PushValue, finish_all},
     field_matcher::MAX_UNDECLARED,
     options::{ColumnOptions, InvalidValues},
     scalar_builder::Capacity,
@@ -217,14 +217,15 @@ fn checked_push<'t>(
     number: RecordNumber,
     invalid: InvalidValues,
     outcome: &mut Result<()>,
-) -> impl FnMut(&mut Column, Option<Raw<'t>>) {
-    move |column, value| match column.push(value) {
+) -> impl PushValue<'t> {
+    move |column: &mut Column, json: Option<&'t str>, escaped| match column
+        .push(json.map(|json| Raw::scanned(json, escaped)))
+    {
         Ok(()) | Err(PushError::Missing) => {}
         Err(PushError::TooManyFields) => *outcome = Err(too_sparse(MAX_UNDECLARED, 1)),
         Err(PushError::Invalid | PushError::InvalidMember) => {
             if invalid == InvalidValues::Raise && outcome.is_ok() {
-                let json = value.map_or("", |value| value.json);
-                *outcome = Err(type_mismatch(&column.name, number, json));
+                *outcome = Err(type_mismatch(&column.name, number, json.unwrap_or_default()));
             }
         }
     }

@@ -35,6 +35,17 @@ impl<'a> Raw<'a> {
         Raw { json, escaped: json.contains('\\') }
     }
 
+    /// A value that has been scanned for escapes.
+    #[inline(always)]
+    pub(in crate::decode) fn scanned(json: &'a str, escaped: bool) -> Self {
+        Raw { json, escaped }
+    }
+
+    #[inline(always)]
+    pub(in crate::decode) fn is_escaped(self) -> bool {
+        self.escaped
+    }
+
     /// Tests the first byte, which tells the type of the value.
     #[inline(always)]
     pub(crate) fn starts_with(self, first: u8) -> bool {
