@@ -154,15 +154,16 @@ impl Rows {
 
     /// All records.
     pub fn iter(&self) -> impl Iterator<Item = RowAt<'_>> {
-        let rows = self
-            .slices
-            .iter()
-            .flat_map(|slice| slice.range.clone().map(move |index| (slice, index)));
-        rows.enumerate().map(|(number, (slice, index))| RowAt {
-            page: &slice.page,
-            index,
-            key: slice.key.as_deref(),
-            number: RecordNumber::Whole(number),
+        self.first_rows().flat_map(|(first, count)| (0..count).map(move |at| first.following(at)))
+    }
+
+    /// The first record of each slice, and the number of records in that slice.
+    pub fn first_rows(&self) -> impl Iterator<Item = (RowAt<'_>, usize)> {
+        self.slices.iter().zip(&self.ends).map(|(slice, end)| {
+            let count = slice.range.len();
+            let number = RecordNumber::Whole(end.saturating_sub(count));
+            let index = slice.range.start;
+            (RowAt { page: &slice.page, index, key: slice.key.as_deref(), number }, count)
         })
     }
 

@@ -6,7 +6,7 @@
 //! that of the record before. A dict is a copy of that of the previous record, in which only the values
 //! that differ are replaced: no key is created. (Fields whose values rarely repeat are not compared.)
 
-use std::{iter, mem, sync::Arc};
+use std::{mem, sync::Arc};
 
 use pyo3::{exceptions::PySystemError, prelude::*};
 
@@ -18,9 +18,9 @@ use super::{
     row_errors::{missing_field, unconvertible, unreadable},
     row_layout::{Column, Layout, LayoutError, Source},
     row_spec::{Construction, RowSpec, Target},
-    signals::{OBJECTS_PER_CHECK, check_periodically},
+    signals::check_by_count,
 };
-use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, RowValues, Value, type_mismatch};
+use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, Value, type_mismatch};
 
 /// How many layouts are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;
@@ -33,18 +33,18 @@ pub struct RowBuilder {
     known: Vec<KnownLayout>,
     /// A page whose records have a uniform layout, and the index of that layout.
     uniform_page: Option<(u64, usize)>,
-    /// The record of the last call, if its page has a uniform layout.
-    last: Option<PreviousRow>,
+    /// The last record, if its page has a uniform layout.
+    last: Option<LastRow>,
     scanner: MemberScanner,
     /// The last key of `fetch_many`, and its JSON.
     key: (String, String),
     /// How many objects it has made.
-    count: u64,
+    count: u32,
 }
 
-/// A record of a page with a uniform layout.
+/// The record whose values a template has.
 #[derive(Clone, Copy)]
-struct PreviousRow {
+struct LastRow {
     /// The index of the layout.
     layout: usize,
     /// The id of the page.
@@ -82,57 +82,57 @@ impl RowBuilder {
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut object = None;
-        self.objects(py, key_name, &mut iter::once(row), &mut |made| object = Some(made))?;
+        self.objects(py, key_name, row, 1, &mut |made| object = Some(made))?;
         object.ok_or_else(|| unreadable(py, row))
     }
 
-    /// The objects of records, up to the first that cannot be converted.
-    pub fn objects<'py, 'r>(
+    /// The objects of this record and those after it in its page, `count` in all, up to the first that
+    /// cannot be converted.
+    pub fn objects<'py>(
         &mut self,
         py: Python<'py>,
         key_name: Option<&str>,
-        rows: &mut dyn Iterator<Item = RowAt<'r>>,
+        first: RowAt<'_>,
+        count: usize,
         receive: &mut dyn FnMut(Bound<'py, PyAny>),
     ) -> PyResult<()> {
-        // Its values are those of the template of its layout.
-        let mut previous: Option<(PreviousRow, RowValues<'r>)> = None;
-        let mut last = self.last.take();
-        for row in rows {
-            if let Some(last) = last.take()
-                && (last.page, last.index + 1) == (row.page.id(), row.index)
-            {
-                previous = row.page.row_values(last.index).map(|values| (last, values));
-            }
-            self.count += 1;
-            if self.count.is_multiple_of(OBJECTS_PER_CHECK) {
-                py.check_signals()?;
-            }
-            let key_name = key_name.filter(|_| row.key.is_some());
-            if let Some(key) = row.key.filter(|key| key_name.is_some() && *key != self.key.0) {
-                self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
-            }
-            let Some(values) = row.page.row_values(row.index) else {
-                previous = None;
-                receive(self.scanned_object(py, key_name, row)?);
-                continue;
-            };
-            let page = row.page.id();
-            let index = match self.uniform_page {
-                Some((id, index)) if id == page => index,
-                _ => self.uniform_layout(py, key_name, row)?,
-            };
-            let Some(known) = self.known.get_mut(index) else { return Err(unreadable(py, row)) };
-            let key = key_name.map(|_| Raw::new(&self.key.1));
-            // The values of another layout are in another template.
-            let before = previous
-                .filter(|(row_before, _)| (row_before.layout, row_before.page) == (index, page));
-            let before = |index: usize| before.and_then(|(_, values)| values.get(index));
-            let value = |index: usize| values.get(index);
-            let object = known.object(py, &self.spec, value, before, key);
-            receive(object.map_err(|error| known.error(py, &self.spec, row, error, value))?);
-            previous = Some((PreviousRow { layout: index, page, index: row.index }, values));
+        let page = first.page;
+        let last = self.last.take();
+        let key_name = key_name.filter(|_| first.key.is_some());
+        if let Some(key) = first.key.filter(|key| key_name.is_some() && *key != self.key.0) {
+            self.key = (key.to_owned(), serde_json::Value::from(key).to_string());
         }
-        self.last = previous.map(|(row, _)| row);
+        if page.row_values(first.index).is_none() {
+            for number in 0..count {
+                receive(self.scanned_object(py, key_name, first.following(number))?);
+            }
+            return Ok(());
+        }
+        let layout = match self.uniform_page {
+            Some((id, layout)) if id == page.id() => layout,
+            _ => self.uniform_layout(py, key_name, first)?,
+        };
+        let Some(known) = self.known.get_mut(layout) else { return Err(unreadable(py, first)) };
+        let key = key_name.map(|_| Raw::new(&self.key.1));
+        // Until all values are replaced, the template has values of two records.
+        let mut previous = last
+            .filter(|last| {
+                (last.layout, last.page, last.index + 1) == (layout, page.id(), first.index)
+            })
+            .and_then(|last| page.row_values(last.index));
+        for number in 0..count {
+            check_by_count(py, &mut self.count)?;
+            let index = first.index + number;
+            let Some(values) = page.row_values(index) else { return Err(unreadable(py, first)) };
+            let before = |index: usize| previous.and_then(|values| values.get(index));
+            let value = |index: usize| values.get(index);
+            let object = known.object(py, &self.spec, value, before, key).map_err(|error| {
+                known.error(py, &self.spec, first.following(number), error, value)
+            })?;
+            receive(object);
+            previous = Some(values);
+            self.last = Some(LastRow { layout, page: page.id(), index });
+        }
         Ok(())
     }
 
@@ -159,6 +159,7 @@ impl RowBuilder {
         key_name: Option<&str>,
         row: RowAt<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        check_by_count(py, &mut self.count)?;
         let mut reader = row.page.row_reader(row.index);
         let text = reader.text();
         if self.scanner.read(&mut reader).is_none() {
@@ -196,7 +197,7 @@ impl RowBuilder {
         py: Python<'py>,
         json: &str,
     ) -> Result<Bound<'py, PyAny>, Failure> {
-        check_periodically(py)?;
+        check_by_count(py, &mut self.count)?;
         self.scanner.read(&mut JsonReader::new(json, 0)).ok_or(Reason::Invalid)?;
         let index = self.scanned_layout(py, None).map_err(|error| match error {
             LayoutError::Python(error) => Failure::from(error),

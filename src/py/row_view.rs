@@ -139,8 +139,8 @@ impl RowView {
         let end = page.len().min(index + ROWS_AHEAD);
         let is_small = page.byte_length(&(index..end)) <= BYTES_AHEAD;
         let end = if is_inert && is_small { end } else { index + 1 };
-        let rows = (index..end).map(|index| row_at(page, index));
-        let (objects, error) = self.shapes.objects_until_error(py, rows);
+        let first = row_at(page, index);
+        let (objects, error) = self.shapes.objects_until_error(py, first, end - index);
         ahead.objects = objects.into_iter();
         ahead.next = PageRow { page: page.id(), index: index + 1, page_length: page.len() };
         match (ahead.objects.next(), error) {

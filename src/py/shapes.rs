@@ -76,27 +76,28 @@ impl Shapes {
         self.with_builder(|builder| builder.object(py, key_name, row))
     }
 
-    /// The objects of these rows, up to the first that cannot be converted, and its error.
-    pub fn objects_until_error<'a>(
+    /// The objects of this record and those after it in its page, `count` in all, up to the first that
+    /// cannot be converted, and its error.
+    pub fn objects_until_error(
         &self,
         py: Python<'_>,
-        rows: impl ExactSizeIterator<Item = RowAt<'a>>,
+        first: RowAt<'_>,
+        count: usize,
     ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
-        self.with_builder(|builder| {
-            let mut objects = Vec::with_capacity(rows.len());
-            let mut rows = rows;
-            let outcome =
-                builder.objects(py, None, &mut rows, &mut |object| objects.push(object.unbind()));
-            (objects, outcome.err())
-        })
+        let mut objects = Vec::with_capacity(count);
+        let receive = &mut |object: Bound<'_, PyAny>| objects.push(object.unbind());
+        let outcome = self.with_builder(|builder| builder.objects(py, None, first, count, receive));
+        (objects, outcome.err())
     }
 
     /// The objects of all records.
     pub fn list<'py>(&self, py: Python<'py>, rows: &Rows) -> PyResult<Bound<'py, PyList>> {
         let mut objects = Vec::with_capacity(rows.len());
+        let receive = &mut |object| objects.push(object);
         self.with_builder(|builder| {
-            let receive = &mut |object| objects.push(object);
-            builder.objects(py, rows.key_name(), &mut rows.iter(), receive)
+            rows.first_rows().try_for_each(|(first, count)| {
+                builder.objects(py, rows.key_name(), first, count, receive)
+            })
         })?;
         PyList::new(py, objects)
     }

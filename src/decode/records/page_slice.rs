@@ -53,7 +53,23 @@ impl fmt::Display for RecordNumber {
     }
 }
 
+impl RecordNumber {
+    fn following(self, count: usize) -> Self {
+        match self {
+            RecordNumber::Whole(number) => RecordNumber::Whole(number + count),
+            RecordNumber::InWindow(number) => RecordNumber::InWindow(number + count),
+            RecordNumber::InPage(number) => RecordNumber::InPage(number + count),
+        }
+    }
+}
+
 impl<'a> RowAt<'a> {
+    /// The record that many further in the same slice.
+    #[must_use]
+    pub fn following(self, count: usize) -> Self {
+        RowAt { index: self.index + count, number: self.number.following(count), ..self }
+    }
+
     /// The members of the record, each value as its own JSON text.
     pub fn members(&self) -> Result<Members<'a>> {
         self.page.row(self.index)
