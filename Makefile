@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
-	fuzz bench bench-quick bench-free-threaded bench-inner instructions weights wheel wheel-test clean system-packages
+	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel wheel-test clean system-packages
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'
@@ -158,6 +158,9 @@ bench-quick: wheel ## The benchmarks in short.
 
 bench-free-threaded: ## Two threads beside one, on the free-threaded CPython PYTHON_FT.
 	$(PYTHON_FT) -m benches.free_threading
+
+bench-bare-loop: wheel ## A request beside reqwest, signature and scan in a loop in Rust.
+	$(PYTHON) -m benches.bare_loop
 
 bench-inner: ## The core's inner parts, by Criterion.
 	cargo bench --manifest-path benches/inner/Cargo.toml --target-dir target --bench inner

@@ -52,6 +52,9 @@ impl<'a> KnownLayout<'a> {
                 (b'"', Some(end)) if text.get(end) == Some(&b'"') => end + 1,
                 // The next special byte is the quote of the next key: before it is a comma.
                 (b'1'..=b'9', Some(quote)) if is_integer(text, value, quote - 1) => quote - 1,
+                (b'n' | b't' | b'f', Some(quote)) if is_literal(text, value, quote - 1) => {
+                    quote - 1
+                }
                 _ => {
                     let range = other_value(reader, self.start + value, depth)?;
                     *start = marked_start(range);
@@ -72,6 +75,12 @@ impl<'a> KnownLayout<'a> {
 fn is_integer(text: &[u8], start: usize, end: usize) -> bool {
     let digits = text.get(start..).and_then(<[u8]>::first_chunk).map_or(0, count_digits);
     start + digits >= end
+}
+
+/// Whether there is a literal from `start` to `end`.
+#[inline(always)]
+fn is_literal(text: &[u8], start: usize, end: usize) -> bool {
+    matches!(text.get(start..end), Some(b"null" | b"true" | b"false"))
 }
 
 /// Any value, without white space before it.
