@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import run, server
-from .wire import SIDE_BY_SIDE, timed
 
 SECONDS = 2.0
 ROUNDS = 7
@@ -36,7 +35,10 @@ def main() -> int:
 
 
 def measure() -> None:
+    # Not installed outside the venv of the benchmarks.
     import boardlot as bl
+
+    from .wire import SIDE_BY_SIDE, timed
 
     program = compiled()
     key_id, pem = key()
