@@ -43,6 +43,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --no-default-features -- -D warnings
+	cargo clippy --locked --no-default-features --features fuzzing -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -74,7 +74,7 @@ fn same(ours: &Page, theirs: &Page) {
 
 fn columns(page: Page) {
     let Some(ResponseShape::Rows(_, Schema::One(record))) =
-        endpoint("fills_history").map(|row| row.response)
+        endpoint("fills_history").map(|row| row.response.clone())
     else {
         return;
     };

@@ -5,8 +5,10 @@ use super::byte_scanner::specials;
 /// How many bytes one word of bits is about.
 const BLOCK: usize = 64;
 
-/// A bit for each byte of a text. To look one up takes half as long as to look at the bytes, on which the
-/// processor would have to wait: where a value begins depends on where the one before it ends.
+/// A bit for each byte of a text.
+///
+/// Where a value begins depends on where the one before it ends, so the processor waits for each search.
+/// Looking at the bits takes half as long as searching the bytes.
 #[derive(Debug)]
 pub(in crate::decode) struct SpecialBytes {
     /// The least significant bit of a byte comes first.
