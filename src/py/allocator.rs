@@ -5,7 +5,8 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// By default, mimalloc on Linux commits memory by the gigabyte and does not return it: a frame of a
-/// million fills would keep 349 MB instead of 213 MB.
+/// million fills would keep 349 MB instead of 213 MB. Of threads that have ended, it would keep what they
+/// last freed: 71 MB instead of 54 MB after 64 threads.
 #[cfg(target_os = "linux")]
 #[used]
 #[expect(unsafe_code, reason = "must run before the first allocation")]
@@ -17,8 +18,12 @@ static AT_LOADING: extern "C" fn() = take_memory_as_needed;
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "a C function")]
 extern "C" fn take_memory_as_needed() {
-    /// `mi_option_arena_eager_commit` in mimalloc.h, version 2.
+    // `mi_option_arena_eager_commit` and `mi_option_abandoned_page_purge` in mimalloc.h, version 2.
     const ARENA_EAGER_COMMIT: libmimalloc_sys::mi_option_t = 4;
-    // SAFETY: it sets a number in a table that is there from the start.
-    unsafe { libmimalloc_sys::mi_option_set_enabled(ARENA_EAGER_COMMIT, false) }
+    const ABANDONED_PAGE_PURGE: libmimalloc_sys::mi_option_t = 12;
+    // SAFETY: these set numbers in a table that is there from the start.
+    unsafe {
+        libmimalloc_sys::mi_option_set_enabled(ARENA_EAGER_COMMIT, false);
+        libmimalloc_sys::mi_option_set_enabled(ABANDONED_PAGE_PURGE, true);
+    }
 }
