@@ -131,8 +131,12 @@ impl RowBuilder {
             })?;
             receive(object);
             previous = Some(values);
-            self.last = Some(LastRow { layout, page: page.id(), index });
         }
+        self.last = (count > 0).then(|| LastRow {
+            layout,
+            page: page.id(),
+            index: first.index + count - 1,
+        });
         Ok(())
     }
 
