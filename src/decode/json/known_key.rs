@@ -66,6 +66,11 @@ mod tests {
                 text[start + at] ^= 1;
                 prop_assert_eq!(known.end(&text, start), None);
             }
+            // The same difference in two words.
+            if at + 8 < key.len() {
+                text[start + at + 8] ^= 1;
+                prop_assert_eq!(known.end(&text, start), None);
+            }
         }
 
         #[test]
