@@ -137,13 +137,13 @@ proptest! {
                 "\"\u{4e2d}\u{56fd}\"", "\"\\u4e2d\"", "\"a text of more than fifty-seven bytes, so that the \
                  next special byte is not near\"", "\"fifty-six bytes up to the closing quote of this long text\"",
                 // Not valid JSON, or not in this place.
-                "01", "1x", "12}", "12]", "1\"", "1,", "1 ", "\t1", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "",
+                "01", "1x", "12}", "12]", "1\"", "1,", "1 ", "\t1", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "\"ab\\", "\"ab\t", "",
             ]), 5), 2..9,
         ),
         is_valid in proptest::bool::weighted(0.7),
         corruption in corruption(),
     ) {
-        let invalid = ["01", "1x", "12}", "12]", "1\"", "1,", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", ""];
+        let invalid = ["01", "1x", "12}", "12]", "1\"", "1,", "12\\", "\"a\tb\"", "\"\\x\"", "\"", "\"a\"b", "\"ab\\", "\"ab\t", ""];
         let row = |values: &Vec<&str>| {
             let value = |value: &str| match is_valid && invalid.contains(&value) {
                 true => "7".to_owned(),
