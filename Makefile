@@ -15,7 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-rust test-python test-long delivery free-threaded-test asan coverage \
 	mutants faults soak check format msrv api-check audit docs notebooks generate pictures stubs lock \
-	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel wheel-test clean system-packages
+	fuzz bench bench-quick bench-free-threaded bench-bare-loop bench-inner instructions weights wheel \
+	wheel-test clean system-packages
 
 help: ## Lists these targets.
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{printf "%-19s %s\n", $$1, $$2}'

@@ -7,16 +7,17 @@ the server of fixed pages. It takes turns with boardlot; the medians of the roun
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import run, server
+from .startup import cpu_of_children
 
 SECONDS = 2.0
 ROUNDS = 7
@@ -41,7 +42,7 @@ def measure() -> None:
     from .wire import SIDE_BY_SIDE, timed
 
     program = compiled()
-    key_id, pem = key()
+    pem = bl.generate_key().private_pem
 
     def bare(tasks: int) -> int:
         command = [program, base, key_file.name, str(tasks), str(SECONDS)]
@@ -50,7 +51,7 @@ def measure() -> None:
     with (
         tempfile.NamedTemporaryFile("w", suffix=".pem") as key_file,
         server.fixed_pages() as base,
-        bl.Client(base, auth=bl.ApiKey(key_id, pem)) as client,
+        bl.Client(base, auth=bl.ApiKey("key-id", pem)) as client,
         ThreadPoolExecutor(SIDE_BY_SIDE) as pool,
     ):
         key_file.write(pem)
@@ -78,15 +79,6 @@ def measure() -> None:
         print(f"{name:30} {rate:9,.0f} requests/s {cost:6.1f} µs of CPU for each")
 
 
-def key() -> tuple[str, str]:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    private = Ed25519PrivateKey.generate()
-    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return "key-id", pem.decode()
-
-
 def compiled() -> str:
     """The loop in Rust, as a program."""
     command = ["cargo", "bench", "--locked", "--manifest-path", str(INNER)]
@@ -99,8 +91,7 @@ def compiled() -> str:
 
 def cpu() -> float:
     """The seconds of this process and of those that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(times.ru_utime + times.ru_stime for times in used)
+    return time.process_time() + cpu_of_children()
 
 
 if __name__ == "__main__":
