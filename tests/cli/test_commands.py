@@ -15,6 +15,7 @@ from boardlot.cli import main
 from boardlot.results import frames
 
 from ..support.fake_records import HOSTILE, FakeRecords, Field, fills
+from ..support.sandbox_command import running
 
 click = pytest.importorskip("click")
 from boardlot.cli import app, output, settings  # noqa: E402  They need click.
@@ -78,31 +79,44 @@ def test_without_click_one_line_says_what_to_install() -> None:
     ]
 
 
-def serve(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-u", "-m", "boardlot", "--format", "json", "sandbox", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_sandbox_serves_until_it_is_stopped(how: int, tmp_path: Path) -> None:
+def test_sandbox_serves_until_it_is_stopped(how: signal.Signals, tmp_path: Path) -> None:
     key = tmp_path / "key.pem"
-    with serve("--key-file", str(key)) as server:
-        assert server.stdout is not None
-        facts = json.loads(server.stdout.readline())
-        server.send_signal(how)
-        out, err = server.communicate(timeout=20)
-    assert server.returncode == 0
+    with running("--key-file", str(key)) as server:
+        facts = server.info
+        said = server.end(how)
+        assert server.process.returncode == 0
     assert facts["base_url"].startswith("http://127.0.0.1:")
     assert set(facts["accounts"]) == {"crypto", "sim", "trade"}
     assert facts["key_id"]
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert "PRIVATE KEY" in key.read_text()
-    assert "PRIVATE KEY" not in out + err + json.dumps(facts)
+    assert "PRIVATE KEY" not in said + json.dumps(facts)
+
+
+# A finalizer that is running loses the exception of a signal handler.
+SIGNAL_IN_A_FINALIZER = """
+import os, signal, sys, time
+from boardlot.cli import main
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.Signals[sys.argv[1]])
+def sleep_late(seconds, sleep=time.sleep):
+    Finalized()
+    sleep(seconds)
+time.sleep = sleep_late
+sys.exit(main(["sandbox"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_just_before_the_sandbox_sleeps_ends_it(name: str) -> None:
+    command = [sys.executable, "-c", SIGNAL_IN_A_FINALIZER, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "stopped"
 
 
 def test_sandbox_does_not_overwrite_a_key(tmp_path: Path, capsys: Any) -> None:

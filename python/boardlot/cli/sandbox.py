@@ -7,7 +7,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NoReturn
@@ -24,6 +24,9 @@ from boardlot.cli.settings import Settings
 __all__ = ["command"]
 
 RATE = click.FloatRange(0.0, 1.0)
+# A signal that arrives just before a sleep does not end it, and the exception that a handler raises
+# within a finalizer is lost.
+SECONDS_BETWEEN_CHECKS = 0.5
 
 
 @click.command(
@@ -146,7 +149,7 @@ def command(
         "faults": bl.Faults(seed=seed, **faults) if any(faults.values()) else None,
     }
     with ExitStack() as stack:
-        stack.enter_context(_until_stopped())
+        signals = stack.enter_context(_signals_that_stop())
         sandbox = stack.enter_context(bl.Sandbox(**options))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
         if key_file is None and name is not None:
@@ -171,9 +174,9 @@ def command(
                 key_file.unlink()
             raise
         click.echo("serving until Ctrl-C", err=True)
-        while True:
+        while not signals:
             # Unlike waiting for an event, sleeping ends on Ctrl-C on every platform.
-            time.sleep(3600)
+            time.sleep(SECONDS_BETWEEN_CHECKS)
 
 
 def _print(info: dict[str, Any], *, as_json: bool) -> None:
@@ -200,17 +203,22 @@ def _is_loopback(host: str) -> bool:
 
 
 @contextmanager
-def _until_stopped() -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM and a closed terminal end the block, as this command normally ends."""
+def _signals_that_stop() -> Iterator[list[int]]:
+    """Let Ctrl-C, SIGTERM and a closed terminal end the block, as this command normally ends.
 
-    def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    Yields the list of the signals that have arrived.
+    """
+    signals: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> NoReturn:
+        signals.append(number)
         raise KeyboardInterrupt
 
     names = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
     before = {name: signal.signal(name, stop) for name in dict.fromkeys(names)}
     try:
-        yield
-    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):
+            yield signals
         click.echo("stopped", err=True)
     finally:
         for name, handler in before.items():
