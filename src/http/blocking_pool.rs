@@ -7,17 +7,20 @@
 //! A task that others wait for must not be spawned there: it would stop when the call ends.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     time::{Duration, Instant},
 };
 
 use tokio::{
     runtime::{Builder, Runtime},
     task::yield_now,
+    time::{Sleep, timeout},
 };
 
 use crate::{
@@ -53,8 +56,14 @@ pub enum PoolSlot {
 pub struct LocalRuntime {
     runtime: Runtime,
     client: reqwest::Client,
+    alarm: Alarm,
     used: Instant,
 }
+
+/// A timer that stays set from one call to the next. A timer of each call would be the earliest of its
+/// runtime, which costs a system call and another turn of its loop.
+#[derive(Debug)]
+struct Alarm(Pin<Box<Sleep>>);
 
 /// The local runtimes of one client in one process.
 #[derive(Debug)]
@@ -72,13 +81,15 @@ impl PoolSlot {
         runtime().map(PoolSlot::Shared)
     }
 
-    /// Waits for a future.
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+    /// Waits for a future, no longer than this; none if it is not ready then.
+    pub fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
         match self {
-            PoolSlot::Local(LocalRuntime { runtime, client, .. }, _) => {
-                runtime.block_on(LOCAL_CLIENT.scope(client.clone(), future))
+            PoolSlot::Local(LocalRuntime { runtime, client, alarm, .. }, _) => {
+                runtime.block_on(LOCAL_CLIENT.scope(client.clone(), alarm.wait(limit, future)))
             }
-            PoolSlot::Shared(runtime) => runtime.block_on(future),
+            PoolSlot::Shared(runtime) => {
+                runtime.block_on(async { timeout(limit, future).await.ok() })
+            }
         }
     }
 
@@ -99,7 +110,11 @@ impl LocalRuntime {
             .enable_all()
             .build()
             .map_err(|error| Error::config(format!("a runtime cannot be created: {error}")))?;
-        Ok(LocalRuntime { runtime, client, used: Instant::now() })
+        let alarm = {
+            let _entered = runtime.enter();
+            Alarm(Box::pin(tokio::time::sleep(Duration::ZERO)))
+        };
+        Ok(LocalRuntime { runtime, client, alarm, used: Instant::now() })
     }
 
     /// Processes what has happened since the last call, so that a request is not sent on a connection
@@ -109,6 +124,22 @@ impl LocalRuntime {
             yield_now().await;
             yield_now().await;
         });
+    }
+}
+
+impl Alarm {
+    /// Waits for a future, no longer than this. The end is that of an earlier call if it is to come.
+    async fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        let now = tokio::time::Instant::now();
+        if self.0.deadline() <= now || self.0.deadline() > now + limit {
+            self.0.as_mut().reset(now + limit);
+        }
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => self.0.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 }
 
@@ -177,7 +208,11 @@ impl Drop for BlockingPool {
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, thread::sleep};
+
     use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
 
     fn borrow(pool: &Arc<BlockingPool>) -> PoolSlot {
         pool.borrow(|| Ok(reqwest::Client::new())).expect("a slot")
@@ -191,8 +226,8 @@ mod tests {
     fn successive_calls_share_a_local_runtime_with_its_client() {
         let pool = BlockingPool::new();
         for _ in 0..3 {
-            let slot = borrow(&pool);
-            assert!(slot.block_on(async { local_client().is_some() }));
+            let mut slot = borrow(&pool);
+            assert_eq!(slot.wait(SECOND, async { local_client().is_some() }), Some(true));
             slot.release(true);
         }
         assert_eq!(count(&pool), 1);
@@ -209,19 +244,42 @@ mod tests {
     fn calls_beyond_the_size_of_the_pool_use_the_shared_runtime() {
         let pool = BlockingPool::new();
         let taken: Vec<PoolSlot> = (0..SIZE_MAX).map(|_| borrow(&pool)).collect();
-        let beyond = borrow(&pool);
+        let mut beyond = borrow(&pool);
         assert!(matches!(beyond, PoolSlot::Shared(_)));
-        assert!(beyond.block_on(async { local_client().is_none() }));
+        assert_eq!(beyond.wait(SECOND, async { local_client().is_none() }), Some(true));
         taken.into_iter().for_each(|slot| slot.release(true));
         assert!(matches!(borrow(&pool), PoolSlot::Local(..)));
     }
 
     #[test]
+    fn a_wait_ends_at_its_limit_whatever_the_waits_before_it() {
+        let limit = Duration::from_millis(50);
+        let pool = BlockingPool::new();
+        let mut taken: Vec<PoolSlot> = (0..=SIZE_MAX).map(|_| borrow(&pool)).collect();
+        for slot in [taken.remove(0), taken.remove(SIZE_MAX - 1)].iter_mut() {
+            let mut waits_in_vain = || {
+                let started = Instant::now();
+                assert_eq!(slot.wait(limit, pending::<()>()), None);
+                started.elapsed()
+            };
+            assert!(waits_in_vain() >= limit / 2);
+            assert!(waits_in_vain() < SECOND);
+            sleep(limit * 2);
+            assert!(waits_in_vain() >= limit / 2);
+            // The limit may differ, and the future be ready.
+            assert_eq!(slot.wait(SECOND * 3600, async { 1 }), Some(1));
+            let started = Instant::now();
+            assert_eq!(slot.wait(limit, pending::<()>()), None);
+            assert!(started.elapsed() < SECOND);
+        }
+    }
+
+    #[test]
     fn a_task_spawned_by_a_call_ends_with_it() {
         let pool = BlockingPool::new();
-        let slot = borrow(&pool);
+        let mut slot = borrow(&pool);
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        slot.block_on(async {
+        slot.wait(SECOND, async {
             drop(tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 drop(sender);

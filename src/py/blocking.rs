@@ -7,7 +7,6 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tokio::time::timeout;
 
 use super::{errors::raise, logging, observer, shutdown_gate};
 use crate::{
@@ -33,24 +32,27 @@ pub fn block_polling<T: Send>(
     future: impl Future<Output = Result<T>> + Send,
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
-    let slot = PoolSlot::shared().map_err(|error| raise(py, error))?;
-    block_in(py, slot, future, on_poll)
+    block_in(py, PoolSlot::shared, future, on_poll)
 }
 
-/// The same in this slot of the blocking pool.
+/// The same in a slot of the blocking pool, which is taken once the thread is detached.
 pub fn block_in<T: Send>(
     py: Python<'_>,
-    slot: PoolSlot,
+    slot: impl FnOnce() -> Result<PoolSlot> + Send,
     future: impl Future<Output = Result<T>> + Send,
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
     logging::refresh_levels(py);
     let future = on_behalf_of(observer::caller(py)?, future);
     let outcome = shutdown_gate::detach(py, || {
+        let mut slot = match slot() {
+            Ok(slot) => slot,
+            Err(error) => return Ok(Some(Err(error))),
+        };
         let mut outcome = None;
         let waited = {
             let future = pin!(async { outcome = Some(future.await) });
-            wait(&slot, future, &on_poll)
+            wait(&mut slot, future, &on_poll)
         };
         slot.release(outcome.as_ref().is_some_and(is_settled));
         waited.map(|()| outcome)
@@ -65,12 +67,12 @@ pub fn block_in<T: Send>(
 /// Waits until a future is ready. Not generic: copies for the futures of all calls were over one percent
 /// of the wheel.
 fn wait(
-    slot: &PoolSlot,
+    slot: &mut PoolSlot,
     mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
     on_poll: &dyn Fn(Python<'_>) -> PyResult<()>,
 ) -> PyResult<()> {
     // A signal handler may make a call of its own, so it runs outside the runtime.
-    while slot.block_on(async { timeout(SIGNAL_POLL, &mut future).await }).is_err() {
+    while slot.wait(SIGNAL_POLL, &mut future).is_none() {
         shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?;
     }
     Ok(())

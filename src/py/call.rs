@@ -8,7 +8,6 @@ use pyo3::prelude::*;
 use super::{
     blocking::block_in,
     completion::{Completion, Outcome, into_outcome},
-    errors::raise,
     operation::{Operation, Startable},
     shutdown_gate,
 };
@@ -66,13 +65,12 @@ impl CallMode {
     fn run<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
-        slot: impl FnOnce() -> Result<PoolSlot>,
+        slot: impl FnOnce() -> Result<PoolSlot> + Send,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match self {
             CallMode::Sync => {
                 let _entered = shutdown_gate::enter(py);
-                let slot = slot().map_err(|error| raise(py, error))?;
                 let (future, finish) = call.start(py)?;
                 let value = block_in(py, slot, future, |_| Ok(()))?;
                 finish(py, value).map(|object| object.into_bound(py))
