@@ -60,8 +60,8 @@ pub struct LocalRuntime {
     used: Instant,
 }
 
-/// A timer that stays set from one call to the next. A timer of each call would be the earliest of its
-/// runtime, which costs a system call and another turn of its loop.
+/// A timer that stays set from one call to the next. One that each call sets would be the earliest of its
+/// runtime, and setting the earliest wakes the runtime: two writes and an `epoll_wait` for each call.
 #[derive(Debug)]
 struct Alarm(Pin<Box<Sleep>>);
 
@@ -81,7 +81,7 @@ impl PoolSlot {
         runtime().map(PoolSlot::Shared)
     }
 
-    /// Waits for a future, no longer than this; none if it is not ready then.
+    /// Waits for a future, this long at most; none if it is not ready then.
     pub fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
         match self {
             PoolSlot::Local(LocalRuntime { runtime, client, alarm, .. }, _) => {
@@ -128,7 +128,7 @@ impl LocalRuntime {
 }
 
 impl Alarm {
-    /// Waits for a future, no longer than this. The end is that of an earlier call if it is to come.
+    /// Waits for a future, this long at most: until the end of an earlier wait if that is to come.
     async fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         let now = tokio::time::Instant::now();
