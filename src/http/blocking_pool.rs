@@ -7,19 +7,19 @@
 //! A task that others wait for must not be spawned there: it would stop when the call ends.
 
 use std::{
-    future::{Future, poll_fn},
+    future::Future,
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    task::Poll,
     time::{Duration, Instant},
 };
 
+use futures_util::future::{Either, select};
 use tokio::{
     runtime::{Builder, Runtime},
-    task::yield_now,
+    task::{unconstrained, yield_now},
     time::{Sleep, timeout},
 };
 
@@ -130,16 +130,17 @@ impl LocalRuntime {
 impl Alarm {
     /// Waits for a future, this long at most: until the end of an earlier wait if that is to come.
     async fn wait<F: Future>(&mut self, limit: Duration, future: F) -> Option<F::Output> {
-        let mut future = pin!(future);
+        let future = pin!(future);
         let now = tokio::time::Instant::now();
         if self.0.deadline() <= now || self.0.deadline() > now + limit {
             self.0.as_mut().reset(now + limit);
         }
-        poll_fn(|context| match future.as_mut().poll(context) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => self.0.as_mut().poll(context).map(|()| None),
-        })
-        .await
+        // Outside the budget of cooperation, which a future that is never idle uses up.
+        let alarm = unconstrained(self.0.as_mut());
+        match select(future, alarm).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(_) => None,
+        }
     }
 }
 
@@ -210,6 +211,8 @@ impl Drop for BlockingPool {
 mod tests {
     use std::{future::pending, thread::sleep};
 
+    use tokio::task::coop::consume_budget;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -266,6 +269,13 @@ mod tests {
             assert!(waits_in_vain() < SECOND);
             sleep(limit * 2);
             assert!(waits_in_vain() >= limit / 2);
+            // A future that is never idle, as one that reads a body that has arrived.
+            let busy = async {
+                loop {
+                    consume_budget().await;
+                }
+            };
+            assert_eq!(slot.wait(limit, busy), None);
             // The limit may differ, and the future be ready.
             assert_eq!(slot.wait(SECOND * 3600, async { 1 }), Some(1));
             let started = Instant::now();
