@@ -30,6 +30,8 @@
 pub mod api;
 mod atomic_file;
 pub mod auth;
+#[cfg(feature = "python")]
+mod callback_pool;
 pub mod client;
 pub mod client_options;
 pub mod decode;

@@ -70,23 +70,36 @@ pub fn forget_id() {
 }
 
 tokio::task_local! {
-    static CALLER: Option<Caller>;
+    static ORIGIN: Origin;
+}
+
+/// Where a call comes from.
+#[derive(Clone, Default)]
+pub struct Origin {
+    /// The code that made it.
+    pub caller: Option<Caller>,
+    /// Whether another call waits for that code: a signal handler, a finalizer or a hook. Then this call
+    /// must not wait for anything that the other one may hold.
+    pub is_nested: bool,
 }
 
 /// The code that made a call, in a form that only the observers of its requests know.
 pub type Caller = Arc<dyn Any + Send + Sync>;
 
-/// Runs a call, or a part of it, for this caller.
-pub fn on_behalf_of<F: Future>(
-    caller: Option<Caller>,
-    future: F,
-) -> impl Future<Output = F::Output> {
-    CALLER.scope(caller, future)
+/// Runs a call, or a part of it, that comes from there.
+pub fn on_behalf_of<F: Future>(origin: Origin, future: F) -> impl Future<Output = F::Output> {
+    ORIGIN.scope(origin, future)
 }
 
-/// The caller of the call that is running; tasks that it spawns have to be given it.
-pub fn caller() -> Option<Caller> {
-    CALLER.try_with(Clone::clone).ok().flatten()
+/// Where the call that is running comes from; tasks that it spawns have to be given it.
+pub fn origin() -> Origin {
+    ORIGIN.try_with(Clone::clone).unwrap_or_default()
+}
+
+impl std::fmt::Debug for Origin {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Origin(is_nested: {})", self.is_nested)
+    }
 }
 
 /// A task on the current runtime that is aborted when this is dropped. After a fork, the child has the
@@ -107,7 +120,7 @@ enum Task<T> {
 impl<T: Send + 'static> AbortOnDrop<T> {
     /// Starts a task, for the same caller.
     pub fn spawn(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        Self::new(Task::Running(tokio::spawn(on_behalf_of(caller(), future))))
+        Self::new(Task::Running(tokio::spawn(on_behalf_of(origin(), future))))
     }
 
     /// The same, but what the first poll completes is completed here: to wake a thread for it would

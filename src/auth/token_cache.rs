@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::token::{TokenSet, now_ms};
 use crate::{
     error::{Error, Result},
-    process::{caller, on_behalf_of, runtime},
+    process::{on_behalf_of, origin, runtime},
 };
 
 /// How long to use a token that is still valid after an early refresh has failed, and how long to wait
@@ -133,7 +133,7 @@ impl TokenCache {
         let (sender, receiver) = watch::channel(None);
         *refresh = Some(receiver.clone());
         let (work, cache) = (start(), self.clone());
-        runtime.spawn(on_behalf_of(caller(), async move {
+        runtime.spawn(on_behalf_of(origin(), async move {
             // Also cleared if the work panics, so that no caller waits for ever.
             let under_way = UnderWay(cache);
             let outcome = work.await;

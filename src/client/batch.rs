@@ -16,7 +16,7 @@ use crate::{
     decode::{PageSlice, Rows},
     error::{Error, Result},
     http::RequestPlan,
-    process::{caller, on_behalf_of},
+    process::{on_behalf_of, origin},
 };
 
 /// The outcome of a call for many keys: the records of all keys in the order of the keys, and the
@@ -56,7 +56,7 @@ impl Client {
             {
                 let (client, endpoint) = (self.clone(), endpoint.clone());
                 let key_name = key_name.clone();
-                running.spawn(on_behalf_of(caller(), async move {
+                running.spawn(on_behalf_of(origin(), async move {
                     let arguments = [(key_name.as_str(), key.clone())];
                     let outcome = client.call(&endpoint, &arguments).await;
                     (index, EncodedValue::from(key).into_text(), outcome)

@@ -12,7 +12,10 @@ use std::{
 use arc_swap::ArcSwapOption;
 use tokio::{sync::Mutex, time::timeout};
 
-use crate::{error::Result, process::PerProcess};
+use crate::{
+    error::Result,
+    process::{PerProcess, origin},
+};
 
 /// A reading that is older is not used any more.
 const READING_AGE_MAX: Duration = Duration::from_secs(600);
@@ -118,9 +121,10 @@ impl Clock {
         send: impl FnOnce() -> F,
     ) -> Result<()> {
         let last = self.last_request.get_or_make(|| Ok(Mutex::new(Ok(()))))?;
+        let max_wait = if origin().is_nested { Duration::ZERO } else { max_wait };
         let Ok(mut last) = timeout(max_wait, last.lock()).await else {
-            // The caller that holds the lock is not being polled: for example, a signal handler has
-            // interrupted it.
+            // The caller that holds the lock may not be polled: for example, a signal handler has
+            // interrupted it, and this is a call of that handler.
             return send().await;
         };
         if self.requests() == requests {

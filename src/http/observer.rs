@@ -18,7 +18,7 @@ use url::Position;
 use super::{HttpResponse, Request};
 use crate::{
     error::Result,
-    process::{Caller, caller},
+    process::{Caller, origin},
 };
 
 /// Receives the events of a client. The request waits until the observer is done with an event.
@@ -157,7 +157,7 @@ impl RequestSpan {
             host: request.url[Position::BeforeHost..Position::AfterPort].to_owned(),
             path: request.url.path().to_owned(),
             attempt,
-            caller: caller(),
+            caller: origin().caller,
             announced: OnceLock::new(),
         };
         let (started, open) = (Instant::now(), AtomicBool::new(false));

@@ -33,7 +33,7 @@ use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
     error::{Delivery, Error, ErrorKind, Result},
-    process::PerProcess,
+    process::{PerProcess, origin},
 };
 
 /// A way to one service.
@@ -140,14 +140,19 @@ impl Transport {
         })
     }
 
-    /// Waits for `max_connections`, then for `rate_limit`.
+    /// Waits for `max_connections`, then for `rate_limit`. A call of a signal handler or hook uses one
+    /// connection more rather than wait for that of the call which waits for it.
     pub async fn acquire<'a>(
         &self,
         state: &'a ProcessState,
         wait_times: &WaitTimes,
-    ) -> Result<SemaphorePermit<'a>> {
-        let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
-        let permit = permit.map_err(|_| Error::config("the client is closed"))?;
+    ) -> Result<Option<SemaphorePermit<'a>>> {
+        let permit = if origin().is_nested {
+            state.permits.try_acquire().ok()
+        } else {
+            let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
+            Some(permit.map_err(|_| Error::config("the client is closed"))?)
+        };
         wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().departure()).await;
         Ok(permit)
     }

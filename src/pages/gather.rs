@@ -8,7 +8,7 @@ use std::sync::{
 use futures_util::future::try_join_all;
 use tokio::{
     sync::mpsc::{Sender, channel},
-    task::{JoinHandle, spawn_blocking},
+    task::{JoinHandle, yield_now},
 };
 
 use super::{Pages, Sink};
@@ -125,11 +125,12 @@ impl Pages {
 enum Collector<S> {
     /// At once.
     Inline(Mutex<Vec<S>>),
-    /// On a thread of its own, so that fetching goes on meanwhile.
-    Thread(Sender<(usize, PageSlice)>, JoinHandle<Result<Vec<S>>>),
+    /// In a task of its own, so that fetching goes on meanwhile. Not on a thread of its own: more lists
+    /// can be fetched at once than any pool has threads.
+    Task(Sender<(usize, PageSlice)>, JoinHandle<Result<Vec<S>>>),
 }
 
-/// The most pages between the two threads. With several, neither has to wake the other for each page.
+/// The most pages between the two tasks. With several, neither has to wake the other for each page.
 const QUEUED_MAX: usize = 8;
 
 impl<S: Sink> Collector<S> {
@@ -138,16 +139,18 @@ impl<S: Sink> Collector<S> {
             return Collector::Inline(Mutex::new(sinks));
         }
         let (sender, mut receiver) = channel(QUEUED_MAX);
-        let thread = spawn_blocking(move || {
+        let task = tokio::spawn(async move {
             let mut queued = Vec::with_capacity(QUEUED_MAX);
-            while receiver.blocking_recv_many(&mut queued, QUEUED_MAX) > 0 {
+            while receiver.recv_many(&mut queued, QUEUED_MAX).await > 0 {
                 for (index, slice) in queued.drain(..) {
                     push(&mut sinks, index, slice)?;
+                    // Other tasks have their turn after each page.
+                    yield_now().await;
                 }
             }
             Ok(sinks)
         });
-        Collector::Thread(sender, thread)
+        Collector::Task(sender, task)
     }
 
     async fn push(&self, index: usize, slice: PageSlice) -> Result<()> {
@@ -155,7 +158,7 @@ impl<S: Sink> Collector<S> {
             Collector::Inline(sinks) => {
                 push(&mut sinks.lock().unwrap_or_else(PoisonError::into_inner), index, slice)
             }
-            Collector::Thread(sender, _) => {
+            Collector::Task(sender, _) => {
                 let sent = sender.send((index, slice)).await;
                 sent.map_err(|_| Error::config("the rows can no longer be collected"))
             }
@@ -167,9 +170,9 @@ impl<S: Sink> Collector<S> {
             Collector::Inline(sinks) => {
                 Ok(sinks.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Collector::Thread(sender, thread) => {
+            Collector::Task(sender, task) => {
                 drop(sender);
-                thread.await.map_err(|error| Error::aborted(&error))?
+                task.await.map_err(|error| Error::aborted(&error))?
             }
         }
     }

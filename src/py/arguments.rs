@@ -15,6 +15,7 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use super::{
+    callback::Invoke,
     dates::{DateClasses, date},
     errors::{raise, wrong_type},
     request_arguments::compact_json,
@@ -39,7 +40,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     // Also the integers of other libraries, such as numpy's.
     if value.hasattr("__index__")? {
-        return match value.call_method0("__index__") {
+        return match value.invoke_method("__index__", ()) {
             Ok(number) => match number.extract::<i128>() {
                 Ok(number) => Ok(Argument::Integer(number)),
                 Err(_) => refuse("out of range", "an integer of at most 127 bits"),
@@ -62,7 +63,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
     }
     let classes = DateClasses::get(py)?;
     if value.is_instance(classes.datetime.bind(py))? {
-        if value.getattr("tzinfo")?.is_none() || value.call_method0("utcoffset")?.is_none() {
+        if value.getattr("tzinfo")?.is_none() || value.invoke_method("utcoffset", ())?.is_none() {
             return refuse(
                 &format!("{value}, a naive datetime"),
                 "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
@@ -83,7 +84,7 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         };
     }
     if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
-        return match value.call_method0("is_finite")?.is_truthy()? {
+        return match value.invoke_method("is_finite", ())?.is_truthy()? {
             // The service writes decimal numbers as text.
             true => Ok(Argument::Text(value.str()?.extract()?)),
             false => refuse(&value.str()?.to_string(), "a finite number"),

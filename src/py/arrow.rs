@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchIterator, ffi_stream::FFI_ArrowArrayStream};
 use arrow_schema::Schema;
+use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyCapsule};
 
 use super::{blocking::block, errors::raise, shutdown_gate::detach};
@@ -44,6 +45,7 @@ impl ArrowStream {
     }
 }
 
+#[gated]
 #[pymethods]
 impl ArrowStream {
     #[pyo3(signature = (requested_schema = None))]

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 use super::{
+    callback::{Invoke, import},
     credentials::{ApiKey, BearerToken},
     errors::wrong_type,
     oauth::OAuth,
@@ -32,8 +33,8 @@ impl Auth {
     }
 
     pub fn from_profile(py: Python<'_>, profile: Profile) -> PyResult<Option<Self>> {
-        let module = py.import("boardlot.clients.profile_auth")?;
-        let auth = module.getattr("profile_auth")?.call1((entry(py, profile)?,))?;
+        let module = import(py, "boardlot.clients.profile_auth")?;
+        let auth = module.getattr("profile_auth")?.invoke((entry(py, profile)?,))?;
         if auth.is_none() { Ok(None) } else { Self::from_argument(&auth).map(Some) }
     }
 }

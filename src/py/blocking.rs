@@ -1,6 +1,7 @@
 //! Waiting for a future on the calling thread, detached from the interpreter.
 
 use std::{
+    cell::Cell,
     future::Future,
     pin::{Pin, pin},
     time::Duration,
@@ -43,7 +44,7 @@ pub fn block_in<T: Send>(
     on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
 ) -> PyResult<T> {
     logging::refresh_levels(py);
-    let future = on_behalf_of(observer::caller(py)?, future);
+    let future = on_behalf_of(observer::origin(py)?, future);
     let outcome = shutdown_gate::detach(py, || {
         let mut slot = match slot() {
             Ok(slot) => slot,
@@ -73,9 +74,22 @@ fn wait(
 ) -> PyResult<()> {
     // A signal handler may make a call of its own, so it runs outside the runtime.
     while slot.wait(SIGNAL_POLL, &mut future).is_none() {
-        shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?;
+        let was_waiting = IS_WAITING.replace(true);
+        let polled =
+            shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)));
+        IS_WAITING.set(was_waiting);
+        polled?;
     }
     Ok(())
+}
+
+thread_local! {
+    static IS_WAITING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs a signal handler while a call of its own waits.
+pub fn is_waiting() -> bool {
+    IS_WAITING.get()
 }
 
 /// Whether the call left nothing behind that is still running.

@@ -9,7 +9,6 @@ use super::{
     blocking::block_in,
     completion::{Completion, Outcome, into_outcome},
     operation::{Operation, Startable},
-    shutdown_gate,
 };
 use crate::{
     error::Result,
@@ -70,7 +69,6 @@ impl CallMode {
     ) -> PyResult<Bound<'py, PyAny>> {
         match self {
             CallMode::Sync => {
-                let _entered = shutdown_gate::enter(py);
                 let (future, finish) = call.start(py)?;
                 let value = block_in(py, slot, future, |_| Ok(()))?;
                 finish(py, value).map(|object| object.into_bound(py))
@@ -113,7 +111,8 @@ impl<T: Send + 'static> Startable for Call<T> {
         completion: &Arc<Completion>,
     ) -> PyResult<BoxFuture<'static, Outcome>> {
         let future = (self.start)(py, Some(completion))?;
-        Ok(into_outcome(future, self.finish).boxed())
+        let finish = self.finish;
+        Ok(into_outcome(future, move |py, value| finish(py, value).map(Some)).boxed())
     }
 
     fn name(&self) -> String {

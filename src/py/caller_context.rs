@@ -7,11 +7,17 @@ use pyo3::{
     types::{PyDict, PyTuple},
 };
 
+use super::callback::Invoke;
 use super::fork_safe_cell::{ForkSafeOnce, intern};
 use crate::process::Caller;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.
-pub struct CallerContext(Option<Py<PyAny>>);
+pub struct CallerContext {
+    context: Option<Py<PyAny>>,
+    /// Whether the code is a handler of a log record of boardlot's: a record of its own calls would be
+    /// handled by it again, and would wait for it if the handler has a lock.
+    pub is_logging: bool,
+}
 
 static COPY_CONTEXT: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
 
@@ -22,17 +28,21 @@ pub fn load_contextvars(py: Python<'_>) -> PyResult<()> {
 
 impl CallerContext {
     /// A copy of the context of the running code.
-    pub fn copy(py: Python<'_>) -> PyResult<Self> {
-        let context = COPY_CONTEXT.import(py, "contextvars", "copy_context")?.call0()?;
-        Ok(CallerContext(Some(context.unbind())))
+    pub fn copy(py: Python<'_>, is_logging: bool) -> PyResult<Self> {
+        let context = COPY_CONTEXT.import(py, "contextvars", "copy_context")?.invoke(())?;
+        Ok(CallerContext { context: Some(context.unbind()), is_logging })
     }
 
     /// A copy of the caller's context; without a caller, that of the running code is used.
     pub fn of(caller: Option<&Caller>, py: Python<'_>) -> Self {
         let context = caller.and_then(|caller| caller.downcast_ref::<CallerContext>());
-        let copy = context
-            .and_then(|context| context.0.as_ref()?.call_method0(py, intern!(py, "copy")).ok());
-        CallerContext(copy)
+        let copy = context.and_then(|context| {
+            context.context.as_ref()?.bind(py).invoke_method(intern!(py, "copy"), ()).ok()
+        });
+        CallerContext {
+            context: copy.map(Bound::unbind),
+            is_logging: context.is_some_and(|context| context.is_logging),
+        }
     }
 
     /// Calls a function in this context.
@@ -43,12 +53,13 @@ impl CallerContext {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = function.py();
-        match &self.0 {
+        match &self.context {
             Some(context) => {
                 let whole = [slice::from_ref(function), arguments].concat();
-                context.bind(py).call_method(intern!(py, "run"), PyTuple::new(py, whole)?, named)
+                let run = context.bind(py).getattr(intern!(py, "run"))?;
+                run.invoke_named(PyTuple::new(py, whole)?, named)
             }
-            None => function.call(PyTuple::new(py, arguments)?, named),
+            None => function.invoke_named(PyTuple::new(py, arguments)?, named),
         }
     }
 }

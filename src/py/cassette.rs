@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyTuple};
 
 use super::errors::{raise, wrong_type};
@@ -23,6 +24,7 @@ pub struct Recorder {
     path: PathBuf,
 }
 
+#[gated]
 #[pymethods]
 impl Recorder {
     #[new]
@@ -70,6 +72,7 @@ pub struct Replay {
     base_url: Option<String>,
 }
 
+#[gated]
 #[pymethods]
 impl Replay {
     #[new]

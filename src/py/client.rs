@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicU64};
 
 use ::http::{HeaderMap, Method};
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -12,6 +13,7 @@ use pyo3::{
 use super::{
     arguments::{argument, optional_text, text},
     call::{Call, CallMode},
+    callback::{Invoke, import},
     client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
@@ -80,6 +82,7 @@ impl ClientBase {
     }
 }
 
+#[gated]
 #[pymethods]
 impl ClientBase {
     #[new]
@@ -382,8 +385,8 @@ impl ClientBase {
         };
         let named = PyDict::new(this.py());
         named.set_item("on_error", on_error)?;
-        let calendar = this.py().import("boardlot.calendar")?;
-        calendar.call_method(name, (this, markets), Some(&named))
+        let calendar = import(this.py(), "boardlot.calendar")?;
+        calendar.getattr(name)?.invoke_named((this, markets), Some(&named))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
@@ -404,7 +407,7 @@ impl ClientBase {
     /// all.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let rebuild = py.import("boardlot.clients.pickling")?.getattr("rebuild")?;
+        let rebuild = import(py, "boardlot.clients.pickling")?.getattr("rebuild")?;
         let given = this.get().given.bind(py).copy()?;
         check_picklable(&given)?;
         (rebuild, (this.get_type(), given)).into_pyobject(py).map(Bound::into_any)

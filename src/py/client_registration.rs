@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyString};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     dates::DateClasses,
     errors::{raise, wrong_type},
     oauth_app::sender_options,
-    shutdown_gate,
 };
 use crate::{
     auth::RegisteredClient,
@@ -23,6 +23,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Registration(RegisteredClient);
 
+#[gated]
 #[pymethods]
 impl Registration {
     /// The id of the client.
@@ -76,6 +77,7 @@ impl Registration {
 /// client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
 /// seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
 /// 4.1.
+#[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
@@ -105,7 +107,6 @@ pub fn register_client<'py>(
     }
     let options = sender_options(py, timeout, proxy, ca_file)?;
     let sender = Sender::new(base, None, options).map_err(refuse)?;
-    let _entered = shutdown_gate::enter(py);
     let work = async move { register(&sender, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }

@@ -3,12 +3,24 @@
 use std::{
     future::Future,
     sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use pyo3::prelude::*;
+use tokio::time::timeout;
 
-use super::{errors::raise, event_loop::CompletionQueue, fork_safe_cell::intern};
-use crate::error::{Error, Result};
+use super::{
+    callback::Invoke, errors::raise, event_loop::CompletionQueue, fork_safe_cell::intern,
+    shutdown_gate::attach,
+};
+use crate::{
+    callback_pool,
+    error::{Error, Result},
+};
+
+/// How often an operation that waits for others looks whether their event loops have stopped.
+const STOPPED_LOOP_POLL: Duration = Duration::from_millis(200);
 
 /// Holds the outcome of one operation.
 pub struct Completion {
@@ -18,7 +30,8 @@ pub struct Completion {
 
 /// Makes the result, or raises, when the awaiting code resumes. Dropping it loses nothing: the rows
 /// that it would have returned are still the pager's.
-pub type Outcome = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+/// It makes `None` at the end of an iteration.
+pub type Outcome = Box<dyn FnOnce(Python<'_>) -> PyResult<Option<Py<PyAny>>> + Send>;
 
 #[derive(Default)]
 enum State {
@@ -62,6 +75,19 @@ impl Completion {
         self.replace(State::Closed);
     }
 
+    fn is_finished(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(*state, State::Finished(_))
+    }
+
+    fn close_if_stopped(&self, py: Python<'_>) -> PyResult<()> {
+        let running = self.event_loop.bind(py).invoke_method(intern!(py, "is_running"), ())?;
+        if !running.is_truthy()? {
+            self.close();
+        }
+        Ok(())
+    }
+
     fn replace(&self, state: State) -> State {
         std::mem::replace(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner), state)
     }
@@ -70,7 +96,7 @@ impl Completion {
 /// The outcome of a future, whose value is converted when the awaiting code resumes.
 pub async fn into_outcome<T: Send + 'static>(
     future: impl Future<Output = Result<T>> + Send,
-    finish: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+    finish: impl FnOnce(Python<'_>, T) -> PyResult<Option<Py<PyAny>>> + Send + 'static,
 ) -> Outcome {
     match future.await {
         Ok(value) => Box::new(move |py| finish(py, value)),
@@ -135,12 +161,34 @@ impl PendingOperations {
             pending.push(Arc::downgrade(completion));
             others
         };
-        for other in others {
-            let running = other.event_loop.call_method0(py, intern!(py, "is_running"))?;
-            if !running.is_truthy(py)? {
-                other.close();
+        others.iter().try_for_each(|other| other.close_if_stopped(py))
+    }
+
+    /// Waits for a lock that one of them may hold, while their event loops can stop at any moment.
+    pub async fn wait_for<T>(self: Arc<Self>, mut lock: BoxFuture<'static, T>) -> T {
+        loop {
+            if let Ok(locked) = timeout(STOPPED_LOOP_POLL, &mut lock).await {
+                return locked;
+            }
+            let finished = self.finished();
+            if !finished.is_empty() {
+                let closed = callback_pool::run(move || {
+                    attach(|py| {
+                        for operation in finished {
+                            // It only fails if the loop is not one of asyncio's.
+                            let _ = operation.close_if_stopped(py);
+                        }
+                        Ok(())
+                    })
+                });
+                // It only fails while the program exits.
+                let _ = closed.await;
             }
         }
-        Ok(())
+    }
+
+    fn finished(&self) -> Vec<Arc<Completion>> {
+        let pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.iter().filter_map(Weak::upgrade).filter(|other| other.is_finished()).collect()
     }
 }

@@ -9,6 +9,7 @@ use pyo3::{
 };
 
 use super::{
+    callback::Invoke,
     dates::DateClasses,
     fork_safe_cell::ForkSafeOnce,
     instances::ItemTuple,
@@ -211,7 +212,7 @@ impl Converter {
                 let date = date(raw)?;
                 let make = || {
                     let class = DateClasses::get(py)?.date.bind(py);
-                    Ok(class.call1((date.year(), date.month(), date.day()))?)
+                    Ok(class.invoke((date.year(), date.month(), date.day()))?)
                 };
                 cache.get(py, raw.json, make)
             }
@@ -272,7 +273,7 @@ fn text_only(raw: Raw<'_>) -> Result<std::borrow::Cow<'_, str>, Failure> {
 
 fn enum_member<'py>(py: Python<'py>, class: &Py<PyAny>, raw: Raw<'_>) -> Converted<'py> {
     let value = as_sent_uncached(py, raw)?;
-    class.bind(py).call1((value,)).map_err(|error| {
+    class.bind(py).invoke((value,)).map_err(|error| {
         if !error.is_instance_of::<PyValueError>(py) {
             error.into()
         } else if raw.json == "\"\"" {

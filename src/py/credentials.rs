@@ -5,11 +5,13 @@ use std::{
     sync::Arc,
 };
 
+use boardlot_gated::gated;
 use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
 use zeroize::Zeroizing;
 
 use super::{
     arguments::{secret_bytes, secret_text},
+    callback::{Invoke, import},
     errors::{raise, wrong_type},
 };
 use crate::{
@@ -49,7 +51,7 @@ impl ApiKey {
             let text =
                 format!("the key file {path} can be read by other users; run: chmod 600 {path}");
             let category = py.get_type::<PyUserWarning>();
-            py.import("warnings")?.call_method1("warn", (text, category, 1))?;
+            import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
         }
         // A pickle may be loaded in another working directory.
         let path = std::path::absolute(&path).unwrap_or(path);
@@ -68,6 +70,7 @@ impl ApiKey {
     }
 }
 
+#[gated]
 #[pymethods]
 impl ApiKey {
     #[new]
@@ -154,6 +157,7 @@ impl BearerToken {
     }
 }
 
+#[gated]
 #[pymethods]
 impl BearerToken {
     #[new]

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBytes};
 
+use super::callback::{Invoke, import};
 use super::{fork_safe_cell::ForkSafeOnce, instances::ItemTuple};
 use crate::decode::date_of_days;
 
@@ -20,12 +21,12 @@ impl DateClasses {
     pub fn get(py: Python<'_>) -> PyResult<&Self> {
         static CLASSES: ForkSafeOnce<DateClasses> = ForkSafeOnce::new();
         CLASSES.get_or_try_init(|| {
-            let module = py.import("datetime")?;
+            let module = import(py, "datetime")?;
             let datetime = module.getattr("datetime")?;
             let timedelta = module.getattr("timedelta")?;
             let utc = module.getattr("timezone")?.getattr("utc")?;
-            let microsecond = timedelta.call1((0, 0, 1))?.unbind();
-            let epoch = datetime.call1((1970, 1, 1, 0, 0, 0, 0, &utc))?.unbind();
+            let microsecond = timedelta.invoke((0, 0, 1))?.unbind();
+            let epoch = datetime.invoke((1970, 1, 1, 0, 0, 0, 0, &utc))?.unbind();
             Ok(DateClasses {
                 datetime: datetime.unbind(),
                 date: module.getattr("date")?.unbind(),

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -10,6 +11,7 @@ use pyo3::{
 
 use super::{
     arguments::{file_contents, optional_text, path as path_argument, text},
+    callback::{Invoke, import},
     errors::{raise, wrong_type},
     paging::DateRange,
     shapes::Shapes,
@@ -57,6 +59,7 @@ pub struct Endpoint {
     class: Option<Py<PyType>>,
 }
 
+#[gated]
 #[pymethods]
 impl Endpoint {
     #[new]
@@ -245,6 +248,7 @@ impl Endpoint {
 ///
 /// Raises `ConfigError` if the file cannot be read, and for a mistake in it, with the line, the table
 /// and the key.
+#[gated]
 #[pyfunction]
 #[pyo3(signature = (path, /))]
 pub fn load_endpoints<'py>(
@@ -311,8 +315,8 @@ fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, Mistak
     {
         return Ok(Ok(record.fields().cloned().collect()));
     }
-    let reader = py.import("boardlot.clients.typed_dict")?.getattr("kinds_of")?;
-    Ok(fields(&reader.call1((class,))?.extract::<Vec<(String, String)>>()?))
+    let reader = import(py, "boardlot.clients.typed_dict")?.getattr("kinds_of")?;
+    Ok(fields(&reader.invoke((class,))?.extract::<Vec<(String, String)>>()?))
 }
 
 fn built_in_record(name: &str) -> Option<&'static Record> {

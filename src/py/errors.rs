@@ -2,6 +2,7 @@
 
 use pyo3::{prelude::*, types::PyDict};
 
+use super::callback::{Invoke, import};
 use super::fork_safe_cell::ForkSafeOnce;
 use crate::error::{ApiFailure, BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, excerpt};
 
@@ -25,9 +26,9 @@ pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr
 
 /// The exception object for an error.
 pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    static ERRORS: ForkSafeOnce<Py<PyModule>> = ForkSafeOnce::new();
+    static ERRORS: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
     let errors =
-        ERRORS.get_or_try_init(|| py.import("boardlot.errors").map(Bound::unbind))?.bind(py);
+        ERRORS.get_or_try_init(|| import(py, "boardlot.errors").map(Bound::unbind))?.bind(py);
     let attributes = PyDict::new(py);
     attributes.set_item("endpoint", &error.endpoint)?;
     attributes.set_item("retryable", error.retryable())?;
@@ -51,7 +52,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
         | ErrorKind::Store(_) => {}
     }
     let class = errors.getattr(error.exception_class().name())?;
-    class.call((error.to_string(),), Some(&attributes))
+    class.invoke_named((error.to_string(),), Some(&attributes))
 }
 
 /// What the response said, as attributes of the exception.

@@ -8,19 +8,20 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use super::{
+    callback::Invoke,
     errors::raise,
     fork_safe_cell::{ForkSafeOnce, intern},
     notifier::{Notifier, Wake},
-    shutdown_gate,
 };
 use crate::{error::Error, process::PerProcess};
 
 /// The event loop that runs on this thread.
 pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    load_asyncio(py)?.call0().map_err(|_| {
+    load_asyncio(py)?.invoke(()).map_err(|_| {
         let text = "no asyncio event loop is running on this thread; await this in a coroutine \
                     run by asyncio.run(), or use Client (with trio, in a thread of \
                     trio.to_thread.run_sync)";
@@ -68,7 +69,7 @@ impl CompletionQueue {
         // them runs Python code, which must not happen under the lock.
         let before = std::mem::take(&mut *queues());
         let is_closed = |event_loop: &Py<PyAny>| -> PyResult<bool> {
-            event_loop.call_method0(py, intern!(py, "is_closed"))?.is_truthy(py)
+            event_loop.bind(py).invoke_method(intern!(py, "is_closed"), ())?.is_truthy()
         };
         let mut open = Vec::with_capacity(before.len() + 1);
         for entry in before {
@@ -105,7 +106,7 @@ impl CompletionQueue {
         let queue = Arc::new(CompletionQueue { finished: Mutex::default(), waker });
         let callback = ResolveFinished { queue: queue.clone(), socket: Some(receiver) };
         let py = event_loop.py();
-        event_loop.call_method1(intern!(py, "add_reader"), (descriptor, callback))?;
+        event_loop.invoke_method(intern!(py, "add_reader"), (descriptor, callback))?;
         Ok(queue)
     }
 
@@ -140,7 +141,8 @@ impl Wake for CompletionQueue {
                 socket: None,
             };
             // It only fails if the loop was closed, and then no task waits.
-            let _ = event_loop.call_method1(py, intern!(py, "call_soon_threadsafe"), (callback,));
+            let _ =
+                event_loop.bind(py).invoke_method(intern!(py, "call_soon_threadsafe"), (callback,));
         }
     }
 }
@@ -153,10 +155,10 @@ pub struct ResolveFinished {
     socket: Option<std::os::unix::net::UnixStream>,
 }
 
+#[gated]
 #[pymethods]
 impl ResolveFinished {
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let _entered = shutdown_gate::enter(py);
         #[cfg(unix)]
         if let Some(mut socket) = self.socket.as_ref() {
             // Before the queue is emptied: a push after that writes to the socket again.
@@ -167,8 +169,8 @@ impl ResolveFinished {
         );
         for waiter in finished {
             // It is done already if its task was cancelled.
-            if !waiter.call_method0(py, intern!(py, "done"))?.is_truthy(py)? {
-                waiter.call_method1(py, intern!(py, "set_result"), (py.None(),))?;
+            if !waiter.bind(py).invoke_method(intern!(py, "done"), ())?.is_truthy()? {
+                waiter.bind(py).invoke_method(intern!(py, "set_result"), (py.None(),))?;
             }
         }
         Ok(())

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use pyo3::{prelude::*, types::PyString};
 
+use super::callback::import;
+
 pub struct ForkSafeOnce<T>(OnceLock<T>);
 
 impl<T> ForkSafeOnce<T> {
@@ -32,7 +34,7 @@ impl ForkSafeOnce<Py<PyAny>> {
         module: &str,
         name: &str,
     ) -> PyResult<&Bound<'py, PyAny>> {
-        let value = self.get_or_try_init(|| Ok(py.import(module)?.getattr(name)?.unbind()));
+        let value = self.get_or_try_init(|| Ok(import(py, module)?.getattr(name)?.unbind()));
         value.map(|object| object.bind(py))
     }
 }

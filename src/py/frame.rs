@@ -1,5 +1,6 @@
 //! Conversions of typed columns to the frames of pandas, polars and pyarrow.
 
+use boardlot_gated::gated;
 use pyo3::{
     exceptions::{PyImportError, PyModuleNotFoundError},
     prelude::*,
@@ -8,6 +9,7 @@ use pyo3::{
 
 use super::{
     arrow::{ArrowStream, column_options},
+    callback::{Invoke, import},
     errors::raise,
 };
 use crate::{
@@ -83,7 +85,7 @@ impl Frame {
         stream: impl IntoPyObject<'py>,
     ) -> PyResult<Py<PyAny>> {
         let FrameLibrary { module, function, .. } = self.library;
-        py.import(*module)?.getattr(*function)?.call1((stream,)).map(Bound::unbind)
+        import(py, module)?.getattr(*function)?.invoke((stream,)).map(Bound::unbind)
     }
 
     /// The frame of records in memory.
@@ -94,15 +96,15 @@ impl Frame {
     /// The pyarrow RecordBatch of one page.
     pub fn batch(self, py: Python<'_>, rows: &Rows) -> PyResult<Py<PyAny>> {
         let stream = ArrowStream::of_rows(py, rows, self.options)?;
-        let frames = py.import("boardlot.results.frames")?;
-        frames.call_method1("record_batch", (stream,)).map(Bound::unbind)
+        let frames = import(py, "boardlot.results.frames")?;
+        frames.invoke_method("record_batch", (stream,)).map(Bound::unbind)
     }
 }
 
 impl FrameLibrary {
     fn import(&self, py: Python<'_>) -> PyResult<()> {
         for library in self.libraries {
-            let Err(error) = py.import(*library) else { continue };
+            let Err(error) = import(py, library) else { continue };
             // Installing the extra helps only if a module is missing.
             if !error.is_instance_of::<PyModuleNotFoundError>(py) {
                 return Err(error);
@@ -112,7 +114,7 @@ impl FrameLibrary {
             let text = format!("{method}() needs {name}: pip install 'boardlot[{extra}]'");
             let attributes = PyDict::new(py);
             attributes.set_item("name", name)?;
-            let hint = py.get_type::<PyImportError>().call((text,), Some(&attributes))?;
+            let hint = py.get_type::<PyImportError>().invoke_named((text,), Some(&attributes))?;
             let hint = PyErr::from_value(hint);
             hint.set_cause(py, Some(error));
             return Err(hint);
@@ -122,6 +124,7 @@ impl FrameLibrary {
 }
 
 /// The frame of any object with an `_arrow` method, by the name of the conversion.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_to_frame")]
 pub fn to_frame(
@@ -133,10 +136,11 @@ pub fn to_frame(
 ) -> PyResult<Py<PyAny>> {
     let frame = Frame::prepare(py, library(py, method)?, decimals, invalid)?;
     let strings = frame.library.strings;
-    frame.convert(py, records.call_method1("_arrow", (decimals, invalid, strings))?)
+    frame.convert(py, records.invoke_method("_arrow", (decimals, invalid, strings))?)
 }
 
 /// Imports the libraries of a conversion.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_import_frame_library")]
 pub fn import_frame_library(py: Python<'_>, method: &str) -> PyResult<()> {

@@ -16,6 +16,8 @@ use pyo3::{
     types::{PyAny, PyString, PyTuple, PyType},
 };
 
+use super::callback;
+
 /// Makes instances of a class by the constructor of the built-in type that it is derived from.
 pub struct InstanceMaker {
     class: Py<PyType>,
@@ -144,12 +146,10 @@ impl<'py> Items<'_, 'py> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
     pub fn call(&self, class: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: both are live objects of this interpreter, to which this thread is attached; the
-        // items are a tuple. The function returns a new reference, or null with an exception.
-        unsafe {
-            let object = ffi::PyObject_Call(class.as_ptr(), self.items, ptr::null_mut());
-            Bound::from_owned_ptr_or_err(class.py(), object)
-        }
+        // SAFETY: a live object of this interpreter, to which this thread is attached.
+        let items = unsafe { Borrowed::<PyAny>::from_ptr(class.py(), self.items) };
+        // SAFETY: it is a tuple.
+        callback::call(class, unsafe { items.cast_unchecked() }, None)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The events of requests as records of Python's `logging`.
 
 use std::{
+    cell::Cell,
     sync::atomic::{AtomicU8, Ordering},
     time::Duration,
 };
@@ -11,6 +12,7 @@ use pyo3::{
 };
 
 use super::{
+    callback::{Invoke, import},
     caller_context::CallerContext,
     fork_safe_cell::{ForkSafeOnce, intern},
 };
@@ -60,8 +62,8 @@ impl Logger {
         };
         logger
             .get_or_try_init(|| {
-                let logging = py.import("logging")?;
-                Ok(logging.call_method1("getLogger", (self.name(),))?.unbind())
+                let logging = import(py, "logging")?;
+                Ok(logging.invoke_method("getLogger", (self.name(),))?.unbind())
             })
             .map(|logger| logger.bind(py))
     }
@@ -89,7 +91,7 @@ fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
     }
     let mut bits = 0;
     for logger in Logger::ALL {
-        let enabled = logger.get(py)?.call_method1(intern!(py, "isEnabledFor"), (logger.level(),));
+        let enabled = logger.get(py)?.invoke_method(intern!(py, "isEnabledFor"), (logger.level(),));
         if enabled?.is_truthy()? {
             bits |= logger.bit();
         }
@@ -154,5 +156,17 @@ pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<(
     let log = logger.get(py)?.getattr(intern!(py, "log"))?;
     let level = logger.level().into_pyobject(py)?.into_any();
     let text = [PyString::new(py, "%s").into_any(), PyString::new(py, &text).into_any()];
-    context.run(&log, &[&[level], &text[..]].concat(), Some(&arguments)).map(drop)
+    let was_logging = IS_LOGGING.replace(true);
+    let logged = context.run(&log, &[&[level], &text[..]].concat(), Some(&arguments));
+    IS_LOGGING.set(was_logging);
+    logged.map(drop)
+}
+
+thread_local! {
+    static IS_LOGGING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs the handlers of a log record of boardlot's.
+pub fn is_logging() -> bool {
+    IS_LOGGING.get()
 }

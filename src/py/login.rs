@@ -2,18 +2,20 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use boardlot_gated::gated;
 use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
 
 use super::{
     arguments::{file_contents, seconds},
     blocking::{block, block_polling},
     call::{Call, CallMode},
+    callback::Invoke,
     client_registration::client_name_text,
     errors::raise,
     login_prompt::Prompt,
     oauth::OAuth,
     observer::PythonObserver,
-    shutdown_gate::{self, detach},
+    shutdown_gate::detach,
     store_argument::StoreObject,
 };
 use crate::{
@@ -30,6 +32,7 @@ pub struct LoginFlow {
     store: StoreObject,
 }
 
+#[gated]
 #[pymethods]
 impl LoginFlow {
     /// The page where the user logs in and grants access.
@@ -43,14 +46,12 @@ impl LoginFlow {
     /// be completed then.
     fn finish<'py>(&self, py: Python<'py>, callback_url: &str) -> PyResult<Bound<'py, OAuth>> {
         let flow = self.flow.clone();
-        let _entered = shutdown_gate::enter(py);
         let core = block(py, async move { flow.finish(callback_url).await })?;
         Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
     }
 
     /// Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, OAuth>> {
-        let _entered = shutdown_gate::enter(py);
         let core = block(py, wait(self.flow.clone()))?;
         Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
     }
@@ -65,7 +66,7 @@ impl LoginFlow {
         let call = Call::new("the login", wait(base.flow.clone()), Box::new(finish));
         let waiter = CallMode::Async
             .run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))?;
-        waiter.call_method0("__await__")
+        waiter.invoke_method("__await__", ())
     }
 
     /// Cancels the login and closes its port.
@@ -86,6 +87,7 @@ impl LoginFlow {
 ///
 /// Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
 /// on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
+#[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
@@ -119,7 +121,6 @@ pub fn begin_login<'py>(
             ..SenderOptions::default()
         },
     };
-    let _entered = shutdown_gate::enter(py);
     let flow = block(py, Flow::begin(base, options))?;
     Ok(LoginFlow { flow: Arc::new(flow), store: object })
 }
@@ -129,6 +130,7 @@ pub fn begin_login<'py>(
 /// Registers a client if the store has none, opens the browser, waits for its callback, and saves the
 /// tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
 /// ways to complete the login from another machine. Service document, section 5.1.
+#[gated]
 #[pyfunction]
 #[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
 #[expect(clippy::too_many_arguments, reason = "the public signature")]

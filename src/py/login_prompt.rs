@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use super::callback::{Invoke, import};
 use super::errors::raise;
 use crate::{login::Flow, process::runtime};
 
@@ -45,11 +46,11 @@ impl Prompt {
             print(py, &format!("{refused}\n"))?;
         }
         let Some(stdin) = &self.stdin else { return Ok(()) };
-        let ready = py.import("select")?.call_method1("select", ([stdin], (), (), 0))?;
+        let ready = import(py, "select")?.invoke_method("select", ([stdin], (), (), 0))?;
         if ready.get_item(0)?.is_empty()? {
             return Ok(());
         }
-        let line: String = stdin.call_method0(py, "readline")?.extract(py)?;
+        let line: String = stdin.bind(py).invoke_method("readline", ())?.extract()?;
         if line.trim().is_empty() {
             return Ok(());
         }
@@ -66,19 +67,19 @@ impl Prompt {
 
 /// `sys.stdin`, if it is a terminal that `select` supports.
 fn terminal(py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-    let stdin = py.import("sys")?.getattr("stdin")?;
+    let stdin = import(py, "sys")?.getattr("stdin")?;
     let is_terminal = cfg!(unix)
         && !stdin.is_none()
-        && stdin.call_method0("isatty").and_then(|tty| tty.extract()).unwrap_or(false)
-        && stdin.call_method0("fileno").is_ok();
+        && stdin.invoke_method("isatty", ()).and_then(|tty| tty.extract()).unwrap_or(false)
+        && stdin.invoke_method("fileno", ()).is_ok();
     Ok(is_terminal.then(|| stdin.unbind()))
 }
 
 fn print(py: Python<'_>, text: &str) -> PyResult<()> {
-    let stderr = py.import("sys")?.getattr("stderr")?;
+    let stderr = import(py, "sys")?.getattr("stderr")?;
     if !stderr.is_none() {
-        stderr.call_method1("write", (text,))?;
-        stderr.call_method0("flush")?;
+        stderr.invoke_method("write", (text,))?;
+        stderr.invoke_method("flush", ())?;
     }
     Ok(())
 }

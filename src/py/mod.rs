@@ -9,6 +9,7 @@ mod arrow;
 mod auth;
 mod blocking;
 mod call;
+mod callback;
 mod caller_context;
 mod cassette;
 mod client;
@@ -78,6 +79,11 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
+    use super::{
+        callback::{Invoke, import},
+        shutdown_gate::ExitHandler,
+    };
+
     #[pymodule_export]
     use super::{
         arrow::ArrowStream,
@@ -102,7 +108,6 @@ mod _core {
         response::{Explanation, Response},
         response_bodies::{pager_of_bodies, response_parser},
         schema_field::SchemaField,
-        shutdown_gate::shut_down,
         signing::{GeneratedKey, generate_key, signature_payload},
         stored_records::{fill_rows, micros, record_texts, stored_records},
         stores::{EncryptedFileStore, KeyringStore, MemoryStore},
@@ -125,11 +130,9 @@ mod _core {
         super::forks::watch();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // Importing `collections.abc` would load more of the standard library.
-        let sequence = py.import("_collections_abc")?.getattr("Sequence")?;
-        sequence.call_method1("register", (module.getattr("Records")?,))?;
-        let atexit = py.import("atexit")?;
-        atexit.call_method1("register", (module.getattr("_shut_down")?,))?;
-        Ok(())
+        let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
+        sequence.invoke_method("register", (module.getattr("Records")?,))?;
+        ExitHandler::register(py)
     }
 
     /// Whether this is the interpreter that the process began with. What exists once per process, such as

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -13,7 +14,6 @@ use super::{
     blocking::block,
     dates::DateClasses,
     errors::raise,
-    shutdown_gate,
     store_argument::StoreObject,
 };
 use crate::{
@@ -46,11 +46,11 @@ impl OAuth {
 
     fn stored_token(&self, py: Python<'_>) -> PyResult<Arc<TokenSet>> {
         let core = self.core.clone();
-        let _entered = shutdown_gate::enter(py);
         block(py, async move { core.stored_token().await })
     }
 }
 
+#[gated]
 #[pymethods]
 impl OAuth {
     #[new]

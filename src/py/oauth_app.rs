@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -16,7 +17,6 @@ use super::{
     errors::{raise, wrong_type},
     oauth::OAuth,
     observer::PythonObserver,
-    shutdown_gate,
     store_argument::StoreObject,
 };
 use crate::{
@@ -76,6 +76,7 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
     secret_text(value).map(Some).map_err(|_| wrong_type(name, value, "a string"))
 }
 
+#[gated]
 #[pymethods]
 impl OAuthAppBase {
     /// The id from the registration.
@@ -109,7 +110,6 @@ impl OAuthAppBase {
     #[pyo3(signature = (*, user))]
     fn auth<'py>(&self, py: Python<'py>, user: &Bound<'py, PyAny>) -> PyResult<OAuth> {
         let (app, user) = (self.app.clone(), text("user", user)?);
-        let _entered = shutdown_gate::enter(py);
         let core = block(py, async move { app.auth(Some(user)).await })?;
         Ok(OAuth::new_logged_in(core, self.store.clone_ref(py)))
     }
@@ -264,6 +264,7 @@ app_class! {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct AuthorizationRequest(Core);
 
+#[gated]
 #[pymethods]
 impl AuthorizationRequest {
     /// The page where the user logs in and grants access.

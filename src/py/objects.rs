@@ -9,6 +9,7 @@ use pyo3::{
     types::{PyDict, PyInt, PyList, PyString},
 };
 
+use super::callback::Invoke;
 use super::{errors::raise, signals::check_periodically};
 use crate::{
     decode::{Page, Rows, Value},
@@ -49,7 +50,7 @@ pub fn number<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, Obj
     }
     match text.parse::<i64>() {
         Ok(number) => Ok(number.into_bound_py_any(py)?),
-        Err(_) => py.get_type::<PyInt>().call1((text,)).map_err(|error| {
+        Err(_) => py.get_type::<PyInt>().invoke((text,)).map_err(|error| {
             // Python itself does not convert integers of thousands of digits.
             if error.is_instance_of::<PyValueError>(py) {
                 ObjectError::LongInteger(text.trim_start_matches('-').len())

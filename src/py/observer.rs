@@ -13,29 +13,33 @@ use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
 
 use super::{
+    blocking,
     caller_context::CallerContext,
     errors::{raise, wrong_type},
     logging,
     request_arguments::headers,
     request_events::{RequestEvent, ResponseEvent},
-    shutdown_gate::attach,
+    shutdown_gate::{attach, is_in_callback},
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::{
+    callback_pool,
     error::Error,
     http::{Event, EventKind, Observed, Observer},
-    process::{Caller, runtime},
+    process::Origin,
 };
 
 /// Whether a client of this process has hooks.
 static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
-/// The caller of a call that starts now; none if no observer would ask for it.
-pub fn caller(py: Python<'_>) -> PyResult<Option<Caller>> {
+/// Where a call that starts now comes from; without the caller if no observer would ask for it.
+pub fn origin(py: Python<'_>) -> PyResult<Origin> {
+    let is_nested = is_in_callback() || blocking::is_waiting();
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
-        return Ok(None);
+        return Ok(Origin { caller: None, is_nested });
     }
-    Ok(Some(Arc::new(CallerContext::copy(py)?)))
+    let caller = CallerContext::copy(py, logging::is_logging())?;
+    Ok(Origin { caller: Some(Arc::new(caller)), is_nested })
 }
 
 /// Passes the events of requests to Python.
@@ -128,21 +132,19 @@ impl Observer for PythonObserver {
         let hooks = self.0.clone();
         Box::pin(async move {
             // Hooks may block, and the runtime's worker threads never attach to the interpreter.
-            let observed = tokio::task::spawn_blocking(move || hooks.observe(&event));
-            // It fails while the program exits, and is not reported then.
-            observed.await.unwrap_or_default()
+            let observed = callback_pool::run(move || hooks.observe(&event)).await;
+            // It fails if the system has no thread for it.
+            observed.unwrap_or_default()
         })
     }
 
     fn observe_abandoned(&self, event: Event) {
         let hooks = self.0.clone();
-        if let Ok(runtime) = runtime() {
-            runtime.spawn_blocking(move || {
-                // The hook that was told of the request may still be running.
-                event.request.announced.wait();
-                hooks.observe(&event)
-            });
-        }
+        callback_pool::spawn(move || {
+            // The hook that was told of the request may still be running.
+            event.request.announced.wait();
+            hooks.observe(&event);
+        });
     }
 }
 
@@ -162,7 +164,9 @@ impl AllHooks {
                 }
             }
             reported(py, answer(py, &context, event));
-            reported(py, logging::log(py, &context, event));
+            if !context.is_logging {
+                reported(py, logging::log(py, &context, event));
+            }
             Ok(())
         });
         // It fails while the program exits.

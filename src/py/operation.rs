@@ -8,20 +8,22 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use boardlot_gated::gated;
 use futures_util::future::BoxFuture;
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopIteration},
+    exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration},
     prelude::*,
 };
 use tokio::task::AbortHandle;
 
 use super::{
+    callback::{Invoke, no_stop_iteration},
     completion::{Completion, CompletionGuard, Outcome},
     errors::raise,
     event_loop::{CompletionQueue, running_loop},
     fork_safe_cell::intern,
-    logging, observer, shutdown_gate,
+    logging, observer,
 };
 use crate::process::{on_behalf_of, runtime};
 
@@ -74,31 +76,51 @@ impl Operation {
     }
 
     /// Spawns the work, unless the result is available, and returns the future to wait for.
-    fn start(&self, py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Py<PyAny>> {
-        let _entered = shutdown_gate::enter(py);
+    fn start(&self, py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Step> {
         if let Some(value) = operation.try_ready(py)? {
-            return Err(PyStopIteration::new_err((value,)));
+            return Ok(Step::Returned(Some(value)));
         }
         let event_loop = running_loop(py)?;
         let runtime = runtime().map_err(|error| raise(py, error))?;
         logging::refresh_levels(py);
         let queue = CompletionQueue::of(&event_loop)?;
-        let waiter = event_loop.call_method0(intern!(py, "create_future"))?.unbind();
+        let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
         let completion = Completion::new(event_loop.unbind());
         let owner = operation.owner().map(|owner| owner.clone_ref(py));
-        let work = on_behalf_of(observer::caller(py)?, operation.start(py, &completion)?);
+        let work = on_behalf_of(observer::origin(py)?, operation.start(py, &completion)?);
         let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
         // What `await` on an asyncio future does, so that the task accepts it from `__next__`.
         waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
         let yielded = waiter.clone_ref(py);
         self.replace(State::Suspended { waiter, completion, task, owner });
-        Ok(yielded)
+        Ok(Step::Waits(yielded))
     }
+
+    /// What the awaiting code gets, in the protocol of iterators.
+    fn step(&self, py: Python<'_>) -> PyResult<Step> {
+        match self.replace(State::Closed) {
+            State::Created(operation) => self.start(py, operation),
+            State::Suspended { completion, owner, .. } => {
+                let _owner = owner;
+                completion.take(py)?(py).map(Step::Returned)
+            }
+            State::Closed => Err(PyRuntimeError::new_err("cannot reuse already awaited operation")),
+        }
+    }
+}
+
+/// What an operation does when it is resumed.
+enum Step {
+    /// It waits for this future.
+    Waits(Py<PyAny>),
+    /// It has ended with this; `None` is the end of an iteration.
+    Returned(Option<Py<PyAny>>),
 }
 
 // The iterator that `await` uses. Returning a future of the loop with a callback that notices its
 // cancellation would cost each request one more iteration of the loop.
+#[gated]
 #[pymethods]
 impl Operation {
     fn __await__(this: Py<Self>) -> Py<Self> {
@@ -111,14 +133,11 @@ impl Operation {
 
     /// First returns the future to wait for, then the result.
     fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.replace(State::Closed) {
-            State::Created(operation) => self.start(py, operation),
-            State::Suspended { completion, owner, .. } => {
-                let _entered = shutdown_gate::enter(py);
-                let _owner = owner;
-                Err(PyStopIteration::new_err((completion.take(py)?(py)?,)))
-            }
-            State::Closed => Err(PyRuntimeError::new_err("cannot reuse already awaited operation")),
+        match self.step(py) {
+            Ok(Step::Waits(future)) => Ok(future),
+            Ok(Step::Returned(Some(value))) => Err(PyStopIteration::new_err((value,))),
+            Ok(Step::Returned(None)) => Err(PyStopAsyncIteration::new_err(())),
+            Err(error) => Err(no_stop_iteration(py, error)),
         }
     }
 
@@ -142,7 +161,7 @@ impl Operation {
         if let State::Suspended { waiter, completion, task, .. } = self.replace(State::Closed) {
             completion.close();
             task.abort();
-            waiter.call_method0(py, intern!(py, "cancel"))?;
+            waiter.bind(py).invoke_method(intern!(py, "cancel"), ())?;
         }
         Ok(())
     }
@@ -187,6 +206,7 @@ impl Drop for Operation {
 }
 
 /// As Python warns of its own coroutines.
+#[expect(clippy::disallowed_methods, reason = "this thread is attached: it drops a Python object")]
 fn warn_never_awaited(name: &str) {
     let _ = Python::try_attach(|py| {
         // An object can be dropped at any moment, also while an exception propagates.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use boardlot_gated::gated;
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
 
 use super::{
@@ -82,6 +83,7 @@ impl Items {
     }
 }
 
+#[gated]
 #[pymethods]
 impl PageIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -97,6 +99,7 @@ impl PageIterator {
     }
 }
 
+#[gated]
 #[pymethods]
 impl AsyncPageIterator {
     fn __aiter__(this: Py<Self>) -> Py<Self> {
@@ -112,6 +115,7 @@ impl AsyncPageIterator {
     }
 }
 
+#[gated]
 #[pymethods]
 impl RowIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -144,6 +148,7 @@ impl RowIterator {
     }
 }
 
+#[gated]
 #[pymethods]
 impl AsyncRowIterator {
     fn __aiter__(this: Py<Self>) -> Py<Self> {

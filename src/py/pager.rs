@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use boardlot_gated::gated;
 use futures_util::FutureExt;
 use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyTuple};
 use tokio::sync::OwnedMutexGuard;
@@ -23,6 +24,7 @@ use super::{
     shutdown_gate::attach,
 };
 use crate::{
+    callback_pool,
     decode::{BatchBuilder, Columns, PageSlice, Rows},
     error::{Error, Result},
     pages::{CheckedSink, Pages, Sink, exhausted},
@@ -187,7 +189,7 @@ impl PagerBase {
             }
             // Making a large frame takes long, so it is not done on the event loop's thread.
             let frame = move || attach(|py| Ok(Framed::Made(frame.convert(py, columns))));
-            tokio::task::spawn_blocking(frame).await.map_err(|error| Error::aborted(&error))?
+            callback_pool::run(frame).await?
         };
         let finish = move |py: Python<'_>, framed: Framed| match framed {
             Framed::Columns(columns) => frame.convert(py, columns),
@@ -203,6 +205,7 @@ enum Framed {
     Made(PyResult<Py<PyAny>>),
 }
 
+#[gated]
 #[pymethods]
 impl PagerBase {
     /// The total number of items, or `None` if the service does not report it.
@@ -345,6 +348,7 @@ impl PagerBase {
     }
 }
 
+#[gated]
 #[pymethods]
 impl Pager {
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -357,6 +361,7 @@ impl Pager {
     }
 }
 
+#[gated]
 #[pymethods]
 impl AsyncPager {
     fn __aiter__(this: Py<Self>) -> Py<Self> {

@@ -9,11 +9,12 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
-use pyo3::{exceptions::PyStopAsyncIteration, prelude::*};
+use pyo3::prelude::*;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{
     blocking::block,
+    callback::no_stop_iteration,
     completion::{Completion, Outcome, PendingOperations, into_outcome},
     errors::raise,
     frame::Frame,
@@ -34,7 +35,7 @@ pub struct PagerState {
     pub listing: Arc<Listing>,
     pub position: Arc<SharedPosition>,
     pub requests: Arc<AtomicU64>,
-    pending: PendingOperations,
+    pending: Arc<PendingOperations>,
     origin: String,
     /// The process that made it.
     process: u32,
@@ -62,7 +63,7 @@ impl PagerState {
             listing: pages.listing().clone(),
             position: pages.position().clone(),
             requests: pages.requests().clone(),
-            pending: PendingOperations::default(),
+            pending: Arc::default(),
             origin: pages.origin().to_owned(),
             process: process::id(),
             pages: Arc::new(Mutex::new(pages)),
@@ -76,6 +77,11 @@ impl PagerState {
 
     /// Waits for the next item; `None` at the end of the list.
     pub fn next(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        self.next_item(py, kind).map_err(|error| no_stop_iteration(py, error))
+    }
+
+    #[inline(always)]
+    fn next_item(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
         if let Some(object) = self.take_lent(py, kind)? {
             return Ok(Some(object));
         }
@@ -83,7 +89,6 @@ impl PagerState {
         if let Some(object) = self.try_take(py, kind)? {
             return Ok(Some(object));
         }
-        let _entered = shutdown_gate::enter(py);
         let pages = self.lock_pages(py, None)?;
         let mut pages = block(py, filled(pages, kind.is_row()))?;
         let object = self.take(py, &mut pages, kind)?;
@@ -135,6 +140,9 @@ impl PagerState {
         // The first poll enters the queue.
         match lock.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(pages) => Ok(ready(take_back(pages)).boxed()),
+            Poll::Pending if completion.is_some() => {
+                Ok(self.pending.clone().wait_for(lock).map(take_back).boxed())
+            }
             Poll::Pending => Ok(lock.map(take_back).boxed()),
         }
     }
@@ -278,10 +286,11 @@ impl Startable for NextItem {
         // The pages stay locked until the awaiting code resumes, so no other operation can take the
         // same item.
         let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| {
-            state.take(py, &mut pages, &kind)?.ok_or_else(|| {
+            let object = state.take(py, &mut pages, &kind)?;
+            if object.is_none() {
                 pages.received_end();
-                PyStopAsyncIteration::new_err(())
-            })
+            }
+            Ok(object)
         };
         Ok(into_outcome(filled(pages, is_row), finish).boxed())
     }

@@ -1,6 +1,7 @@
 //! The `paging` argument of `paginate`.
 
 use ::http::Method;
+use boardlot_gated::gated;
 use pyo3::{
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -23,6 +24,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct DateRange(pub crate::api::DateRange);
 
+#[gated]
 #[pymethods]
 impl DateRange {
     #[new]

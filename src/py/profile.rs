@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use boardlot_gated::gated;
 use pyo3::{
     exceptions::{PyInterruptedError, PyKeyError, PyOSError},
     prelude::*,
@@ -12,6 +13,7 @@ use pyo3::{
 };
 
 use super::{
+    callback::{Invoke, import},
     errors::raise,
     shutdown_gate::{detach, with_interpreter},
 };
@@ -20,6 +22,7 @@ use crate::profile::{self, ChangeError, Profile, ProfileAuth};
 /// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The entry is
 /// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
 /// Raises `OSError` if the file cannot be written.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
@@ -33,6 +36,7 @@ pub fn save_profile(
 }
 
 /// Removes a profile from `config.toml`, and returns the path of the file.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_remove_profile")]
 pub fn remove_profile(py: Python<'_>, name: &str) -> PyResult<PathBuf> {
@@ -40,6 +44,7 @@ pub fn remove_profile(py: Python<'_>, name: &str) -> PyResult<PathBuf> {
 }
 
 /// Makes a profile the default of the command line, or with None no profile; returns the path of the file.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_set_default_profile")]
 pub fn set_default_profile(py: Python<'_>, name: Option<&str>) -> PyResult<PathBuf> {
@@ -47,6 +52,7 @@ pub fn set_default_profile(py: Python<'_>, name: Option<&str>) -> PyResult<PathB
 }
 
 /// The names of the profiles, and the default one or None.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_profiles")]
 pub fn profile_names(py: Python<'_>) -> PyResult<(Vec<String>, Option<String>)> {
@@ -79,6 +85,7 @@ fn change(
 }
 
 /// The path of `config.toml`, with symbolic links resolved.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_config_file")]
 pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
@@ -90,7 +97,7 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else {
         return PyOSError::new_err(format!("{}: {error}", path.display()));
     };
-    let message = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
+    let message = import(py, "os").and_then(|os| os.invoke_method("strerror", (number,)));
     let message = message.map_or_else(|_| error.to_string(), |message| message.to_string());
     PyOSError::new_err((number, message, path.as_os_str().to_owned()))
 }
@@ -98,6 +105,7 @@ fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
 /// A profile of `config.toml` as a dict: `base_url`, `endpoints` (the file of the user's own, or None),
 /// `kind`, and where the secret is stored: `key_id` and `private_key`, or `client_id` and `store` (None: the keychain), and `passphrase_file` or
 /// `passphrase_command`. A missing profile is an error, or with `may_be_missing` None.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(

@@ -5,13 +5,14 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use super::{
     blocking::block_polling,
     call::{Call, CallMode},
+    callback::{Invoke, import},
     fork_safe_cell::intern,
-    shutdown_gate,
 };
 
 /// A progress bar for one call.
@@ -38,19 +39,20 @@ impl Progress<'_> {
         if !self.shown {
             return mode.run_shared(py, call);
         }
-        let _entered = shutdown_gate::enter(py);
         match mode {
             CallMode::Async => {
                 let bar = self.bar(py)?;
                 let awaitable = mode.run_shared(py, call)?;
-                progress_module(py)?.call_method1("watched", (awaitable, bar))
+                progress_module(py)?.invoke_method("watched", (awaitable, bar))
             }
             CallMode::Sync => {
                 let (future, finish) = call.start(py)?;
                 let bar = self.bar(py)?.unbind();
-                let draw = |py: Python<'_>| bar.call_method0(py, intern!(py, "draw")).map(|_| ());
+                let draw = |py: Python<'_>| {
+                    bar.bind(py).invoke_method(intern!(py, "draw"), ()).map(|_| ())
+                };
                 let outcome = block_polling(py, future, draw);
-                bar.call_method0(py, intern!(py, "close"))?;
+                bar.bind(py).invoke_method(intern!(py, "close"), ())?;
                 finish(py, outcome?).map(|object| object.into_bound(py))
             }
         }
@@ -59,18 +61,19 @@ impl Progress<'_> {
     fn bar<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let count = Counter(Box::new(move || Some(self.count.load(Ordering::Relaxed))));
         let (total, count) = (Bound::new(py, Counter(self.total))?, Bound::new(py, count)?);
-        progress_module(py)?.call_method1("Bar", (self.label, self.unit, total, count))
+        progress_module(py)?.invoke_method("Bar", (self.label, self.unit, total, count))
     }
 }
 
-fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("boardlot.results.progress")
+fn progress_module(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    import(py, "boardlot.results.progress")
 }
 
 /// A number of items, for Python.
 #[pyclass(frozen, module = "boardlot._core")]
 struct Counter(CountFn);
 
+#[gated]
 #[pymethods]
 impl Counter {
     fn __call__(&self) -> Option<u64> {

@@ -9,6 +9,7 @@ use pyo3::{exceptions::PyKeyError, prelude::*, types::PyBytes};
 use zeroize::Zeroizing;
 
 use super::{
+    callback::Invoke,
     fork_safe_cell::intern,
     store_call::{call_object, call_python},
     weak_ref::{StrongRef, WeakRef},
@@ -89,7 +90,7 @@ impl TokenStore for PythonStore {
     fn load(&self, key: &str) -> Result<Option<Secret>> {
         self.call("load", |store| {
             let py = store.py();
-            let value = match store.call_method1(intern!(py, "load"), (key,)) {
+            let value = match store.invoke_method(intern!(py, "load"), (key,)) {
                 // What a plain mapping raises.
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
                 value => value?,
@@ -103,14 +104,14 @@ impl TokenStore for PythonStore {
         self.call("save", |store| {
             let py = store.py();
             let data = PyBytes::new(py, value);
-            store.call_method1(intern!(py, "save"), (key, data)).map(drop)
+            store.invoke_method(intern!(py, "save"), (key, data)).map(drop)
         })
     }
 
     fn delete(&self, key: &str) -> Result<()> {
         self.call("delete", |store| {
             let py = store.py();
-            match store.call_method1(intern!(py, "delete"), (key,)) {
+            match store.invoke_method(intern!(py, "delete"), (key,)) {
                 Err(error) if error.is_instance_of::<PyKeyError>(py) => Ok(()),
                 outcome => outcome.map(drop),
             }
@@ -124,13 +125,13 @@ impl TokenStore for PythonStore {
             return self.locks.lock(key);
         }
         let manager = self.call("lock", |store| {
-            let manager = store.call_method1(intern!(store.py(), "lock"), (key,))?;
+            let manager = store.invoke_method(intern!(store.py(), "lock"), (key,))?;
             let has =
                 |name: &str| manager.get_type().getattr_opt(name).map(|found| found.is_some());
             if !(has("__enter__")? && has("__exit__")?) {
                 return Ok(Err(manager.get_type().name()?.to_string()));
             }
-            manager.call_method0(intern!(store.py(), "__enter__"))?;
+            manager.invoke_method(intern!(store.py(), "__enter__"), ())?;
             Ok(Ok(manager.unbind()))
         })?;
         let name = format!("{}.lock", self.class);
@@ -153,9 +154,9 @@ fn leave(manager: &Py<PyAny>, name: &str, failed: bool) -> Result<()> {
         if failed {
             let error = ErrorKind::Store("the tokens were not saved".into()).into();
             let error = super::errors::exception(py, &error)?;
-            manager.call_method1(exit, (error.get_type(), error, py.None())).map(drop)
+            manager.invoke_method(exit, (error.get_type(), error, py.None())).map(drop)
         } else {
-            manager.call_method1(exit, (py.None(), py.None(), py.None())).map(drop)
+            manager.invoke_method(exit, (py.None(), py.None(), py.None())).map(drop)
         }
     })
 }

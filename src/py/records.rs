@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     basic::CompareOp,
@@ -14,6 +15,7 @@ use super::fork_safe_cell::intern;
 use super::{
     arrow::{ArrowStream, column_options},
     call::Finish,
+    callback::{Invoke, import},
     errors::raise,
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     objects,
@@ -81,6 +83,7 @@ impl Records {
     }
 }
 
+#[gated]
 #[pymethods]
 impl Records {
     fn __len__(&self) -> usize {
@@ -179,7 +182,7 @@ impl Records {
 
     /// The number of records that equal `value`.
     fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-        self.list(py)?.call_method1(intern!(py, "count"), (value,))?.extract()
+        self.list(py)?.invoke_method(intern!(py, "count"), (value,))?.extract()
     }
 
     /// The index of the first record that equals `value`; raises `ValueError` if there is none.
@@ -192,17 +195,17 @@ impl Records {
         stop: Option<isize>,
     ) -> PyResult<usize> {
         let stop = stop.unwrap_or(isize::MAX);
-        self.list(py)?.call_method1(intern!(py, "index"), (value, start, stop))?.extract()
+        self.list(py)?.invoke_method(intern!(py, "index"), (value, start, stop))?.extract()
     }
 
     fn __repr__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        py.import("boardlot.results.tables")?.call_method1(intern!(py, "text"), (this,))
+        import(py, "boardlot.results.tables")?.invoke_method(intern!(py, "text"), (this,))
     }
 
     fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        py.import("boardlot.results.tables")?.call_method1(intern!(py, "html"), (this,))
+        import(py, "boardlot.results.tables")?.invoke_method(intern!(py, "html"), (this,))
     }
 
     /// The members next to the list and in the `pagination` object; of `fetch_many`, for each key.
@@ -353,6 +356,7 @@ pub struct RecordsIterator {
     step: isize,
 }
 
+#[gated]
 #[pymethods]
 impl RecordsIterator {
     fn __iter__(this: Py<Self>) -> Py<Self> {

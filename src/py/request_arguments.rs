@@ -8,6 +8,7 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
+use super::callback::{Invoke, import};
 use super::errors::{raise, wrong_type};
 use crate::{
     error::Error,
@@ -81,7 +82,7 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("separators", (",", ":"))?;
     options.set_item("ensure_ascii", false)?;
     options.set_item("allow_nan", false)?;
-    let text = py.import("json")?.call_method("dumps", (value,), Some(&options));
+    let text = import(py, "json")?.getattr("dumps")?.invoke_named((value,), Some(&options));
     text.and_then(|text| text.extract()).map_err(|error| {
         raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
     })

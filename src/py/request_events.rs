@@ -1,5 +1,6 @@
 //! `RequestEvent` and `ResponseEvent`, the arguments of a client's hooks.
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use crate::http::{Event, EventKind};
@@ -83,6 +84,7 @@ impl ResponseEvent {
     }
 }
 
+#[gated]
 #[pymethods]
 impl RequestEvent {
     fn __repr__(&self) -> String {
@@ -90,6 +92,7 @@ impl RequestEvent {
     }
 }
 
+#[gated]
 #[pymethods]
 impl ResponseEvent {
     fn __repr__(&self) -> String {

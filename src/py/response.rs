@@ -1,10 +1,12 @@
 //! The results of `request` and `explain`.
 
+use boardlot_gated::gated;
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict},
 };
 
+use super::callback::{Invoke, import};
 use super::errors::raise;
 use crate::{
     error::Error,
@@ -15,6 +17,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Response(pub HttpResponse);
 
+#[gated]
 #[pymethods]
 impl Response {
     /// The HTTP status.
@@ -48,7 +51,7 @@ impl Response {
 
     /// The body parsed as JSON; raises `ProtocolError` if it is not valid.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.call_method1("loads", (self.content(py),)).map_err(|error| {
+        import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
             let text = format!("the response is not valid JSON: {}", error.value(py));
             raise(py, Error::protocol(text, self.0.body()))
         })
@@ -63,6 +66,7 @@ impl Response {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Explanation(pub crate::client::Explanation);
 
+#[gated]
 #[pymethods]
 impl Explanation {
     /// The HTTP method.

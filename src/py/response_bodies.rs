@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use boardlot_gated::gated;
 use bytes::Bytes;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
@@ -35,6 +36,7 @@ pub struct ResponseParser {
 }
 
 /// The parser of the method with this name.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_reader_of")]
 pub fn response_parser<'py>(
@@ -47,6 +49,7 @@ pub fn response_parser<'py>(
     Ok(ResponseParser { plan, shapes: Shapes::default() })
 }
 
+#[gated]
 #[pymethods]
 impl ResponseParser {
     /// The records of a response with this body.
@@ -60,6 +63,7 @@ impl ResponseParser {
 
 /// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
 /// memory of its own.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_pager_of", signature = (name, arguments, bodies, copied = false))]
 pub fn pager_of_bodies<'py>(

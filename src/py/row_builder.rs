@@ -11,6 +11,7 @@ use std::{mem, sync::Arc};
 use pyo3::{exceptions::PySystemError, prelude::*};
 
 use super::{
+    callback::Invoke,
     converter::{Conversion, Failure, Reason},
     errors::raise,
     instances::{ItemTuple, set_attribute},
@@ -298,7 +299,7 @@ impl KnownLayout {
             }
             let dict = template.copy()?;
             return match &spec.target {
-                Target::Class(class) => Ok(class.class.bind(py).call((), Some(&dict))?),
+                Target::Class(class) => Ok(class.class.bind(py).invoke_named((), Some(&dict))?),
                 Target::Dict | Target::TypedDict => Ok(dict.into_any()),
             };
         }
@@ -391,7 +392,7 @@ impl Column {
         match &self.source {
             Source::Value(_) | Source::Key => {}
             Source::Default(value) => return Ok(value.bind(py).clone()),
-            Source::Factory(factory) => return Ok(factory.bind(py).call0()?),
+            Source::Factory(factory) => return Ok(factory.bind(py).invoke(())?),
         }
         let raw = raw.ok_or(Reason::Invalid)?;
         if raw.starts_with(b'{')

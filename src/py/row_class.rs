@@ -8,6 +8,7 @@ use pyo3::{
 };
 
 use super::{
+    callback::Invoke,
     converter::Conversion,
     fork_safe_cell::{ForkSafeOnce, intern},
     instances::InstanceMaker,
@@ -31,7 +32,7 @@ pub fn row_class(
     let py = class.py();
     let inspect = INSPECTED.import(py, "boardlot.results.row_classes", "inspected")?;
     let (construction, inspected): (String, Vec<Inspected<'_>>) =
-        inspect.call1((class,))?.extract()?;
+        inspect.invoke((class,))?.extract()?;
     let class = class.cast::<PyType>()?;
     let (construction, maker) = match construction.as_str() {
         "tuple" => (Construction::Tuple, Some(InstanceMaker::of_tuples(class)?)),

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use jiff::civil::Date;
 
+use boardlot_gated::gated;
 use pyo3::{
     prelude::*,
     types::{PyDict, PyType},
@@ -11,6 +12,7 @@ use pyo3::{
 
 use super::{
     arguments::{argument, text},
+    callback::{Invoke, import},
     credentials::ApiKey,
     endpoint::Endpoint,
     errors::{raise, wrong_type},
@@ -34,6 +36,7 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Sandbox(sandbox::Sandbox);
 
+#[gated]
 #[pymethods]
 impl Sandbox {
     #[new]
@@ -200,7 +203,7 @@ impl Sandbox {
             .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
             .map_err(|error| raise(py, error))?;
         let key_id = self.upload_key(py, &public)?;
-        py.get_type::<ApiKey>().call1((key_id, private.as_str()))
+        py.get_type::<ApiKey>().invoke((key_id, private.as_str()))
     }
 
     /// A `Client` of this sandbox. `auth` is `"Ed25519"`, `"RSA-SHA256"`, `"oauth"` or credentials; the
@@ -275,12 +278,13 @@ impl Sandbox {
 impl Sandbox {
     /// Logs the demo user in; the tokens are kept in memory.
     fn login<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let boardlot = py.import("boardlot")?;
+        let boardlot = import(py, "boardlot")?;
         let options = PyDict::new(py);
-        options.set_item("store", boardlot.call_method0("MemoryStore")?)?;
-        let flow = boardlot.call_method("begin_login", (self.0.base_url(),), Some(&options))?;
+        options.set_item("store", boardlot.invoke_method("MemoryStore", ())?)?;
+        let begin_login = boardlot.getattr("begin_login")?;
+        let flow = begin_login.invoke_named((self.0.base_url(),), Some(&options))?;
         let callback = self.authorize_demo_user(py, flow.getattr("url")?.extract()?, None)?;
-        flow.call_method1("finish", (callback,))
+        flow.invoke_method("finish", (callback,))
     }
 
     fn make_client<'py>(
@@ -308,8 +312,8 @@ impl Sandbox {
             None => PyDict::new(py),
         };
         options.set_item("auth", auth)?;
-        let class: Bound<'py, PyType> = py.import("boardlot")?.getattr(class)?.cast_into()?;
-        let client = class.call((sandbox.base_url(),), Some(&options))?;
+        let class: Bound<'py, PyType> = import(py, "boardlot")?.getattr(class)?.cast_into()?;
+        let client = class.invoke_named((sandbox.base_url(),), Some(&options))?;
         // The sandbox lives at least as long as its clients.
         client.setattr("_sandbox", this)?;
         Ok(client)
@@ -338,6 +342,7 @@ fn seed_of(seed: i128) -> Result<u64> {
 #[derive(PartialEq)]
 pub struct Faults(sandbox::Faults);
 
+#[gated]
 #[pymethods]
 impl Faults {
     #[new]
@@ -390,6 +395,7 @@ impl Faults {
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct RecordedRequest(sandbox::RecordedRequest);
 
+#[gated]
 #[pymethods]
 impl RecordedRequest {
     /// The HTTP method, in capitals.

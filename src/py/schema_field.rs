@@ -1,5 +1,6 @@
 //! The declared fields of records.
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use crate::{
@@ -56,6 +57,7 @@ impl SchemaField {
     }
 }
 
+#[gated]
 #[pymethods]
 impl SchemaField {
     fn __repr__(&self) -> String {

@@ -2,97 +2,109 @@
 //!
 //! CPython ends any thread that attaches to an interpreter which is shutting down. If that thread is in
 //! the middle of Rust code, the whole process aborts. A thread attaches when it returns from waiting,
-//! and at any moment while Rust code calls Python. So each thread that does either passes this gate
-//! and is counted; the exit waits for the threads inside, and no other thread enters after that.
+//! and at any moment while Rust code calls Python. So each thread that does either is counted here: all
+//! functions that Python calls enter the gate by their attribute, `#[gated]`. The exit waits for the
+//! threads inside, and no other thread enters after that.
+//!
+//! The gate closes after the last `atexit` handler, when the interpreter itself is about to stop all other
+//! threads: until then a handler may wait for a thread that uses boardlot.
+#![expect(clippy::disallowed_methods, reason = "the gate is where threads attach and detach")]
 
 use std::{
-    cell::Cell,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    cell::{Cell, RefCell},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, ThreadId},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
-use super::notifier;
 use crate::{
     error::{ErrorKind, Result},
-    process::PerProcess,
+    process::{self, PerProcess},
 };
 
 static GATE: PerProcess<Gate> = PerProcess::new();
 
 #[derive(Default)]
 struct Gate {
-    state: Mutex<State>,
-    left: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// The number of threads inside, or about to attach.
-    inside: usize,
     /// The thread that closed the gate: the one that exits the program.
-    closed_by: Option<ThreadId>,
+    closed_by: OnceLock<ThreadId>,
+    /// The threads that have been inside.
+    threads: Mutex<Vec<Weak<Presence>>>,
 }
 
-/// How long the exit waits for the threads inside, one of which may be waiting at a prompt.
+/// Whether a thread is inside, or about to attach. It belongs to that thread, so that threads which enter
+/// at the same time do not wait for each other.
+#[derive(Default)]
+struct Presence(AtomicBool);
+
+/// How long the exit waits for the threads inside. A thread that takes longer is in code of the caller's:
+/// see `callback`, which makes it safe to leave it there.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+const CLOSE_POLL: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// Counts this thread as inside while it runs Rust code that calls Python.
-    static ENTERED: Cell<Option<Inside>> = const { Cell::new(None) };
+    static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
 
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts this thread as inside while Rust code calls Python, except within `detach`.
-pub fn enter(py: Python<'_>) -> Entered {
-    let here = ENTERED.take();
-    let outermost = here.is_none();
-    ENTERED.set(here.or_else(|| match pass() {
-        Ok(inside) => inside,
-        Err(Closed) => py.detach(park_forever),
-    }));
-    Entered { outermost }
+/// This thread at the gate.
+struct Here {
+    process: u32,
+    gate: Arc<Gate>,
+    presence: Arc<Presence>,
+    /// How many calls of `enter` have not been left.
+    depth: u32,
 }
 
-pub struct Entered {
-    outermost: bool,
+/// Counts this thread as inside while Rust code calls Python, except within `detach`. For `#[gated]`
+/// functions, whose thread is attached.
+pub fn enter() -> Entered {
+    if try_enter().is_err() {
+        Python::attach(|py| py.detach(park_forever));
+    }
+    Entered(())
 }
+
+/// Counts this thread as inside until it is dropped.
+pub struct Entered(());
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        if self.outermost {
-            ENTERED.take();
-        }
+        with_here(|here| here.set_depth(here.depth.saturating_sub(1)));
     }
 }
 
 /// Runs work that needs no interpreter, and attaches again.
 pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    let (outcome, inside, had_entered) = py.detach(|| {
-        let had_entered = ENTERED.take().is_some();
+    let (outcome, depth) = py.detach(|| {
+        let depth = with_here(|here| here.set_depth(0));
         let outcome = work();
-        (outcome, pass_or_park(), had_entered)
+        // Counted until this thread is attached again.
+        std::mem::forget(pass_or_park());
+        (outcome, depth)
     });
-    if had_entered {
-        ENTERED.set(inside);
-    }
+    with_here(|here| here.set_depth(depth.unwrap_or(0)));
     outcome
 }
 
 /// Attaches briefly, within `detach`.
 pub fn with_interpreter<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
-    let _guard = pass_or_park();
+    let _entered = pass_or_park();
     Python::attach(work)
 }
 
 /// Attaches for work that only Python can do, such as calling a token store of the caller's own: on a
-/// thread of the runtime's blocking pool, or on a caller's thread that is detached.
+/// thread of the callback pool, or on a caller's thread that is detached.
 pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
-    let gate = GATE.get_or_make(|| Ok(Gate::default()))?;
-    let _guard = gate.pass().map_err(|_| ErrorKind::Store("the program is exiting".into()))?;
+    let _entered =
+        try_enter().map_err(|Closed| ErrorKind::Store("the program is exiting".into()))?;
     let before = IN_CALLBACK.replace(true);
     let outcome = Python::attach(work);
     IN_CALLBACK.set(before);
@@ -105,40 +117,122 @@ pub fn is_in_callback() -> bool {
     IN_CALLBACK.get()
 }
 
-/// Closes the gate and waits for the threads inside, then joins the notifier. Registered with `atexit`.
-#[pyfunction]
-#[pyo3(name = "_shut_down")]
-pub fn shut_down(py: Python<'_>) {
-    close(py);
-    notifier::close(py);
+/// Closes the gate when the last `atexit` handler has returned.
+///
+/// Handlers run in the reverse order of their registration, so that of a module which was imported late
+/// runs early. But the interpreter drops them all when the last one has returned, and right after that it
+/// begins to stop threads. So nothing but the registry refers to this handler, and it closes the gate
+/// when it is dropped.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ExitHandler {
+    is_exiting: AtomicBool,
 }
 
-fn close(py: Python<'_>) {
-    if let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) {
-        py.detach(|| {
-            let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.closed_by = Some(thread::current().id());
-            let emptied =
-                gate.left.wait_timeout_while(state, CLOSE_TIMEOUT, |state| state.inside > 0);
-            drop(emptied);
-        });
+impl ExitHandler {
+    /// Registers the handler of this process.
+    pub fn register(py: Python<'_>) -> PyResult<()> {
+        let handler = Bound::new(py, ExitHandler { is_exiting: AtomicBool::new(false) })?;
+        py.import("atexit")?.call_method1("register", (handler,)).map(drop)
     }
 }
 
-fn pass_or_park() -> Option<Inside> {
-    pass().unwrap_or_else(|Closed| park_forever())
+#[gated]
+#[pymethods]
+impl ExitHandler {
+    fn __call__(&self) {
+        self.is_exiting.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ExitHandler {
+    fn drop(&mut self) {
+        // Otherwise it was unregistered.
+        if self.is_exiting.load(Ordering::Relaxed) {
+            Python::attach(|py| py.detach(close));
+        }
+    }
+}
+
+fn close() {
+    let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
+    let _ = gate.closed_by.set(thread::current().id());
+    // From here on, either a thread sees that the gate is closed, or this one sees that it is inside.
+    std::sync::atomic::fence(Ordering::SeqCst);
+    let deadline = Instant::now() + CLOSE_TIMEOUT;
+    let own = with_here(|here| here.presence.clone()).unwrap_or_default();
+    while gate.is_any_other_inside(&own) && Instant::now() < deadline {
+        thread::sleep(CLOSE_POLL);
+    }
+}
+
+fn pass_or_park() -> Entered {
+    try_enter().unwrap_or_else(|Closed| park_forever())
 }
 
 /// The gate is closed, and this is not the thread that closed it.
 struct Closed;
 
-/// The thread that exits the program can always pass, and is not counted.
-fn pass() -> Result<Option<Inside>, Closed> {
-    let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return Ok(None) };
-    match gate.pass() {
-        Ok(inside) => Ok(Some(inside)),
-        Err(closed_by) if closed_by == thread::current().id() => Ok(None),
-        Err(_) => Err(Closed),
+/// Counts this thread as inside. The thread that exits the program can always enter.
+fn try_enter() -> Result<Entered, Closed> {
+    let entered = with_here(|here| {
+        if here.depth == 0 {
+            here.presence.0.store(true, Ordering::SeqCst);
+            std::sync::atomic::fence(Ordering::SeqCst);
+            if here.gate.closed_by.get().is_some_and(|id| *id != thread::current().id()) {
+                here.presence.0.store(false, Ordering::Release);
+                return Err(Closed);
+            }
+        }
+        here.depth += 1;
+        Ok(())
+    });
+    entered.unwrap_or(Ok(())).map(Entered)
+}
+
+/// This thread at the gate; none if the thread is ending.
+fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
+    let result = HERE.try_with(|here| {
+        let mut here = here.try_borrow_mut().ok()?;
+        let here = match &mut *here {
+            Some(here) if here.process == process::id() => here,
+            // In a forked child, the threads of the parent do not exist.
+            other => other.insert(Here::new()?),
+        };
+        Some(work(here))
+    });
+    result.ok().flatten()
+}
+
+impl Here {
+    fn new() -> Option<Self> {
+        let gate = GATE.get_or_make(|| Ok(Gate::default())).ok()?;
+        let presence = Arc::new(Presence::default());
+        gate.add(&presence);
+        Some(Here { process: process::id(), gate, presence, depth: 0 })
+    }
+
+    /// Returns the depth before.
+    fn set_depth(&mut self, depth: u32) -> u32 {
+        if depth == 0 {
+            self.presence.0.store(false, Ordering::Release);
+        }
+        std::mem::replace(&mut self.depth, depth)
+    }
+}
+
+impl Gate {
+    fn add(&self, presence: &Arc<Presence>) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of threads that have ended.
+        threads.retain(|presence| presence.strong_count() > 0);
+        threads.push(Arc::downgrade(presence));
+    }
+
+    fn is_any_other_inside(&self, own: &Arc<Presence>) -> bool {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others =
+            threads.iter().filter_map(Weak::upgrade).filter(|other| !Arc::ptr_eq(other, own));
+        others.any(|other| other.0.load(Ordering::SeqCst))
     }
 }
 
@@ -146,32 +240,5 @@ fn pass() -> Result<Option<Inside>, Closed> {
 fn park_forever() -> ! {
     loop {
         thread::park();
-    }
-}
-
-impl Gate {
-    fn pass(self: Arc<Self>) -> Result<Inside, ThreadId> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match state.closed_by {
-            Some(thread) => Err(thread),
-            None => {
-                state.inside += 1;
-                drop(state);
-                Ok(Inside(self))
-            }
-        }
-    }
-}
-
-/// Counts a thread as inside.
-struct Inside(Arc<Gate>);
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.inside -= 1;
-        if state.closed_by.is_some() {
-            self.0.left.notify_all();
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! `signature_payload` and `generate_key`.
 
+use boardlot_gated::gated;
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyString},
@@ -13,6 +14,7 @@ use crate::{
 };
 
 /// The canonical request (five lines) that is signed. Service document, section 5.2.
+#[gated]
 #[pyfunction]
 #[pyo3(
     signature = (timestamp_ms, method, path, query = "", body = None),
@@ -31,6 +33,7 @@ pub fn signature_payload<'py>(
 
 /// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
 /// key.
+#[gated]
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
@@ -52,6 +55,7 @@ pub struct GeneratedKey {
     public_pem: String,
 }
 
+#[gated]
 #[pymethods]
 impl GeneratedKey {
     /// The private key as PEM (PKCS#8). Store it where nobody else can read it.

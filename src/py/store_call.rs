@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use super::{
     blocking::SIGNAL_POLL,
+    callback::import,
     errors::raise,
     shutdown_gate::{attach, detach, with_interpreter},
     weak_ref::WeakRef,
@@ -70,8 +71,7 @@ pub fn check_signals() -> Result<()> {
 
 /// The core's error for an exception that Python code raised.
 fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
-    let is_store_error = py
-        .import("boardlot.errors")
+    let is_store_error = import(py, "boardlot.errors")
         .and_then(|errors| error.value(py).is_instance(&errors.getattr("StoreError")?));
     let (text, advice) = if is_store_error.unwrap_or(false) {
         let hint = error.value(py).getattr("hint").and_then(|hint| hint.extract::<String>());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use boardlot_gated::gated;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 use tokio::task::JoinHandle;
 
@@ -29,6 +30,7 @@ static OBSERVED: [Field; 2] = [
 
 /// Each record of a list as an archive stores it: its identity in the list, a digest without the
 /// ignored fields, and its text as the service sent it.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_record_texts")]
 pub fn record_texts(
@@ -47,6 +49,7 @@ pub fn record_texts(
 type Fill = (String, i64, Option<String>, String);
 
 /// Each fill as an archive stores it.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_fill_rows")]
 pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
@@ -60,6 +63,7 @@ pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<F
 /// The records of a call to the method with this name, made of stored texts. Checks the arguments as
 /// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
 /// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
 pub fn stored_records<'py>(
@@ -104,6 +108,7 @@ fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
 
 /// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
 /// endpoint's times.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_micros")]
 pub fn micros(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {

@@ -5,6 +5,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -14,6 +15,7 @@ use pyo3::{
 use super::{
     arguments::secret_text,
     blocking::block,
+    callback::Invoke,
     errors::{raise, wrong_type},
     store_call::{call_python, call_store, check_signals},
     weak_ref::{StrongRef, WeakRef},
@@ -41,6 +43,7 @@ impl KeyringStore {
     }
 }
 
+#[gated]
 #[pymethods]
 impl KeyringStore {
     #[new]
@@ -92,6 +95,7 @@ impl MemoryStore {
     }
 }
 
+#[gated]
 #[pymethods]
 impl MemoryStore {
     #[new]
@@ -149,6 +153,7 @@ impl EncryptedFileStore {
     }
 }
 
+#[gated]
 #[pymethods]
 impl EncryptedFileStore {
     #[new]
@@ -226,7 +231,7 @@ fn ask(callable: WeakRef) -> Passphrase {
     Box::new(move || {
         let answer =
             call_python(&callable, "the callable that returns the passphrase", |callable| {
-                let answer = callable.call0()?;
+                let answer = callable.invoke(())?;
                 Ok(secret_text(&answer)
                     .map_err(|_| answer.get_type().name().map(|name| name.to_string())))
             })?;

@@ -1,5 +1,6 @@
 //! `_time_range`, for `boardlot.dask`, which splits a time range into partitions.
 
+use boardlot_gated::gated;
 use pyo3::prelude::*;
 
 use super::{
@@ -11,6 +12,7 @@ use crate::pages::time_range;
 /// The start and end of the range that a method would page through, in microseconds since 1970. Checks
 /// the arguments as the method does, and sends nothing. A range whose ends are both open ends at
 /// `now_micros`; without it the result is None.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_time_range", signature = (method, arguments, now_micros = None))]
 pub fn time_range_of<'py>(

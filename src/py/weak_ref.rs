@@ -4,6 +4,7 @@
 //! alive forever, since no class could report the reference to the garbage collector. So the core has a
 //! weak reference to a `StrongRef`, which the Python classes keep alive and report to the collector.
 
+use boardlot_gated::gated;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
@@ -24,6 +25,7 @@ impl StrongRef {
     }
 }
 
+#[gated]
 #[pymethods]
 impl StrongRef {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

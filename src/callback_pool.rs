@@ -1,0 +1,82 @@
+//! Threads for code of the caller's, such as hooks and token stores, and for frame libraries.
+//!
+//! Such code takes as long as it likes, and may wait for calls of its own, which need threads for their
+//! hooks. In a pool of a fixed size, a pool full of hooks that wait for hooks would wait forever, and so
+//! would everything else that the pool is for, such as looking up names. So the runtime's own pool runs
+//! none of it, and here nothing waits for a thread for long.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+    time::timeout,
+};
+
+use crate::{
+    error::{Error, Result},
+    process::PerProcess,
+};
+
+static POOL: PerProcess<CallbackPool> = PerProcess::new();
+
+/// How many callbacks run at once, unless they take long. More would only wait for the interpreter.
+const THREADS: usize = 64;
+/// How long a callback waits for others to end. After that it gets a thread of its own.
+const WAIT_MAX: Duration = Duration::from_millis(100);
+/// As good as none.
+const THREADS_MAX: usize = 1 << 20;
+
+struct CallbackPool {
+    /// Only its blocking threads are used: no task is ever spawned on it.
+    runtime: Runtime,
+    free: Arc<Semaphore>,
+}
+
+/// Runs a callback on a thread of the pool.
+pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let pool = pool()?;
+    let free = timeout(WAIT_MAX, pool.free.clone().acquire_owned()).await;
+    let task = pool.runtime.spawn_blocking(move || {
+        let _free = free;
+        callback()
+    });
+    task.await.map_err(|error| Error::aborted(&error))
+}
+
+/// Runs a callback that nobody waits for.
+pub fn spawn(callback: impl FnOnce() + Send + 'static) {
+    if let Ok(pool) = pool() {
+        pool.runtime.spawn_blocking(callback);
+    }
+}
+
+fn pool() -> Result<Arc<CallbackPool>> {
+    POOL.get_or_make(|| {
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(THREADS_MAX)
+            .thread_name("boardlot-callback")
+            .build()
+            .map_err(|error| Error::config(format!("threads cannot be started: {error}")))?;
+        Ok(CallbackPool { runtime, free: Arc::new(Semaphore::new(THREADS)) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thousand_callbacks_that_wait_for_each_other_all_end() {
+        let together = Arc::new(Barrier::new(1_000));
+        let callbacks = (0..1_000).map(|_| {
+            let together = together.clone();
+            run(move || drop(together.wait()))
+        });
+        assert!(join_all(callbacks).await.iter().all(Result::is_ok));
+    }
+}

@@ -1,0 +1,206 @@
+"""Exits while code of the caller's runs in boardlot, and `atexit` handlers that wait for threads."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+# Is alive until the interpreter shuts down, and then lets other threads run for a while.
+LINGERING = """
+class Lingering:
+    def __del__(self, sleep=time.sleep):
+        for _ in range(300):
+            sleep(0.001)
+lingering = Lingering()
+"""
+
+# The code of the caller's, which takes longer than an exit waits for it.
+SLOW = {
+    "constructor": """
+        class Row:
+            statement: str = ""
+            def __init__(self, **values):
+                busy()
+        rows = sandbox.client().dividends("HK.00700")
+        call = lambda: rows.as_type(Row)
+    """,
+    "constructor of a pager": """
+        class Row:
+            code: str = ""
+            def __init__(self, **values):
+                busy()
+        rows = sandbox.client().fills_history("281756", "HK").as_type(Row)
+        call = lambda: next(rows)
+    """,
+    "hook": """
+        client = sandbox.client(on_request=lambda event: busy())
+        call = client.server_time
+    """,
+    "token store": """
+        class Store:
+            def load(self, key):
+                busy()
+            def save(self, key, value): ...
+            def delete(self, key): ...
+        client = boardlot.Client(sandbox.base_url, auth=boardlot.OAuth("c", store=Store()))
+        call = lambda: client.dividends("HK.00700")
+    """,
+    "log handler": """
+        import logging
+        class Handler(logging.Handler):
+            def createLock(self):
+                self.lock = None  # `logging` itself waits for it at the exit.
+            def emit(self, record):
+                busy()
+        logging.getLogger("boardlot.http").setLevel("DEBUG")
+        logging.getLogger("boardlot.http").addHandler(Handler())
+        call = sandbox.client().server_time
+    """,
+    "representation": """
+        rows = sandbox.client().dividends("HK.00700")
+        import boardlot.results.tables as tables
+        tables.text = lambda records: busy()
+        call = lambda: repr(rows)
+    """,
+    "frame library": """
+        class Library:
+            class DataFrame:
+                def __init__(self, stream):
+                    busy()
+        sys.modules["polars"] = Library
+        rows = sandbox.client().dividends("HK.00700")
+        call = rows.to_polars
+    """,
+    "import of a frame library": """
+        folder = tempfile.mkdtemp()
+        open(os.path.join(folder, "polars.py"), "w").write("import __main__; __main__.busy()")
+        sys.path.insert(0, folder)
+        rows = sandbox.client().dividends("HK.00700")
+        call = rows.to_polars
+    """,
+    "JSON of an odd dict": """
+        class Odd(dict):
+            def items(self):
+                busy()
+        client = sandbox.client()
+        call = lambda: client.request("POST", "/api/v1.0/x", body=Odd(a=1))
+    """,
+}
+
+BESIDE = """
+import os, sys, tempfile, threading, time
+import boardlot
+sandbox = boardlot.Sandbox(seed=7, fills=60)
+began = threading.Event()
+def busy():
+    began.set()
+    while True:
+        sum(range(100))
+{code}
+{lingering}
+threading.Thread(target=call, daemon=True).start()
+assert began.wait(30)
+"""
+
+# Each waits for a thread that uses boardlot, in a handler that was registered before the import.
+HANDLERS = {
+    "a worker with a queue": """
+        import queue
+        jobs = queue.Queue()
+        def work():
+            while jobs.get() is not None:
+                client.server_time()
+            print("flushed", len(client.dividends("HK.00700")) > 0)
+        worker = threading.Thread(target=work, daemon=True)
+        def start():
+            worker.start()
+            for _ in range(3):
+                jobs.put(1)
+        def stop():
+            jobs.put(None)
+            worker.join()
+    """,
+    "a background event loop": """
+        import asyncio
+        loop = asyncio.new_event_loop()
+        worker = threading.Thread(target=loop.run_forever, daemon=True)
+        async def flush():
+            async with sandbox.async_client() as client:
+                print("flushed", len(await client.dividends("HK.00700")) > 0)
+        def start():
+            worker.start()
+            asyncio.run_coroutine_threadsafe(flush(), loop).result()
+        def stop():
+            asyncio.run_coroutine_threadsafe(flush(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            worker.join()
+    """,
+    "a flush in a new thread": """
+        def start(): ...
+        def stop():
+            def flush():
+                fills = client.fills_history("281756", "HK")
+                print("flushed", len(fills.all()) == 60)
+            worker = threading.Thread(target=flush)
+            worker.start()
+            worker.join()
+    """,
+    "a thread that iterates until it is told to stop": """
+        ended = threading.Event()
+        def work():
+            while not ended.is_set():
+                for fill in client.fills_history("281756", "HK"):
+                    pass
+            print("flushed", fill is not None)
+        worker = threading.Thread(target=work, daemon=True)
+        def start():
+            worker.start()
+        def stop():
+            ended.set()
+            worker.join()
+    """,
+}
+
+EXIT = """
+import atexit, threading, time
+handlers = []
+@atexit.register
+def at_exit():
+    for handler in handlers:
+        handler()
+import boardlot
+sandbox = boardlot.Sandbox(seed=7, fills=60)
+client = sandbox.client(on_response=lambda event: None)
+{code}
+handlers.append(stop)
+start()
+{lingering}
+"""
+
+
+def ended(script, code):
+    whole = script.format(code=textwrap.dedent(code), lingering=LINGERING)
+    command = [sys.executable, "-c", whole]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("code", SLOW.values(), ids=SLOW)
+def test_a_process_ends_beside_code_of_the_callers_that_never_returns(code):
+    ended(BESIDE, code)
+
+
+@pytest.mark.parametrize("code", HANDLERS.values(), ids=HANDLERS)
+def test_a_handler_from_before_the_import_can_wait_for_threads_that_use_boardlot(code):
+    assert set(ended(EXIT, code).splitlines()) == {"flushed True"}
+
+
+def test_a_handler_from_before_the_import_can_make_calls_itself():
+    code = """
+    def start(): ...
+    def stop():
+        print("flushed", len(client.fills_history("281756", "HK").all()) == 60)
+    """
+    assert ended(EXIT, code) == "flushed True\n"
