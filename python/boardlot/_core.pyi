@@ -81,7 +81,6 @@ __all__ = [
     "_remove_profile",
     "_save_profile",
     "_set_default_profile",
-    "_shut_down",
     "_stored_records",
     "_time_range",
     "_to_frame",
@@ -1338,7 +1337,6 @@ class Sandbox:
         /,
     ) -> None: ...
 
-def _shut_down() -> None: ...
 @overload
 def _profile(name: str) -> dict[str, Any]: ...
 @overload

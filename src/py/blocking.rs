@@ -1,7 +1,6 @@
 //! Waiting for a future on the calling thread, detached from the interpreter.
 
 use std::{
-    cell::Cell,
     future::Future,
     pin::{Pin, pin},
     time::Duration,
@@ -74,22 +73,9 @@ fn wait(
 ) -> PyResult<()> {
     // A signal handler may make a call of its own, so it runs outside the runtime.
     while slot.wait(SIGNAL_POLL, &mut future).is_none() {
-        let was_waiting = IS_WAITING.replace(true);
-        let polled =
-            shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)));
-        IS_WAITING.set(was_waiting);
-        polled?;
+        shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?;
     }
     Ok(())
-}
-
-thread_local! {
-    static IS_WAITING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread runs a signal handler while a call of its own waits.
-pub fn is_waiting() -> bool {
-    IS_WAITING.get()
 }
 
 /// Whether the call left nothing behind that is still running.

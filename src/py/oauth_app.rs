@@ -195,6 +195,7 @@ macro_rules! app_class {
         #[pyclass(frozen, extends = OAuthAppBase, module = "boardlot._core")]
         pub struct $name;
 
+        #[gated]
         #[pymethods]
         impl $name {
             #[new]

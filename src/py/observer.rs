@@ -13,13 +13,12 @@ use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
 
 use super::{
-    blocking,
     caller_context::CallerContext,
     errors::{raise, wrong_type},
     logging,
     request_arguments::headers,
     request_events::{RequestEvent, ResponseEvent},
-    shutdown_gate::{attach, is_in_callback},
+    shutdown_gate::{self, attach},
     weak_ref::{StrongRef, WeakRef},
 };
 use crate::{
@@ -34,7 +33,7 @@ static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 /// Where a call that starts now comes from; without the caller if no observer would ask for it.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
-    let is_nested = is_in_callback() || blocking::is_waiting();
+    let is_nested = shutdown_gate::is_nested();
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
         return Ok(Origin { caller: None, is_nested });
     }

@@ -52,6 +52,8 @@ thread_local! {
     static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
 
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+
+    static IN_DETACHED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// This thread at the gate.
@@ -97,7 +99,10 @@ pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
 /// Attaches briefly, within `detach`.
 pub fn with_interpreter<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     let _entered = pass_or_park();
-    Python::attach(work)
+    let before = IN_DETACHED.replace(true);
+    let outcome = Python::attach(work);
+    IN_DETACHED.set(before);
+    outcome
 }
 
 /// Attaches for work that only Python can do, such as calling a token store of the caller's own: on a
@@ -115,6 +120,12 @@ pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
 /// code must not wait for a lock that the core holds.
 pub fn is_in_callback() -> bool {
     IN_CALLBACK.get()
+}
+
+/// Whether a call of the core waits for the Python code that this thread runs: a hook or a store, or a
+/// signal handler or finalizer that has interrupted the call.
+pub fn is_nested() -> bool {
+    IN_CALLBACK.get() || IN_DETACHED.get()
 }
 
 /// Closes the gate when the last `atexit` handler has returned.

@@ -1,5 +1,5 @@
-"""Whatever the caller's code raises while boardlot calls it is an error: never the end of a list, never a
-row, and no row is lost by it."""
+"""Whatever the caller's code raises while boardlot calls it is an error: never the end of a list,
+never a row, and no row is lost by it."""
 
 import dataclasses
 import enum
@@ -11,8 +11,8 @@ from ..support.clients import MODES, run
 from ..support.paged_service import CALLS, Book
 from ..support.scripted_server import ScriptedServer
 
-# The rows whose code raises: the first of the list, in the middle of a page, the first and the last of one,
-# and the last of the list.
+# The rows whose code raises: the first of the list, one in the middle of a page, the first and the
+# last of a page, and the last of the list.
 WRONG = [0, 17, 30, 69, 74]
 LENGTHS = [30, 0, 40, 5]
 RAISED = [
@@ -147,7 +147,7 @@ async def rows_and_errors(client, rows):
         except BaseException as error:
             errors.append(error)
             continue
-        if len(taken) + len(errors) > 200 or len(taken) == len(set(row.n for row in taken)) == 75:
+        if len(taken) + len(errors) > 200 or len(taken) == len({row.n for row in taken}) == 75:
             return taken, errors
 
 
@@ -174,7 +174,10 @@ def test_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
 @pytest.mark.parametrize("make", CLASSES, ids=lambda make: make.__name__)
 def test_records_raise_it_too(make, error):
     args, kwargs = CALLS["plate_stocks"]
-    with ScriptedServer(Book("plate_stocks", LENGTHS)) as server, bl.Client(server.base_url) as client:
+    with (
+        ScriptedServer(Book("plate_stocks", LENGTHS)) as server,
+        bl.Client(server.base_url) as client,
+    ):
         records = client.plate_stocks(*args, **kwargs).all()
         armed = Armed(error)
         for _ in WRONG:

@@ -1,4 +1,4 @@
-"""Exits while code of the caller's runs in boardlot, and `atexit` handlers that wait for threads."""
+"""Exits while code of the caller's runs in boardlot; `atexit` handlers that wait for threads."""
 
 import subprocess
 import sys

@@ -12,6 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("atomic_file", &[]),
     ("auth", &["api", "atomic_file", "error", "lock", "process"]),
     ("process", &["error"]),
+    ("callback_pool", &["error", "process"]),
     ("profile", &["atomic_file", "error", "lock"]),
     ("decode", &["api", "auth", "error"]),
     ("endpoint_file", &["api", "error"]),
@@ -28,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "api",
             "auth",
+            "callback_pool",
             "client",
             "client_options",
             "decode",
@@ -93,6 +95,7 @@ fn libraries_are_used_in_their_modules_only() {
         ("axum", &["sandbox/"]),
         ("num_bigint::", &["sandbox/"]),
         ("arrow_array", &["decode/", "py/"]),
+        ("boardlot_gated", &["py/"]),
     ];
     for path in sources(&src()) {
         let code = code(&path);

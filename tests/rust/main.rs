@@ -16,6 +16,7 @@ mod date_ranges;
 mod examples;
 mod exceptions;
 mod file_cycles;
+mod gate;
 mod generated;
 mod imports;
 mod listings;

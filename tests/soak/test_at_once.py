@@ -1,0 +1,124 @@
+"""More of everything at once than a pool has threads: nothing waits for a thread that it holds."""
+
+import asyncio
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import boardlot as bl
+import pytest
+
+from ..support.certificates import authority
+from ..support.relay import Relay
+from ..support.sandbox_process import SandboxProcess
+
+# The runtime's own pool has 512 threads.
+MANY = [600, pytest.param(1_000, marks=pytest.mark.slow)]
+FILLS = 60
+
+
+@pytest.fixture(scope="module")
+def service():
+    with SandboxProcess(seed=7, fills=FILLS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def relay(service):
+    with Relay(int(service.base_url.rpartition(":")[2]), authority().context()) as relay:
+        yield relay
+
+
+@pytest.fixture
+def options(service, relay, request):
+    """What the clients have in common; a test may ask for a name, which a thread has to look up."""
+    options = {"auth": bl.ApiKey(*service.new_key()), "timeout": 60.0, "max_retries": 0}
+    if getattr(request, "param", None) == "by name":
+        address = {"base_url": f"https://localhost:{relay.port}", "ca_file": authority().ca_file}
+    else:
+        address = {"base_url": service.base_url}
+    return options | address
+
+
+async def frames(clients, count):
+    """So many frames at once, on these clients in turn."""
+    pagers = [clients[n % len(clients)].fills_history("281756", "HK") for n in range(count)]
+    made = await asyncio.gather(*(pager.to_polars() for pager in pagers))
+    return [len(frame) for frame in made]
+
+
+def use(make_clients, count):
+    async def main():
+        clients = make_clients()
+        try:
+            return await asyncio.wait_for(frames(clients, count), 240)
+        finally:
+            for client in clients:
+                await client.close()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("count", MANY)
+@pytest.mark.parametrize(
+    ("how", "options"),
+    [
+        ("one client", "by name"),
+        # Each loads the certificates that it trusts, if it needs any.
+        ("a client each", "by address"),
+        ("with hooks", "by name"),
+        ("with log records", "by name"),
+    ],
+    indirect=["options"],
+)
+def test_many_frames_at_once(options, count, how, caplog):
+    seen = []
+    if how == "with hooks":
+        options |= {"on_request": lambda _event: None, "on_response": seen.append}
+    if how == "with log records":
+        caplog.set_level(logging.DEBUG, "boardlot.http")
+    clients = count if how == "a client each" else 1
+    assert (
+        use(lambda: [bl.AsyncClient(**options) for _ in range(clients)], count) == [FILLS] * count
+    )
+    assert len(seen) >= (count if how == "with hooks" else 0)
+
+
+@pytest.mark.parametrize("count", [150])
+def test_many_frames_of_threads_at_once(options, count):
+    with bl.Client(**options) as client, ThreadPoolExecutor(count) as threads:
+        pagers = [client.fills_history("281756", "HK") for _ in range(count)]
+        made = list(threads.map(lambda pager: len(pager.to_polars()), pagers))
+    assert made == [FILLS] * count
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_many_hooks_at_once_that_wait_for_each_other(options, count):
+    together = threading.Barrier(count, timeout=120)
+
+    def wait(_event):
+        together.wait()
+
+    async def main():
+        async with bl.AsyncClient(**options, on_request=wait) as client:
+            return await asyncio.gather(*(client.server_time() for _ in range(count)))
+
+    assert len(asyncio.run(main())) == count
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_many_hooks_at_once_that_call_clients_with_hooks(options, count):
+    calls, together = [], threading.Barrier(count, timeout=120)
+    inner = bl.Client(**options, on_response=calls.append)
+
+    def call(_event):
+        together.wait()
+        inner.server_time()
+
+    async def main():
+        async with bl.AsyncClient(**options, on_request=call) as client:
+            return await asyncio.gather(*(client.server_time() for _ in range(count)))
+
+    with inner:
+        assert len(asyncio.run(main())) == count
+    assert len(calls) == count
