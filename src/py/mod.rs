@@ -67,6 +67,7 @@ mod store_argument;
 mod store_call;
 mod stored_records;
 mod stores;
+mod thread_end;
 mod time_range;
 mod trial;
 mod value_cache;

@@ -23,6 +23,7 @@ use std::{
 use boardlot_gated::gated;
 use pyo3::prelude::*;
 
+use super::thread_end;
 use crate::{
     error::{ErrorKind, Result},
     process::{self, PerProcess},
@@ -43,8 +44,7 @@ struct Gate {
 #[derive(Default)]
 struct Presence(AtomicBool);
 
-/// How long the exit waits for the threads inside. A thread that takes longer is in code of the caller's:
-/// see `callback`, which makes it safe to leave it there.
+/// How long the exit waits for the threads inside. One that takes longer stays where it is: `thread_end`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const CLOSE_POLL: Duration = Duration::from_millis(1);
 
@@ -63,6 +63,7 @@ struct Here {
     presence: Arc<Presence>,
     /// How many calls of `enter` have not been left.
     depth: u32,
+    _registration: thread_end::Registration,
 }
 
 /// Counts this thread as inside while Rust code calls Python, except within `detach`. For `#[gated]`
@@ -164,6 +165,11 @@ impl Drop for ExitHandler {
     }
 }
 
+/// Whether the interpreter is shutting down.
+pub fn is_closed() -> bool {
+    GATE.get().is_some_and(|gate| gate.closed_by.get().is_some())
+}
+
 fn close() {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
     let _ = gate.closed_by.set(thread::current().id());
@@ -219,7 +225,8 @@ impl Here {
         let gate = GATE.get_or_make(|| Ok(Gate::default())).ok()?;
         let presence = Arc::new(Presence::default());
         gate.add(&presence);
-        Some(Here { process: process::id(), gate, presence, depth: 0 })
+        let _registration = thread_end::Registration::new();
+        Some(Here { process: process::id(), gate, presence, depth: 0, _registration })
     }
 
     /// Returns the depth before.
