@@ -1,4 +1,4 @@
-"""How boardlot's cost grows: with the rows, with the tasks side by side, with the page.
+"""How boardlot's cost grows: with the rows, with the tasks or frames side by side, with the page.
 
 All from the server of fixed pages, each size in a process of its own.
 """
@@ -19,11 +19,13 @@ from .wire import side_by_side
 
 ROWS = [1_000, 10_000, 100_000, 1_000_000]
 TASKS = [1, 4, 16, 64, 256]
+FRAMES = [1, 10, 100, 1_000]
 THREADS = [1, 8, 64]
 PAGE_SIZES = [10, 50, 200, 1_000]
 # Of a quick run.
 FEWER_ROWS = [1_000, 10_000, 100_000]
 FEWER_TASKS = [1, 16, 256]
+FEWER_FRAMES = [1, 600]
 FEWER_PAGE_SIZES = [10, 50, 1_000]
 
 
@@ -50,6 +52,14 @@ def rows(settings: Settings) -> list[Row]:
                 {**common, "seconds": seconds},
                 "Tasks side by side, a request",
                 "tasks",
+            ),
+            grown(
+                settings,
+                "frames_at_once",
+                FEWER_FRAMES if settings.quick else FRAMES,
+                {**common, "seconds": seconds},
+                "Frames at once, a frame of 500 rows",
+                "at once",
             ),
             grown(
                 settings,
@@ -143,6 +153,22 @@ def tasks(size: int, seconds: float, base: str, key_id: str, key_file: str):
                 return (await client.sim_orders("1")).to_dicts()
 
             return Done(await side_by_side(orders, size, seconds))
+
+    return lambda: asyncio.run(work())
+
+
+def frames_at_once(size: int, seconds: float, base: str, key_id: str, key_file: str):
+    import boardlot as bl
+
+    async def work() -> Done:
+        auth = bl.ApiKey(key_id, Path(key_file))
+        async with bl.AsyncClient(base, auth=auth, max_connections=256) as client:
+
+            async def frame() -> int:
+                return len(await client.fills_history("10", "HK").to_arrow())
+
+            assert await frame() == 10 * PAGE_ROWS
+            return Done(await side_by_side(frame, size, seconds))
 
     return lambda: asyncio.run(work())
 
