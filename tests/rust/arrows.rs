@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "py",
         &[
             "api",
+            "atomic_file",
             "auth",
             "client",
             "client_options",

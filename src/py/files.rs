@@ -1,0 +1,29 @@
+//! Files that Python code replaces, in the way in which the core replaces its own.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use pyo3::{exceptions::PyOSError, prelude::*};
+
+use super::shutdown_gate::detach;
+use crate::atomic_file;
+
+/// Gives a complete file its name, in place of a regular file or of none. Raises `OSError` if it cannot,
+/// or if something else has that name: a folder, a link, a device.
+#[pyfunction]
+#[pyo3(name = "_rename_over")]
+pub fn rename_over(py: Python<'_>, new: PathBuf, path: PathBuf) -> PyResult<()> {
+    detach(py, || atomic_file::rename(&new, &path)).map_err(|error| os_error(py, &path, &error))
+}
+
+/// The `OSError` that Python itself would raise.
+pub fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return PyOSError::new_err(format!("{}: {error}", path.display()));
+    };
+    let message = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
+    let message = message.map_or_else(|_| error.to_string(), |message| message.to_string());
+    PyOSError::new_err((number, message, path.as_os_str().to_owned()))
+}
