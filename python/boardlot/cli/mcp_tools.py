@@ -18,6 +18,7 @@ from mcp.server.lowlevel import Server
 from boardlot import AsyncClient, AsyncPager, ConfigError, Records, __version__, _endpoints
 from boardlot.cli import endpoints
 from boardlot.cli.click_classes import Argument
+from boardlot.cli.numbers import Whole
 from boardlot.results.value_names import value_names
 
 __all__ = ["create_server"]
@@ -101,7 +102,7 @@ class Tool(NamedTuple):
             schema["enum"] = list(accounts)
         elif isinstance(parameter.type, click.Choice):
             schema["enum"] = list(parameter.type.choices)
-        elif parameter.type is click.INT:
+        elif isinstance(parameter.type, Whole):
             schema["type"] = "integer"
         return schema
 
