@@ -1,7 +1,8 @@
 """Writing files so that a crash leaves the old content or the new, and two writers never mix.
 
-Only a regular file is replaced, never a device, a pipe or a link; the core decides that, for its own
-files too. Used by the command line (`--out`, `--resume`), `boardlot.dask` and `boardlot.archive`.
+Only a regular file is replaced, never a device, a pipe or a link; the core decides that, for its
+own files too. Used by the command line (`--out`, `--resume`), `boardlot.dask` and
+`boardlot.archive`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,21 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HAS_LOCKS", "locked", "replace_file", "replacing", "sync"]
+__all__ = ["HAS_LOCKS", "is_regular", "locked", "replace_file", "replacing", "sync"]
 
 # Whether a file can be locked and then replaced under its lock.
 HAS_LOCKS = fcntl is not None
+
+
+def is_regular(path: Path) -> bool | None:
+    """Whether a regular file is there, links followed; `None` if nothing is there.
+
+    Unlike the methods of `Path`, it raises no error for a path that is too long.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return None
 
 
 def sync(file: BinaryIO) -> None:

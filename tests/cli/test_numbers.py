@@ -1,4 +1,4 @@
-"""Numbers on the command line: whatever is typed, they are finite and within bounds, or wrong usage."""
+"""Numbers on the command line: finite and within bounds, or wrong usage."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import boardlot as bl
 import pytest
 
-click = pytest.importorskip("click")
+pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a terminal of POSIX")
+import click
 from boardlot.cli import main
 from boardlot.cli.app import app
 from boardlot.cli.numbers import Number, Whole
@@ -140,7 +141,7 @@ def test_numbers_of_an_archive_are_bounded_in_python_too(service: Service, tmp_p
     client = service.sandbox.client()
     with client, bl.Archive(tmp_path / "a.db") as archive:
         for value in bad:
-            with pytest.raises(bl.ConfigError, match="wait is .*expected a number of seconds"):
+            with pytest.raises(bl.ConfigError, match=r"wait is .*expected a number of seconds"):
                 bl.Archive(tmp_path / "b.db", wait=value)
-            with pytest.raises(bl.ConfigError, match="every is .*expected a number of seconds"):
+            with pytest.raises(bl.ConfigError, match=r"every is .*expected a number of seconds"):
                 archive.follow(client, fills=(ACCOUNT, "HK"), every=value)

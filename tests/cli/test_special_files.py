@@ -1,4 +1,4 @@
-"""What is not a regular file is never replaced: a rename by root would remove a device for everybody."""
+"""What is not a regular file is never replaced: root would remove a device for everybody."""
 
 from __future__ import annotations
 

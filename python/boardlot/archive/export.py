@@ -21,7 +21,7 @@ __all__ = ["export"]
 def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
-    if os.path.exists(target) and not os.path.isfile(target):
+    if crash_safe.is_regular(target) is False:
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
             "path"

@@ -72,10 +72,10 @@ class Sqlite(Connected[sqlite3.Connection]):
         }
         if self.path is None:
             return _connection(MEMORY, options)
-        # Not those of `Path`, which raise an error for a path that is too long.
-        if not os.path.exists(self.path):
+        regular = crash_safe.is_regular(self.path)
+        if regular is None:
             _create_private(self.path)
-        elif not os.path.isfile(self.path):
+        elif not regular:
             raise store_error(
                 self.name, "is not a regular file", hint="Choose the path of a file, or a new one."
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
@@ -22,6 +21,7 @@ from boardlot.cli.numbers import Number
 from boardlot.cli.output import emit
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
+from boardlot.crash_safe import is_regular
 
 __all__ = ["command"]
 
@@ -127,7 +127,7 @@ def status(settings: Settings, file: str) -> None:
 
 def export(settings: Settings, file: str, name: str, path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
-    if os.path.exists(path) and not settings.force:
+    if is_regular(path) is not None and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
         rows = archive.export(name, path)
@@ -179,7 +179,7 @@ def follow(
 
 def _existing(file: str) -> Archive:
     """An archive to read: a file that does not exist is not created."""
-    if "://" not in file and not os.path.isfile(file):
+    if "://" not in file and not is_regular(Path(file)):
         raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
     return Archive(file)
 
