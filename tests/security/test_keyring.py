@@ -11,10 +11,9 @@ from ..support.authorization_server import AuthorizationServer
 from ..support.keyring import ABSENT, LOCKED, UNLOCKED, missing, session
 from ..support.processes import ROOT
 from ..support.stores import KEY, files_of
+from ..support.system import not_installed
 
-pytestmark = pytest.mark.skipif(
-    bool(missing()), reason=f"not installed: {', '.join(missing())} (Debian: dbus, gnome-keyring)"
-)
+pytestmark = pytest.mark.skipif(bool(missing()), reason=not_installed(" and ".join(missing())))
 SAVE = """
     import sys
     import boardlot as bl
