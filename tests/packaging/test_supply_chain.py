@@ -50,7 +50,7 @@ def test_nothing_is_installed_or_built_without_hashes(name: str) -> None:
     assert commands
     for command in commands:
         options = set(re.findall(r"--[\w-]+", command))
-        # Locked packages; the package itself, with the locked build backend; or what was built here.
+        # Locked packages; the package itself, by the locked build backend; what was built here.
         kinds = [{"--no-deps", "--require-hashes"}, {"--no-deps", "--no-build-isolation"}]
         assert any(kind <= options for kind in [*kinds, {"--no-index"}]), command
     assert not re.search(r"\b(?:uvx?|pipx|easy_install) ", workflow)
