@@ -120,7 +120,7 @@ free-threaded-test: $(BIN)/.built ## Shared objects on a CPython without the int
 asan: $(BIN)/.built ## The unsafe code under the address sanitizer; see tools/asan.
 	tools/asan
 
-coverage: $(BIN)/.built ## Lines and branches that the tests reach, into target/coverage.
+coverage: $(BIN)/.built system-packages ## Lines and branches that the tests reach, into target/coverage.
 	$(BIN)/python tools/coverage.py $(TESTS)
 
 # Changes the core in hundreds of places, one at a time: each has to be noticed by a test, or to be
@@ -195,6 +195,7 @@ lock: ## Updates requirements/*.txt; needs uv.
 	$(LOCK) --upgrade --python-version 3.10 $(EXTRAS:%=--extra %) --group tools -o requirements/dev.txt
 	$(LOCK) --upgrade --python-version 3.10 -c requirements/dev.txt --extra cli --group build -o requirements/demo.txt
 	$(LOCK) --upgrade --python-version 3.11 -c requirements/dev.txt --group docs -o requirements/docs.txt
+	$(LOCK) --upgrade --python-version 3.14 -c requirements/dev.txt --group threads --group build -o requirements/threads.txt
 
 # Stamps. `.maturin` is what `make demo` needs, `.extension` the module compiled with it, `.tools` what
 # all other targets need, `.built` both.

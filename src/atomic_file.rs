@@ -4,27 +4,78 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
 
+/// How long the rename waits for readers that have the old file open.
+const IN_USE_TIMEOUT: Duration = Duration::from_secs(2);
+const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
+
 /// Writes the content to a new file in the same folder, syncs it and renames it over `path`. The
-/// caller holds the file's lock, and decides about links and modes: `path` itself is replaced, even
-/// if it is a link, and `create` opens the new file.
+/// caller holds the file's lock, and decides about modes by `create`, which opens the new file.
+/// Only a regular file is replaced: the caller resolves links, or they are an error.
 pub(crate) fn replace(
     path: &Path,
     content: &[u8],
     create: impl FnOnce(&Path) -> io::Result<File>,
 ) -> io::Result<()> {
+    check_replaceable(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.new"));
-    let written = write(&new, content, create).and_then(|()| fs::rename(&new, path));
+    let written = write(&new, content, create).and_then(|()| rename(&new, path));
     if written.is_err() {
         let _ = fs::remove_file(&new);
         return written;
     }
+    Ok(())
+}
+
+/// Gives a complete file its name, in place of a regular file or of none. Everything that this package
+/// replaces is replaced here.
+pub fn rename(new: &Path, path: &Path) -> io::Result<()> {
+    check_replaceable(path)?;
+    retry_while_in_use(IN_USE_TIMEOUT, is_in_use, || fs::rename(new, path))?;
     // The rename is durable only once the folder is synced, which not every file system can do.
     #[cfg(unix)]
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// An error if something other than a regular file is there: a rename would remove a device for all
+/// programs, if root does it. A link to anything is also something else.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            let what = "it is not a regular file, and only regular files are replaced";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        // What cannot be looked at cannot be replaced either: the rename says why.
+        _ => Ok(()),
+    }
+}
+
+/// Repeats what a reader of the file may prevent for a moment.
+fn retry_while_in_use(
+    timeout: Duration,
+    is_in_use: impl Fn(&io::Error) -> bool,
+    mut attempt: impl FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        match attempt() {
+            Err(error) if is_in_use(&error) && Instant::now() < deadline => {
+                thread::sleep(IN_USE_INTERVAL);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Windows does not replace a file that is open, or of which a rename has just ended: ERROR_ACCESS_DENIED
+/// and ERROR_SHARING_VIOLATION. Elsewhere an open file can be replaced.
+fn is_in_use(error: &io::Error) -> bool {
+    cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32))
 }
 
 /// The folder of a file; a name alone is in the working folder.
@@ -79,5 +130,58 @@ mod tests {
         assert_eq!((error.to_string().as_str(), content().as_slice()), ("no space", &b"two"[..]));
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "nothing is left behind");
         fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_regular_file_is_replaced() {
+        use std::os::unix::{fs::symlink, net::UnixListener};
+        let folder = std::env::temp_dir().join(format!("boardlot-regular-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("folder")).expect("a folder");
+        let _socket = UnixListener::bind(folder.join("socket")).expect("a socket");
+        fs::write(folder.join("file"), b"old").expect("written");
+        for (link, target) in [("to_socket", "socket"), ("to_file", "file"), ("broken", "none")] {
+            symlink(target, folder.join(link)).expect("a link");
+        }
+        for name in ["folder", "socket", "to_socket", "to_file", "broken"] {
+            let path = folder.join(name);
+            let before = fs::symlink_metadata(&path).expect("there").file_type();
+            let error = replace(&path, b"new", create).expect_err(name);
+            assert!(error.to_string().starts_with("it is not a regular file"), "{error}");
+            assert_eq!(fs::symlink_metadata(&path).expect("still there").file_type(), before);
+        }
+        assert_eq!(fs::read(folder.join("file")).expect("a file"), b"old");
+        let left = fs::read_dir(&folder).expect("a folder").count();
+        assert_eq!(left, 6, "nothing is left behind");
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A rename that fails so many times with error 5.
+    fn failing(
+        times: usize,
+    ) -> (impl FnMut() -> io::Result<()>, std::rc::Rc<std::cell::Cell<usize>>) {
+        let attempts = std::rc::Rc::new(std::cell::Cell::new(0));
+        let counted = std::rc::Rc::clone(&attempts);
+        let attempt = move || {
+            counted.set(counted.get() + 1);
+            if counted.get() > times { Ok(()) } else { Err(io::Error::from_raw_os_error(5)) }
+        };
+        (attempt, attempts)
+    }
+
+    #[test]
+    fn a_file_in_use_is_replaced_once_its_readers_are_done() {
+        let in_use = |error: &io::Error| error.raw_os_error() == Some(5);
+        let (attempt, attempts) = failing(3);
+        retry_while_in_use(Duration::from_secs(60), in_use, attempt).expect("replaced at last");
+        assert_eq!(attempts.get(), 4);
+        let (attempt, attempts) = failing(usize::MAX);
+        let error = retry_while_in_use(Duration::from_millis(20), in_use, attempt);
+        assert_eq!(error.expect_err("bounded").raw_os_error(), Some(5));
+        assert!(attempts.get() > 1);
+        let (attempt, attempts) = failing(usize::MAX);
+        retry_while_in_use(Duration::from_secs(60), |_| false, attempt).expect_err("another error");
+        assert_eq!(attempts.get(), 1);
     }
 }

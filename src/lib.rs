@@ -37,6 +37,7 @@ pub mod client_options;
 pub mod decode;
 pub mod endpoint_file;
 pub mod error;
+mod fork_gate;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -1,6 +1,8 @@
 """Writing files so that a crash leaves the old content or the new, and two writers never mix.
 
-Used by the command line (`--out`, `--resume`), `boardlot.dask` and `boardlot.archive`.
+Only a regular file is replaced, never a device, a pipe or a link; the core decides that, for its
+own files too. Used by the command line (`--out`, `--resume`), `boardlot.dask` and
+`boardlot.archive`.
 """
 
 from __future__ import annotations
@@ -8,20 +10,34 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from boardlot import _core
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HAS_LOCKS", "locked", "replace_file", "replacing", "sync"]
+__all__ = ["HAS_LOCKS", "is_regular", "locked", "replace_file", "replacing", "sync"]
 
 # Whether a file can be locked and then replaced under its lock.
 HAS_LOCKS = fcntl is not None
+
+
+def is_regular(path: Path) -> bool | None:
+    """Whether a regular file is there, links followed; `None` if nothing is there.
+
+    Unlike the methods of `Path`, it raises no error for a path that is too long.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return None
 
 
 def sync(file: BinaryIO) -> None:
@@ -37,7 +53,7 @@ def replacing(path: Path, temporary: Path, force: bool = True) -> Iterator[Path]
     No reader ever sees half of the file, and if writing fails, an existing file is unchanged.
 
     Args:
-        path: The file.
+        path: The file, of which links are resolved.
         temporary: Where its content is written first; removed if writing fails.
         force: Whether an existing file is replaced.
 
@@ -56,11 +72,12 @@ def replace_file(temporary: Path, path: Path, force: bool = True) -> None:
 
     Raises:
         FileExistsError: There is such a file, and `force` is false.
+        OSError: Something else than a regular file has the name.
     """
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
     if force:
-        if path.exists():
+        if path.is_file():
             shutil.copymode(path, temporary)
     elif _linked(temporary, path):
         temporary.unlink()
@@ -69,7 +86,7 @@ def replace_file(temporary: Path, path: Path, force: bool = True) -> None:
         raise FileExistsError(
             errno.EEXIST, "was created in the meantime and is not replaced", str(path)
         )
-    temporary.replace(path)
+    _core._rename_over(temporary, path)
 
 
 def _linked(temporary: Path, path: Path) -> bool:
@@ -94,10 +111,11 @@ def locked(path: Path) -> BinaryIO:
 
     Raises:
         BlockingIOError: Another process has the lock, or another part of this one.
+        OSError: It cannot be opened, or is not a regular file.
     """
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
-        file = os.fdopen(os.open(path, flags, 0o666), "r+b")
+        file = _opened(path, flags)
         if fcntl is None:
             return file
         try:
@@ -111,3 +129,11 @@ def locked(path: Path) -> BinaryIO:
             pass
         # The process that had the lock has just moved or removed the file.
         file.close()
+
+
+def _opened(path: Path, flags: int) -> BinaryIO:
+    number = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+    return os.fdopen(number, "r+b")

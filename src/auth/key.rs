@@ -16,7 +16,10 @@ use pkcs8::{
 };
 use zeroize::Zeroizing;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    fork_gate,
+};
 
 /// RSA keys below this are refused.
 pub const RSA_MIN_BITS: usize = 2048;
@@ -149,7 +152,8 @@ impl KeyPair {
             Private::Rsa(key) => {
                 let mut signature = vec![0; key.public_modulus_len()];
                 // PKCS#1 v1.5 uses no randomness; the argument is there for PSS.
-                key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), payload, &mut signature)
+                let random = SystemRandom::new();
+                fork_gate::pass(|| key.sign(&RSA_PKCS1_SHA256, &random, payload, &mut signature))
                     .map_err(|_| Error::config("the RSA key failed to sign"))?;
                 Ok(STANDARD.encode(signature))
             }

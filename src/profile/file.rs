@@ -72,6 +72,8 @@ pub fn change(
     let path =
         resolve_links(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
     let failed = |error: io::Error| ChangeError::Io { path: path.clone(), error };
+    // Before it is read, which a pipe would delay for ever.
+    atomic_file::check_replaceable(&path).map_err(failed)?;
     let folder = folder_of(&path);
     fs::create_dir_all(folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

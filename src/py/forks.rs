@@ -1,4 +1,5 @@
-//! Tells the core of each fork, so that it need not ask for the id of its process again and again.
+//! Tells the core of each fork: it need not ask for the id of its process again and again, and no thread is
+//! in the middle of what a child could not use.
 
 /// Begins to.
 #[cfg(unix)]
@@ -6,7 +7,7 @@
 pub fn watch() {
     use std::ffi::c_int;
 
-    use crate::process;
+    use crate::{fork_gate, process};
 
     type Handler = Option<extern "C" fn()>;
 
@@ -16,13 +17,22 @@ pub fn watch() {
         fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
     }
 
+    extern "C" fn before() {
+        fork_gate::close();
+    }
+
+    extern "C" fn in_parent() {
+        fork_gate::open();
+    }
+
     extern "C" fn in_child() {
+        fork_gate::reset();
         process::forget_id();
     }
 
-    // SAFETY: the handler stores one number, which a child of a process with threads may do; and the
-    // module that contains it is never unloaded.
-    if unsafe { pthread_atfork(None, None, Some(in_child)) } == 0 {
+    // SAFETY: what is called in the child stores two numbers, which a child of a process with threads may
+    // do; and the module that contains the handlers is never unloaded.
+    if unsafe { pthread_atfork(Some(before), Some(in_parent), Some(in_child)) } == 0 {
         process::remember_id();
     }
 }

@@ -23,6 +23,7 @@ mod endpoint;
 mod endpoint_arguments;
 mod errors;
 mod event_loop;
+mod files;
 mod fork_safe_cell;
 mod forks;
 mod frame;
@@ -93,6 +94,7 @@ mod _core {
         client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
         endpoint::{Endpoint, load_endpoints},
+        files::rename_over,
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},
         oauth::OAuth,

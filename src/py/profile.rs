@@ -1,20 +1,17 @@
 //! The profiles of `config.toml`, for clients, the command line and `doctor`.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use boardlot_gated::gated;
 use pyo3::{
-    exceptions::{PyInterruptedError, PyKeyError, PyOSError},
+    exceptions::{PyInterruptedError, PyKeyError},
     prelude::*,
     types::PyDict,
 };
 
 use super::{
-    callback::{Invoke, import},
     errors::raise,
+    files::os_error,
     shutdown_gate::{detach, with_interpreter},
 };
 use crate::profile::{self, ChangeError, Profile, ProfileAuth};
@@ -90,16 +87,6 @@ fn change(
 #[pyo3(name = "_config_file")]
 pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
     profile::config_file().map_err(|error| raise(py, error))
-}
-
-/// The `OSError` that Python itself would raise.
-fn os_error(py: Python<'_>, path: &Path, error: &io::Error) -> PyErr {
-    let Some(number) = error.raw_os_error() else {
-        return PyOSError::new_err(format!("{}: {error}", path.display()));
-    };
-    let message = import(py, "os").and_then(|os| os.invoke_method("strerror", (number,)));
-    let message = message.map_or_else(|_| error.to_string(), |message| message.to_string());
-    PyOSError::new_err((number, message, path.as_os_str().to_owned()))
 }
 
 /// A profile of `config.toml` as a dict: `base_url`, `endpoints` (the file of the user's own, or None),

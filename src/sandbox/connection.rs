@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -21,7 +21,11 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::watch,
+    time::{Sleep, sleep},
 };
+
+/// How long a connection that is closed reads what its client still sends.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Accepts connections until `stop` becomes true.
 pub struct Listener {
@@ -34,6 +38,8 @@ pub struct Connection {
     stream: TcpStream,
     aborter: Aborter,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// The end of reading what is left, once nothing more is written.
+    drained_by: Option<Pin<Box<Sleep>>>,
 }
 
 /// Aborts the connection of a request: nothing more is written to it.
@@ -65,7 +71,8 @@ impl serve::Listener for Listener {
                         // An error means that the sandbox was dropped.
                         let _ = stop.wait_for(|stopped| *stopped).await;
                     });
-                    return (Connection { stream, aborter: Aborter::default(), stopped }, address);
+                    let aborter = Aborter::default();
+                    return (Connection { stream, aborter, stopped, drained_by: None }, address);
                 }
                 // Out of file descriptors, or a client that has already closed the connection.
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
@@ -90,6 +97,27 @@ impl Connection {
             Err(io::ErrorKind::ConnectionAborted.into())
         } else {
             Ok(())
+        }
+    }
+
+    /// Reads what is left until the client closes the connection, or for a while.
+    fn poll_drained(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        timeout: &mut Pin<Box<Sleep>>,
+    ) -> Poll<()> {
+        let mut scratch = [0; 16 << 10];
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match self.as_mut().poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    if timeout.as_mut().poll(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                }
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return timeout.as_mut().poll(context),
+            }
         }
     }
 }
@@ -142,7 +170,18 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
+    /// A socket that is closed with unread bytes resets the connection, and the client may lose the
+    /// response that it was sent. So the rest of a request that was rejected early is read first.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let mut timeout = match self.drained_by.take() {
+            Some(timeout) => timeout,
+            None => {
+                ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+                Box::pin(sleep(DRAIN_TIMEOUT))
+            }
+        };
+        let drained = self.as_mut().poll_drained(context, &mut timeout);
+        self.drained_by = Some(timeout);
+        drained.map(Ok)
     }
 }

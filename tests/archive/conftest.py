@@ -3,6 +3,7 @@
 import boardlot as bl
 import pytest
 
+from ..support.system import need_postgres
 from . import service as archive_service
 
 
@@ -25,12 +26,9 @@ def client(service):
 
 @pytest.fixture(scope="package")
 def postgres():
-    psycopg = pytest.importorskip("psycopg", reason="the extra postgres")
-    assert psycopg
+    need_postgres()
     from ..support import postgres as server
 
-    if server.folder_of_programs() is None:
-        pytest.skip(server.REASON)
     with server.Postgres() as running:
         yield running
 

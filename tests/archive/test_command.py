@@ -54,6 +54,23 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "'x'", "2.5", "null", "x'00ff'"], ["1", "x", "2.5", None, str(b"\0\xff")]),
+        (["1", "2.5", "null"], [1.0, 2.5, None]),
+        (["'a'", "1"], ["a", "1"]),
+        (["1e400", "1"], [float("inf"), 1.0]),
+    ],
+)
+def test_mixed_types_of_a_query_are_a_column_of_text(values, expected, run, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run("update", "--ipos", "hk")
+    query = " union all ".join(f"select {value} as mixed" for value in values)
+    run("sql", query, "--out", str(tmp_path / "mixed.parquet"))
+    assert parquet.read_table(tmp_path / "mixed.parquet").to_pydict() == {"mixed": expected}
+
+
 def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
     book.failures[path_of("ipos", "hk")] = [unavailable(), unavailable(), unavailable()]
     done = run("update", "--ipos", "hk", "--ipos", "us", "--format", "jsonl", status=1)

@@ -12,6 +12,7 @@ import pytest
 from boardlot.archive import schema
 
 from ..support.processes import run_python
+from ..support.system import need_postgres
 from .service import HOUR, fill, path_of
 
 HK = [("281756", "HK")]
@@ -318,11 +319,9 @@ class TestServer:
     def test_security_45_a_server_that_disappears_is_a_clear_error_and_the_next_update_continues(
         self, book, client, service
     ):
-        pytest.importorskip("psycopg")
+        need_postgres()
         from ..support import postgres
 
-        if postgres.folder_of_programs() is None:
-            pytest.skip(postgres.REASON)
         book.put_fills(1_500)
         with postgres.Postgres() as server:
             address = server.address()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -21,6 +20,7 @@ pytest.importorskip("fcntl", reason="shells of POSIX")
 from boardlot.cli import app, main
 
 from ..support.command_line import Service
+from ..support.system import need_program
 
 # Each shell runs the script that boardlot prints for it, and shows what it would offer.
 SCRIPTS = {
@@ -101,8 +101,7 @@ def test_a_shell_completes(
     service: Service,
     script_of: Callable[[str], Path],
 ) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed: tools/install-test-packages")
+    need_program(shell)
     words = shlex.join([*typed.split(), *([""] if typed.endswith(" ") else [])])
     script = SCRIPTS[shell].format(words=words, line=shlex.quote(typed), script=script_of(shell))
     quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]

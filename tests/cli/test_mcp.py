@@ -46,13 +46,13 @@ class Session:
 
     def call(self, name, **arguments):
         done = self._portal.call(self._session.call_tool, name, arguments)
-        assert not done.isError, done.content
-        assert json.loads(done.content[0].text) == done.structuredContent
-        return done.structuredContent
+        assert not done.is_error, done.content
+        assert json.loads(done.content[0].text) == done.structured_content
+        return done.structured_content
 
     def refusal(self, name, **arguments):
         done = self._portal.call(self._session.call_tool, name, arguments)
-        assert done.isError and done.structuredContent is None
+        assert done.is_error and done.structured_content is None
         return done.content[0].text
 
 
@@ -95,18 +95,18 @@ def test_each_endpoint_is_a_tool_that_only_reads(demo):
     tools = demo.tools()
     assert set(tools) == READS
     for tool in tools.values():
-        assert tool.annotations.readOnlyHint and not tool.annotations.destructiveHint
-        assert tool.description and tool.inputSchema["additionalProperties"] is False
+        assert tool.annotations.read_only_hint and not tool.annotations.destructive_hint
+        assert tool.description and tool.input_schema["additionalProperties"] is False
     assert "read-only" in demo.greeting.instructions
-    assert demo.greeting.serverInfo.version == bl.__version__
+    assert demo.greeting.server_info.version == bl.__version__
 
 
 def test_arguments_are_those_of_the_endpoint(demo):
-    schema = demo.tools()["ipo_list"].inputSchema
+    schema = demo.tools()["ipo_list"].input_schema
     assert schema["required"] == ["market"]
     assert schema["properties"]["market"]["enum"] == ["hk", "us", "cn", "sg", "my"]
     assert set(schema["properties"]) == {"market", "request_type", "max_rows"}
-    fills = demo.tools()["fills_history"].inputSchema
+    fills = demo.tools()["fills_history"].input_schema
     assert fills["required"] == ["acc_id", "trd_market"]
     assert set(fills["properties"]) - set(fills["required"]) == {
         "code",
@@ -184,7 +184,7 @@ def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
 
 
 def test_only_allowed_accounts_are_read(live, service):
-    assert live.tools()["fills_history"].inputSchema["properties"]["acc_id"]["enum"] == [ACCOUNT]
+    assert live.tools()["fills_history"].input_schema["properties"]["acc_id"]["enum"] == [ACCOUNT]
     assert live.call("fills_history", acc_id=ACCOUNT, trd_market="HK", max_rows=5)["rows"]
     before = len(service.sandbox.requests)
     for other in ("281757", f"{ACCOUNT} ", f"0{ACCOUNT}", "", "../281757"):
@@ -218,10 +218,11 @@ INITIALIZE = {
 
 
 @contextmanager
-def raw():
+def raw(*arguments, env=None):
     """The command with bare pipes."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*COMMAND, "mcp", "--demo"], **pipes) as process:
+    line = [*COMMAND, *(arguments or ("mcp", "--demo"))]
+    with subprocess.Popen(line, env=env, **pipes) as process:
         try:
             process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
             process.stdin.flush()
@@ -240,6 +241,86 @@ def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
         answers += [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+
+
+def send(process, *messages):
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+
+
+def answer_to(process, number):
+    """The answer to a request, and those that came before it."""
+    before = []
+    while True:
+        answer = json.loads(process.stdout.readline())
+        if answer.get("id") == number:
+            return answer, before
+        before.append(answer)
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """A service whose responses take longer than the test."""
+    service = Service(tmp_path, faults=bl.Faults(latency=300.0))
+    yield service
+    service.sandbox.close()
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 30])
+def test_calls_in_flight_can_be_cancelled_at_once(at_once, slow):
+    arguments = ["--profile", "live", "mcp", "--account", ACCOUNT]
+    with raw(*arguments, env=slow.environment) as (process, _):
+        send(process, {"method": "notifications/initialized"})
+        for round_ in range(3):
+            ids = [f"{round_}-{number}" for number in range(at_once)]
+            call = {"name": "dividends", "arguments": {"symbol": "HK.00700"}}
+            send(process, *({"id": one, "method": "tools/call", "params": call} for one in ids))
+            # Once it has read them: they are dispatched in order.
+            send(process, {"id": f"{round_}-list", "method": "tools/list"})
+            answer_to(process, f"{round_}-list")
+            cancel = "notifications/cancelled"
+            send(process, *({"method": cancel, "params": {"requestId": one}} for one in ids))
+            send(process, {"id": f"{round_}-ping", "method": "ping"})
+            answer, before = answer_to(process, f"{round_}-ping")
+            assert answer["result"] is not None and before == []
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "number"),
+    [
+        # As the SDKs of this protocol write them, and a message whose id is not at an edge.
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"', b'"}}', 7),
+        (b'{"method":"ping","params":{"id":8,"x":"', b'"},"jsonrpc":"2.0","id":"a"}', "a"),
+        (b'{"params":{"x":"', b'"},"id":7,"method":"ping","jsonrpc":"2.0","more":1}', None),
+        (b'{"params":{"x":"', b'","id":8}}', None),
+        (b"", b"", None),
+    ],
+)
+def test_a_message_that_is_too_long_is_answered_with_an_error(start, end, number):
+    with raw() as (process, _):
+        process.stdin.write(start)
+        for _ in range(60):
+            process.stdin.write(b"x" * 1_000_000)
+        process.stdin.write(end + b"\n")
+        send(process, {"id": "next", "method": "ping"})
+        refusal = json.loads(process.stdout.readline())
+        assert refusal["id"] == number
+        assert "is too long; expected at most 1,048,576" in refusal["error"]["message"]
+        assert "result" in answer_to(process, "next")[0]
+
+
+def test_the_longest_message_is_read_and_a_byte_more_is_not():
+    with raw() as (process, _):
+        for length, member in ((1 << 20, "result"), ((1 << 20) + 1, "error")):
+            start = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"x":"'
+            end = b'"}}}'
+            process.stdin.write(start + b"x" * (length - len(start + end)) + end + b"\n")
+            process.stdin.flush()
+            assert member in answer_to(process, 7)[0]
 
 
 def end_by(name, pause):

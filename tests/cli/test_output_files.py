@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -283,15 +284,19 @@ def test_no_terminal_or_encoding_ends_a_command(
 def test_an_interruption_at_any_moment_leaves_nothing_half_written(
     service: Service, tmp_path: Path
 ) -> None:
-    """Ctrl-C, and a kill that cannot be seen, at 20 moments from the start to the end."""
+    """Ctrl-C, and a kill that cannot be seen, at 20 moments of the download."""
     out, where = tmp_path / "fills.csv", tmp_path / "where"
     line = [*CALL, "--page-size", "10", "--out", str(out), "--resume", str(where)]
     service.sandbox.faults = bl.Faults(latency=0.02)
     try:
         for moment in range(20):
+            service.sandbox.reset()
             with service.start(*line) as process:
+                # Before that, Ctrl-C would end an interpreter that is still starting.
+                while process.poll() is None and not service.sandbox.requests:
+                    time.sleep(0.005)
                 try:
-                    process.wait(0.05 + 0.03 * moment)
+                    process.wait(0.03 * moment)
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGINT if moment % 2 else signal.SIGKILL)
                 _, err = process.communicate(timeout=60)

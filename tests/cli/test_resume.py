@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shlex
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -339,16 +340,20 @@ def test_two_processes_do_not_write_one_output(service: Service, tmp_path: Path)
 
 
 def test_two_processes_do_not_use_one_checkpoint_file(service: Service, tmp_path: Path) -> None:
-    service.sandbox.faults = bl.Faults(latency=0.05)
     where = ["--resume", str(tmp_path / "where")]
+    # The first one waits for a page, and is stopped until the others have ended.
+    service.sandbox.faults = bl.Faults(latency=2.0)
     with service.start(*CALL, "--out", str(tmp_path / "a.csv"), *where) as first:
         while not (tmp_path / "where").exists():
             assert first.poll() is None
             time.sleep(0.005)
+        first.send_signal(signal.SIGSTOP)
+        service.sandbox.faults = None
         for out in ("b.csv", "a.csv"):
             second = service.run(*CALL, "--out", str(tmp_path / out), *where)
-            assert second.returncode == 2
-        _, err = first.communicate(timeout=60)
+            assert second.returncode == 2, second.stderr.decode()
+        first.send_signal(signal.SIGCONT)
+        _, err = first.communicate(timeout=120)
     assert first.returncode == 0, err.decode()
     assert len(read(tmp_path / "a.csv")) == FILLS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "where"]

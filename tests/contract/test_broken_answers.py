@@ -249,7 +249,7 @@ def test_a_gzip_bomb_is_cut_short():
     bomb = Answer(200, gzip.compress(bytes(200_000_000)), {"Content-Encoding": "gzip"})
     start = time.monotonic()
     broken("sync", "ipo_list", [bomb])
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 @envelopes

@@ -16,6 +16,7 @@ import pytest
 
 from ..support.keys import PRIVATE_PEM
 from ..support.model_service import CODE, DAY, TOKEN, serve
+from ..support.system import not_installed
 
 CREDENTIALS = ["none", "key", "token", "login"]
 CLOCKS = {"an hour slow": -3600, "right": 0, "an hour fast": 3600}
@@ -160,7 +161,7 @@ def test_security_42_no_deal_is_missing_or_doubled_whatever_the_local_clock_says
 
 def test_security_42_the_clock_of_the_reading_process_is_really_wrong():
     if wrong_clock(3600) is None:
-        pytest.skip("libfaketime is not installed: the service's clock is moved instead")
+        pytest.skip(f"{not_installed('libfaketime')}; the service's clock is moved instead")
     right = outcomes("token", "right")[0]["now"]
     for clock, seconds in CLOCKS.items():
         assert abs(outcomes("token", clock)[0]["now"] - right - seconds) < 600

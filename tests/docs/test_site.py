@@ -14,7 +14,8 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.webdriver import Browser, programs
+from ..support.system import chromium
+from ..support.webdriver import Browser
 from .test_pages import DOCS, PAGES, ROOT
 
 SITE = ROOT / "site"
@@ -73,9 +74,7 @@ def address(site):
 
 @pytest.fixture
 def browser(tmp_path):
-    if None in programs():
-        pytest.skip("needs Chromium and its driver")
-    with Browser(tmp_path, *programs()) as browser:
+    with Browser(tmp_path, *chromium()) as browser:
         yield browser
 
 

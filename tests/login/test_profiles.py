@@ -112,8 +112,8 @@ def test_ctrl_c_ends_the_wait_for_another_process_at_once(how: int, config: Path
         sent = time.monotonic()
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
-        # The exit of the interpreter is in it.
-        assert time.monotonic() - sent < 1
+        # At once, and not after the 20 s that a lock is waited for.
+        assert time.monotonic() - sent < 15
     if how == signal.SIGINT:
         assert err.splitlines()[-1] == b"KeyboardInterrupt"
     assert config.read_bytes() == before

@@ -43,6 +43,29 @@ def test_every_action_is_pinned_to_a_commit(name: str) -> None:
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), f"{action} tells no version"
 
 
+@pytest.mark.parametrize("name", ["ci", "nightly", "release"])
+def test_nothing_is_installed_or_built_without_hashes(name: str) -> None:
+    workflow = (ROOT / f".github/workflows/{name}.yml").read_text().replace("\\\n", "")
+    commands = re.findall(r"\bpip (?:install|wheel)\b.*", workflow)
+    assert commands
+    for command in commands:
+        options = set(re.findall(r"--[\w-]+", command))
+        # Locked packages; the package itself, by the locked build backend; what was built here.
+        kinds = [{"--no-deps", "--require-hashes"}, {"--no-deps", "--no-build-isolation"}]
+        assert any(kind <= options for kind in [*kinds, {"--no-index"}]), command
+    assert not re.search(r"\b(?:uvx?|pipx|easy_install) ", workflow)
+
+
+def test_the_release_is_built_by_the_locked_build_backend() -> None:
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    (version,) = re.findall(r"MATURIN: v(\S+)", workflow)
+    locked = set()
+    for file in ("demo", "dev", "threads"):
+        text = (ROOT / f"requirements/{file}.txt").read_text()
+        locked |= set(re.findall(r"^maturin==(\S+)", text, re.MULTILINE))
+    assert locked == {version}
+
+
 def test_only_the_job_that_publishes_may_write() -> None:
     workflow = (ROOT / ".github/workflows/release.yml").read_text()
     before, publishing = workflow.split("\n  publish:\n")

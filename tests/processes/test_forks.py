@@ -98,9 +98,13 @@ FORKING = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-SHA256"])
 @pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(LONG, marks=pytest.mark.slow)])
-def test_security_32_forks_in_the_middle_of_the_work_of_others(sandbox, key_file, rounds):
-    arguments = (sandbox.base_url, *key_file, rounds)
+def test_security_32_forks_in_the_middle_of_the_work_of_others(
+    sandbox, tmp_path, algorithm, rounds
+):
+    """The cryptographic library locks an RSA key for each signature."""
+    arguments = (sandbox.base_url, *uploaded_key(sandbox, tmp_path, algorithm), rounds)
     out, _ = run_python(FORKING, *arguments, env={"PYTHONWARNINGS": "ignore"}, seconds=900.0)
     assert out.split() == ["0"]
 

@@ -7,7 +7,8 @@ import pytest
 
 from ..support.callbacks import listener_address, query_of
 from ..support.logins import scopes_of, waiting
-from ..support.webdriver import Browser, programs
+from ..support.system import chromium
+from ..support.webdriver import Browser
 
 USER, PASSWORD = "demo", "demo"
 BUTTONS = "button, input[type=submit]"
@@ -16,11 +17,7 @@ TAB, SPACE, ENTER = "\ue004", " ", "\ue007"
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])
 def page(tmp_path, request):
-    browser, driver = programs()
-    if browser is None:
-        pytest.skip("chromium is not installed (Debian: chromium, chromium-driver)")
-    assert driver is not None, "chromium is there, but chromedriver is not (chromium-driver)"
-    with Browser(tmp_path, browser, driver, request.param) as running:
+    with Browser(tmp_path, *chromium(), request.param) as running:
         yield running
 
 

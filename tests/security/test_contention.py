@@ -159,4 +159,5 @@ def test_security_11_the_lock_of_a_dead_process_is_free(place):
         child.kill()
     start = time.monotonic()
     bl.EncryptedFileStore(place, PASSPHRASE).save(KEY, b"2")
-    assert time.monotonic() - start < 5
+    # Less than a lock that is held is waited for.
+    assert time.monotonic() - start < 15

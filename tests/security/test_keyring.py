@@ -11,10 +11,9 @@ from ..support.authorization_server import AuthorizationServer
 from ..support.keyring import ABSENT, LOCKED, UNLOCKED, missing, session
 from ..support.processes import ROOT
 from ..support.stores import KEY, files_of
+from ..support.system import not_installed
 
-pytestmark = pytest.mark.skipif(
-    bool(missing()), reason=f"not installed: {', '.join(missing())} (Debian: dbus, gnome-keyring)"
-)
+pytestmark = pytest.mark.skipif(bool(missing()), reason=not_installed(" and ".join(missing())))
 SAVE = """
     import sys
     import boardlot as bl
@@ -49,7 +48,7 @@ LOGIN = """
     import sys
     import boardlot as bl
     from urllib.request import urlopen
-    flow = bl.begin_login(sys.argv[1], timeout=30.0)
+    flow = bl.begin_login(sys.argv[1], timeout=120.0)
     print(flow.url, flush=True)
     oauth = flow.finish(sys.stdin.readline().strip())
     with bl.Client(sys.argv[1], auth=oauth) as client:
@@ -66,7 +65,7 @@ LOGIN_REFUSED = """
     import sys
     import boardlot as bl
     try:
-        flow = bl.begin_login(sys.argv[1], timeout=10.0)
+        flow = bl.begin_login(sys.argv[1], timeout=120.0)
         print(flow.url, flush=True)
         flow.finish(sys.stdin.readline().strip())
         print("done")

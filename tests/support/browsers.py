@@ -33,7 +33,7 @@ def write_openers(folder):
         path.chmod(0o755)
 
 
-def opened_with(noted, seconds=10.0):
+def opened_with(noted, seconds=60.0):
     """The arguments of every opened browser, waiting for the first; [] after `seconds`."""
     end = time.monotonic() + seconds
     while True:

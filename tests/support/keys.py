@@ -21,9 +21,9 @@ def api_key(name="ed25519"):
     return bl.ApiKey("key-1", KEYS[name]["private_pem"])
 
 
-def uploaded_key(sandbox, folder):
+def uploaded_key(sandbox, folder, algorithm="Ed25519"):
     """A new key that the sandbox knows: its id, and the path of the private key in the folder."""
-    key = bl.generate_key()
+    key = bl.generate_key(algorithm)
     path = folder / "key.pem"
     path.touch(mode=0o600)
     path.write_text(key.private_pem)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psycopg
 
-REASON = "PostgreSQL is not installed: apt-get install postgresql"
 # What the server is run as if the tests are run by root, which it refuses to be.
 OWNER = "postgres"
 DATABASES = iter(range(10**6))

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from .webdriver import Browser, programs
+from .system import chromium
+from .webdriver import Browser
 
 PAGE = b"""<!doctype html><html lang="en"><title>Page</title>
 <form action="/next"><label>User name <input name="u"></label>
@@ -38,11 +39,7 @@ def site():
 @pytest.mark.parametrize("script", [True, False])
 def test_a_form_is_found_by_its_names_filled_in_and_sent(site, tmp_path, script):
     url, seen = site
-    browser, driver = programs()
-    if browser is None:
-        pytest.skip("chromium is not installed")
-    assert driver is not None, "chromium is there, but chromedriver is not"
-    with Browser(tmp_path, browser, driver, script) as page:
+    with Browser(tmp_path, *chromium(), script) as page:
         page.open(url)
         assert page.title == ("scripted" if script else "Page")
         (user,) = page.named("input", "user")

@@ -23,9 +23,11 @@ FLAGS = [
 
 def programs():
     """Paths of Chromium and its driver; None for what is not there."""
-    names = ("chromium", "chromium-browser", "chromedriver")
-    found = [shutil.which(name, path=ENVIRONMENT.get("PATH")) for name in names]
-    return found[0] or found[1], found[2]
+    *browsers, driver = (
+        shutil.which(name, path=ENVIRONMENT.get("PATH"))
+        for name in ("chromium", "chromium-browser", "google-chrome", "chromedriver")
+    )
+    return next(filter(None, browsers), None), driver
 
 
 class WebDriverError(Exception):

@@ -9,7 +9,7 @@ import pytest
 
 def test_waiting_for_a_connection_is_bounded():
     with bl.Sandbox(faults=bl.Faults(latency=30.0)) as stalled:
-        client = stalled.client(max_connections=1, timeout=0.3, max_retries=0)
+        client = stalled.client(max_connections=1, timeout=1.0, max_retries=0)
         ends = []
 
         def call():
@@ -24,8 +24,9 @@ def test_waiting_for_a_connection_is_bounded():
         for thread in threads:
             thread.join()
     assert len(ends) == 8
-    # Its own attempt and as much again for its turn, with room for a busy machine.
-    assert max(ends) < 1.5
+    # Its own attempt and as much again for its turn, with room for a busy machine: one after
+    # another they would take eight seconds.
+    assert max(ends) < 6
 
 
 def test_a_clock_that_is_an_hour_off_is_put_right_before_an_open_range_is_used():

@@ -21,7 +21,8 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.secret_search import hits
-from ..support.webdriver import ENVIRONMENT, Browser, programs
+from ..support.system import chromium
+from ..support.webdriver import ENVIRONMENT, Browser
 
 MAIN = ROOT / "examples" / "web_app" / "main.py"
 BUTTONS = "button, input[type=submit]"
@@ -120,9 +121,7 @@ def app(sandbox, tmp_path_factory):
 @pytest.fixture
 def profiles(tmp_path):
     """Two browsers with nothing in common."""
-    browser, driver = programs()
-    if browser is None:
-        pytest.skip("chromium is not installed (Debian: chromium, chromium-driver)")
+    browser, driver = chromium()
     with contextlib.ExitStack() as stack:
         folders = [tmp_path / name for name in ("alice", "bob")]
         for folder in folders:

@@ -17,6 +17,7 @@ from ..support.logins import quotes
 from ..support.processes import ROOT, python
 from ..support.secret_search import hits
 from ..support.stores import PASSPHRASE, DictStore
+from ..support.system import need_postgres
 
 EXAMPLE = ROOT / "examples" / "web_app"
 KEY = bytes(range(32))
@@ -59,11 +60,9 @@ def example(monkeypatch):
 @pytest.fixture
 def postgres_address():
     """A database of its own."""
-    pytest.importorskip("psycopg", reason="the extra postgres")
+    need_postgres()
     from ..support import postgres
 
-    if postgres.folder_of_programs() is None:
-        pytest.skip(postgres.REASON)
     with postgres.Postgres() as running:
         yield running.address()
 

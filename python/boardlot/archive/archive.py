@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive import observations, steps
+from boardlot.archive.arguments import EVERY_MIN, follower_name, seconds, series_of
 from boardlot.archive.database import open_database, path_of
 from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Archive"]
 
 OVERLAP = timedelta(days=7)
-# The least time between two ticks, in seconds.
-EVERY_MIN = 0.01
 
 
 class Archive:
@@ -67,7 +66,7 @@ class Archive:
     """
 
     def __init__(self, target: str | os.PathLike[str], *, wait: float = 30.0) -> None:
-        self._wait = _seconds("wait", wait, 0.0)
+        self._wait = seconds("wait", wait, 0.0)
         self._database = open_database(path_of("target", target), self._wait)
 
     def close(self) -> None:
@@ -186,7 +185,7 @@ class Archive:
         }
         checked = [(of, of.keys(keys[name])) for name, of in LISTS.items()]
         bar = Bar(shown=progress)
-        update = self._update(client, _series(fills), checked, since, overlap, bar)
+        update = self._update(client, series_of(fills), checked, since, overlap, bar)
         work = update.steps()
         if isinstance(client, AsyncClient):
             return awaited_with(bar, steps.run_async(work))
@@ -359,6 +358,7 @@ class Archive:
 
         Raises:
             ConfigError: `path` is something other than a regular file, such as a device.
+            StoreError: The file cannot be written; an existing one is unchanged.
         """
         return export(self._database, list, path)
 
@@ -422,26 +422,13 @@ class Archive:
                 same name.
             BoardlotError: An error that a later request cannot resolve.
         """
-        if not isinstance(name, str) or not name:
-            raise ConfigError(f"name is {name!r}; expected a string that is not empty")
+        name = follower_name(name)
         series = Series.checked(fills)
         update = self._update(client, [series], [], since, overlap, Bar(shown=False))
-        work = follow(update, series, _seconds("every", every, EVERY_MIN), name)
+        work = follow(update, series, seconds("every", every, EVERY_MIN), name)
         if isinstance(client, AsyncClient):
             return steps.iterate_async(work)
         return steps.iterate(work)
-
-
-def _series(given: Iterable[Any]) -> list[Series]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ConfigError(f"fills is {given!r}; expected a list, such as [('281756', 'HK')]")
-    return [Series.checked(one) for one in dict.fromkeys(map(Series.checked, given))]
-
-
-def _seconds(name: str, value: float, least: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least:
-        raise ConfigError(f"{name} is {value!r}; expected a number of seconds from {least:g}")
-    return float(value)
 
 
 def _datetime(moment: int) -> datetime:

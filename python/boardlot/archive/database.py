@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = [
+    "RESTORE",
     "WAIT",
     "Database",
     "Lock",
@@ -38,6 +39,9 @@ CONNECTION_STRING = re.compile(
     r"\s*([a-z_]+\s*=.*\s)?(password|passfile|user|host|hostaddr|port|dbname|service)\s*=",
     re.IGNORECASE | re.DOTALL,
 )
+
+# What to do about an archive that was damaged.
+RESTORE = "Restore it from a backup."
 
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05

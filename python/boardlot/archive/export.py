@@ -13,7 +13,7 @@ from boardlot.archive import observations
 from boardlot.archive.database import Database, path_of
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
-from boardlot.errors import ConfigError
+from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["export"]
 
@@ -21,7 +21,7 @@ __all__ = ["export"]
 def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
     """Write a list to a file, and return the number of rows; see `Archive.export`."""
     target = Path(os.path.realpath(path_of("path", path)))
-    if target.exists() and not target.is_file():
+    if crash_safe.is_regular(target) is False:
         raise ConfigError(
             f"path is {os.fspath(path)!r}, which is not a regular file; expected a file or a new "
             "path"
@@ -38,8 +38,16 @@ def export(database: Database, name: str, path: str | os.PathLike[str]) -> int:
         ]
     table = pa.concat_tables(parts, promote_options="permissive")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    with crash_safe.replacing(target, temporary):
-        parquet.write_table(table, temporary, compression="zstd")
+    try:
+        with crash_safe.replacing(target, temporary):
+            parquet.write_table(table, temporary, compression="zstd")
+    except OSError as error:
+        # pyarrow's have a text of their own, and no `strerror`.
+        reason = error.strerror or str(error)
+        raise StoreError(
+            f"{target} cannot be written: {reason}",
+            hint="Free some space, or choose another path; an existing file is unchanged.",
+        ) from error
     return int(table.num_rows)
 
 

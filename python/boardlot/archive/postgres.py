@@ -64,7 +64,8 @@ class Postgres(Connected[psycopg.Connection[Row]]):
                 transaction.execute(f"set search_path to {SCHEMA}, public")
                 found = None
                 if "archive_format" in tables:
-                    ((found,),) = transaction.execute("select version from archive_format")
+                    rows = transaction.execute("select version from archive_format")
+                    found = schema.format_of(self, rows)
                 elif tables:
                     raise store_error(
                         self.name,

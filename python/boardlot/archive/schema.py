@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boardlot.archive.database import Database, Transaction, store_error
+from boardlot.archive.database import RESTORE, Database, Row, Transaction, store_error
 
-__all__ = ["FORMAT", "RUN_INDEX", "prepare"]
+__all__ = ["FORMAT", "RUN_INDEX", "format_of", "prepare"]
 
 FORMAT = 1
 
@@ -95,6 +95,18 @@ RUN_INDEX = (
 
 # The statements that turn each older format into the next one, by the older one's number.
 MIGRATIONS: dict[int, Sequence[str]] = {}
+
+
+def format_of(database: Database, rows: Sequence[Row]) -> int:
+    """The format of an archive, from the rows of its table.
+
+    Raises:
+        StoreError: It has none, or several.
+    """
+    number = rows[0][0] if len(rows) == 1 else None
+    if not isinstance(number, int):
+        raise store_error(database.name, "has no valid format: it was damaged", hint=RESTORE)
+    return number
 
 
 def prepare(database: Database, transaction: Transaction, found: int | None) -> None:

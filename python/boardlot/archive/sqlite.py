@@ -17,6 +17,7 @@ from boardlot import crash_safe
 from boardlot.archive import schema
 from boardlot.archive.connection import Connected
 from boardlot.archive.database import (
+    RESTORE,
     WAIT,
     Lock,
     Row,
@@ -71,7 +72,14 @@ class Sqlite(Connected[sqlite3.Connection]):
         }
         if self.path is None:
             return _connection(MEMORY, options)
-        if self.path.is_file() and not os.access(self.path, os.W_OK):
+        regular = crash_safe.is_regular(self.path)
+        if regular is None:
+            _create_private(self.path)
+        elif not regular:
+            raise store_error(
+                self.name, "is not a regular file", hint="Choose the path of a file, or a new one."
+            )
+        elif not os.access(self.path, os.W_OK):
             address = f"file:{quote(str(self.path))}?mode=ro"
             if not os.access(self.path.parent, os.W_OK):
                 address += "&immutable=1"
@@ -82,7 +90,7 @@ class Sqlite(Connected[sqlite3.Connection]):
         tables = {name for (name,) in connection.execute("select name from sqlite_master")}
         found = None
         if "archive_format" in tables:
-            ((found,),) = connection.execute("select version from archive_format").fetchall()
+            found = self._format_of(connection)
         elif tables:
             raise store_error(
                 self.name,
@@ -99,7 +107,7 @@ class Sqlite(Connected[sqlite3.Connection]):
                     "select 1 from sqlite_master where name = 'archive_format'"
                 ).fetchall()
                 if rows:
-                    ((found,),) = connection.execute("select version from archive_format")
+                    found = self._format_of(connection)
                 schema.prepare(self, _Transaction(connection), found)
                 connection.execute("commit")
             except BaseException:
@@ -109,6 +117,10 @@ class Sqlite(Connected[sqlite3.Connection]):
         # loses power, with the position that belongs to it: then it is fetched again.
         connection.execute("pragma synchronous = normal")
         connection.execute(f"pragma wal_autocheckpoint = {LOG_PAGES}")
+
+    def _format_of(self, connection: sqlite3.Connection) -> int:
+        rows = connection.execute("select version from archive_format").fetchall()
+        return schema.format_of(self, rows)
 
     def _retrying(self, work: Any) -> Any:
         """Do what another process may be keeping us from, for as long as we are to wait."""
@@ -288,6 +300,14 @@ class _FileLock(Lock):
                 self._path.unlink()
 
 
+def _create_private(path: Path) -> None:
+    """Create the file for its owner alone: it will have accounts and trades. SQLite gives the files
+    beside it the same mode."""
+    # What prevents it also prevents the connection, whose error says so.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 def _connection(target: str | Path, options: dict[str, Any]) -> sqlite3.Connection:
     connection: sqlite3.Connection = sqlite3.connect(target, **options)
     return connection
@@ -308,6 +328,7 @@ HINTS = {
     "readonly": "The file can be read, but not updated: make it writable.",
     "not a database": "It is not an archive, or it was damaged: restore it from a backup.",
     "malformed": "It was damaged: restore it from a backup.",
+    "no such": f"Something of it is missing: it was damaged. {RESTORE}",
 }
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
 # The last microsecond of the year 9999.

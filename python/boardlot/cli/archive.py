@@ -12,13 +12,16 @@ from typing import Any
 import click
 
 from boardlot.archive import Archive
+from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX
 from boardlot.archive.database import server_address
 from boardlot.archive.lists import LISTS
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
+from boardlot.cli.numbers import Number
 from boardlot.cli.output import emit
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
+from boardlot.crash_safe import is_regular
 
 __all__ = ["command"]
 
@@ -45,6 +48,8 @@ def _account(text: str) -> tuple[str, str]:
 
 UPDATE = "boardlot --profile live archive update trades.db"
 FILE = "A SQLite file, created if it does not exist; or postgresql://USER@HOST/DATABASE."
+# The most that `--overlap-days` may be: a century.
+DAYS_MAX = 36_525
 # The option of each list: what its keys are.
 KEYS = {
     "crypto_orders": "ACCOUNT",
@@ -74,7 +79,7 @@ def _ranges() -> list[click.Parameter]:
         ),
         click.Option(
             ["--overlap-days"],
-            type=click.FloatRange(0.0),
+            type=Number(0, DAYS_MAX),
             default=7.0,
             show_default=True,
             help="How long before the newest stored fill an update starts.",
@@ -122,7 +127,7 @@ def status(settings: Settings, file: str) -> None:
 
 def export(settings: Settings, file: str, name: str, path: Path) -> None:
     """Write a list to a Parquet file: fills, or all changes of another list."""
-    if path.exists() and not settings.force:
+    if is_regular(path) is not None and not settings.force:
         raise click.UsageError(f"{path} already exists: choose another, or add --force")
     with _existing(file) as archive:
         rows = archive.export(name, path)
@@ -174,7 +179,7 @@ def follow(
 
 def _existing(file: str) -> Archive:
     """An archive to read: a file that does not exist is not created."""
-    if "://" not in file and not Path(file).is_file():
+    if "://" not in file and not is_regular(Path(file)):
         raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
     return Archive(file)
 
@@ -246,7 +251,7 @@ COMMANDS: dict[str, click.Command] = {
             _file(),
             _fills(required=True, help="The account and its market."),
             click.Option(
-                ["--every"], type=click.FloatRange(0.01), default=5.0, show_default=True,
+                ["--every"], type=Number(EVERY_MIN, SECONDS_MAX), default=5.0, show_default=True,
                 help="Seconds between two requests.",
             ),
             click.Option(

@@ -15,6 +15,7 @@ import click
 import boardlot as bl
 from boardlot import plots
 from boardlot.cli.click_classes import Command
+from boardlot.cli.numbers import Whole
 from boardlot.cli.output import replacing
 from boardlot.cli.paths import UserPath
 from boardlot.results import tables
@@ -63,9 +64,7 @@ PAYLOAD_NAMES = ["timestamp", "method", "path", "query", "body hash"]
     type=UserPath(folder=True),
     help="Folder of the files; created if it does not exist.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=7, show_default=True, help="Seed of the data."
-)
+@click.option("--seed", type=Whole(0), default=7, show_default=True, help="Seed of the data.")
 def command(out: Path, seed: int) -> None:
     """Show everything without an account, on the sandbox.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import click
 
 from boardlot.cli.click_classes import DataCommand
+from boardlot.cli.numbers import Number
 from boardlot.cli.output import check_out, emit
 from boardlot.cli.settings import Settings
 from boardlot.cli.terminal import coloured
@@ -15,6 +16,8 @@ from boardlot.results.cell_format import clean
 
 __all__ = ["command"]
 
+# Seconds: a day, as for the requests of a client.
+TIMEOUT_MAX = 86_400
 COLOURS = {"ok": "green", "failed": "red", "skipped": "yellow"}
 
 
@@ -52,7 +55,7 @@ command: DataCommand = DataCommand(
     params=[
         click.Option(
             ["--timeout"],
-            type=click.FloatRange(0, min_open=True),
+            type=Number(0, TIMEOUT_MAX, above=True),
             default=10.0,
             show_default=True,
             help="Seconds that a step may wait for a response.",

@@ -21,6 +21,7 @@ from boardlot import _endpoints
 from boardlot._api import Client
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.completers import complete_markets
+from boardlot.cli.numbers import Whole
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
 
@@ -146,7 +147,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
         names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
         help_text = f"What to list, by name or number: {names}."
     elif "int" in annotation and "str" not in annotation:
-        kind = click.INT
+        kind = Whole()
     elif parameter.name in ("market", "trd_market"):
         kind, complete = _market, complete_markets
     elif parameter.name in ("symbol", "plate_code"):
@@ -156,7 +157,7 @@ def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
         name = parameter.name
         return Argument(name, help_text, type=kind, metavar=name.upper(), shell_complete=complete)
     # The name of the value, not of its type: --start TIME, --limit N.
-    metavar = "TIME" if kind is parse_time else "N" if kind is click.INT else "NAME"
+    metavar = "TIME" if kind is parse_time else "N" if isinstance(kind, Whole) else "NAME"
     options = [f"--{parameter.name.replace('_', '-')}"]
     if parameter.name == "limit":
         # The rows of a page: --limit is the number of rows that are written.

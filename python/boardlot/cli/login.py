@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from boardlot.cli.click_classes import Command
+from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import STORE_OPTIONS, shown_options
 from boardlot.cli.settings import Settings
 from boardlot.cli.stores import check_config, last_client_id, store_for_login
@@ -28,13 +29,13 @@ __all__ = ["command"]
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Whole(0, 65535),
     default=0,
     help="Port of the callback; 0 picks a free one.",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(1),
+    type=Number(1),
     default=300.0,
     show_default=True,
     help="Seconds to wait for the callback.",

@@ -6,10 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from contextlib import ExitStack, suppress
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import click
 import boardlot as bl
 from boardlot.cli.click_classes import DataCommand
 from boardlot.cli.error_report import Terminated
+from boardlot.cli.mcp_stdio import Input, Output
 from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
@@ -109,44 +108,18 @@ async def _until_signal(serving: Coroutine[Any, Any, None]) -> type[BaseExceptio
 
 
 async def _serve(server: Any, client: bl.AsyncClient, stdin: int, stdout: int) -> None:
-    import anyio
     from mcp.server.stdio import stdio_server
 
-    lines: Any = _Lines(stdin)
-    out = TextIOWrapper(os.fdopen(stdout, "wb"), encoding="utf-8")
+    # It iterates over its input, and writes and flushes its output.
+    output: Any = Output(os.fdopen(stdout, "wb"))
+    lines: Any = Input(stdin, output)
     try:
-        # It only iterates over the lines of its input.
-        async with client, stdio_server(lines, anyio.wrap_file(out)) as streams:
+        async with client, stdio_server(lines, output) as streams:
             await server.run(*streams, server.create_initialization_options())
     except Exception:
         # What was being sent when the input ended has no reader.
         if not lines.ended:
             raise
-
-
-class _Lines:
-    """The lines of the input, read by a thread that no signal has to wait for."""
-
-    def __init__(self, stdin: int) -> None:
-        self._stdin = stdin
-        self.ended = False
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes]()
-
-        def read() -> None:
-            with suppress(RuntimeError):  # The loop is closed.
-                while chunk := os.read(self._stdin, 1 << 16):
-                    loop.call_soon_threadsafe(queue.put_nowait, chunk)
-                loop.call_soon_threadsafe(queue.put_nowait, b"")
-
-        threading.Thread(target=read, name="boardlot-stdin", daemon=True).start()
-        rest = b""
-        while chunk := await queue.get():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield line.decode("utf-8", "replace")
-        self.ended = True
 
 
 def _own_streams() -> tuple[int, int]:

@@ -12,12 +12,22 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 import click
+from jsonschema import Draft202012Validator
 from mcp import types
 from mcp.server.lowlevel import Server
 
-from boardlot import AsyncClient, AsyncPager, ConfigError, Records, __version__, _endpoints
+from boardlot import (
+    AsyncClient,
+    AsyncPager,
+    BoardlotError,
+    ConfigError,
+    Records,
+    __version__,
+    _endpoints,
+)
 from boardlot.cli import endpoints
 from boardlot.cli.click_classes import Argument
+from boardlot.cli.numbers import Whole
 from boardlot.results.value_names import value_names
 
 __all__ = ["create_server"]
@@ -82,14 +92,17 @@ class Tool(NamedTuple):
             name=self.endpoint.method,
             title=self.summary.rstrip("."),
             description=self.help,
-            inputSchema={
+            input_schema={
                 "type": "object",
                 "properties": properties,
                 "required": required,
                 "additionalProperties": False,
             },
             annotations=types.ToolAnnotations(
-                readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=True
+                read_only_hint=True,
+                destructive_hint=False,
+                idempotent_hint=True,
+                open_world_hint=True,
             ),
         )
 
@@ -101,7 +114,7 @@ class Tool(NamedTuple):
             schema["enum"] = list(accounts)
         elif isinstance(parameter.type, click.Choice):
             schema["enum"] = list(parameter.type.choices)
-        elif parameter.type is click.INT:
+        elif isinstance(parameter.type, Whole):
             schema["type"] = "integer"
         return schema
 
@@ -119,7 +132,7 @@ class Tool(NamedTuple):
         return arguments
 
 
-def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any, Any]:
+def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any]:
     """A server with a tool for each endpoint.
 
     Args:
@@ -128,24 +141,44 @@ def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any, A
     """
     tools = {row.method: Tool.of(row) for row in _endpoints.ENDPOINTS}
     offered = {name: tool for name, tool in tools.items() if accounts or tool.account is None}
-    server: Server[Any, Any] = Server("boardlot", __version__, INSTRUCTIONS)
+    definitions = [tool.definition(accounts) for tool in offered.values()]
+    validators = {one.name: Draft202012Validator(one.input_schema) for one in definitions}
 
-    async def list_tools() -> list[types.Tool]:
-        return [tool.definition(accounts) for tool in offered.values()]
+    async def list_tools(*_: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=definitions)
 
-    async def call_tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        tool = offered.get(name)
-        if tool is None:
-            known = ", ".join(offered)
-            raise ConfigError(f"there is no tool {name!r}; expected one of {known}")
-        if tool.account is not None and arguments.get(tool.account) not in accounts:
-            # Besides the schema: this is a promise, not a hint.
-            raise ConfigError("this account is not allowed; expected one passed with --account")
-        return await _call(client, tool, arguments)
+    async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
+        arguments = call.arguments or {}
+        try:
+            tool = offered.get(call.name)
+            if tool is None:
+                known = ", ".join(offered)
+                raise ConfigError(f"there is no tool {call.name!r}; expected one of {known}")
+            for error in validators[call.name].iter_errors(arguments):
+                raise ConfigError(f"the arguments are not valid: {error.message}")
+            if tool.account is not None and arguments.get(tool.account) not in accounts:
+                # Besides the schema: this is a promise, not a hint.
+                raise ConfigError("this account is not allowed; expected one passed with --account")
+            return _result(await _call(client, tool, arguments))
+        except BoardlotError as error:
+            # Shown to the model, which may correct its call.
+            return types.CallToolResult(content=[_text(str(error))], is_error=True)
 
-    server.list_tools()(list_tools)  # type: ignore[no-untyped-call]
-    server.call_tool()(call_tool)
-    return server
+    return Server(
+        "boardlot",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _result(value: dict[str, Any]) -> types.CallToolResult:
+    return types.CallToolResult(content=[_text(json.dumps(value))], structured_content=value)
+
+
+def _text(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
 
 
 async def _call(client: AsyncClient, tool: Tool, given: dict[str, Any]) -> dict[str, Any]:

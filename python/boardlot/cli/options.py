@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from boardlot.cli.completers import complete_columns, complete_condition, complete_profiles
+from boardlot.cli.numbers import Whole
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import FORMATS, STDOUT, Settings
 
@@ -105,7 +106,7 @@ def global_options(*, hidden: bool = False) -> list[click.Option]:
             shell_complete=complete_columns,
             help="Sort by these fields, descending with a minus; needs all rows.",
         ),
-        option("--limit", metavar="N", type=click.IntRange(1), help="Write at most N rows."),
+        option("--limit", metavar="N", type=Whole(1), help="Write at most N rows."),
     ]
 
 

@@ -98,8 +98,16 @@ class Parquet:
 
     def _untyped(self, page: Rows) -> Any:
         names = dict.fromkeys(name for row in page for name in row)
-        columns = {name: [row.get(name) for row in page] for name in names}
+        columns = {name: self._column([row.get(name) for row in page]) for name in names}
         return self._pyarrow.table(columns)
+
+    def _column(self, values: list[Any]) -> Any:
+        """Values without a schema, as text if no type holds them all."""
+        pa = self._pyarrow
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return pa.array([_text(value) for value in values], pa.string())
 
     def _write_group(self) -> None:
         pages, self._pages = self._pages, []
@@ -192,7 +200,12 @@ class Parquet:
             ]
             return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
         if types.is_nested(array.type):
-            texts = [None if value is None else json.dumps(value) for value in array.to_pylist()]
+            texts = [_text(value) for value in array.to_pylist()]
             return pa.array(texts, kind)
         # As in the columns of one page: integers next to floats become floats.
         return array.cast(kind, safe=False)
+
+
+def _text(value: Any) -> str | None:
+    """A value of a column of text: text as it is, others as JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)

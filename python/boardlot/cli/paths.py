@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -38,10 +39,12 @@ def check_writable(path: Path) -> None:
     """Check that a file can be created or replaced there, without leaving anything behind.
 
     Raises:
-        OSError: It cannot; its `filename` is the folder.
+        OSError: It cannot; its `filename` is the folder, or the path of what is not a file.
     """
     # A missing folder is created with the file.
     folder = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:

@@ -83,7 +83,11 @@ class _Condition(NamedTuple):
             # Null, an empty text and a missing field are one: no value.
             same = value in (None, "") and self.text == ""
             return self.comparison == "!=" if not same else self.comparison in ("=", "==")
-        return COMPARISONS[self.comparison](*self._comparable(value))
+        one, other = self._comparable(value)
+        # PostgreSQL has NaN, which no order has a place for.
+        if isinstance(one, Decimal) and one.is_nan():
+            return self.comparison == "!="
+        return COMPARISONS[self.comparison](one, other)
 
     def _comparable(self, value: Any) -> tuple[Any, Any]:
         """The value and the text as the same type."""
@@ -92,10 +96,7 @@ class _Condition(NamedTuple):
                 raise self._refused("true or false")
             return value, self.text.lower() == "true"
         if isinstance(value, (int, float, Decimal)):
-            try:
-                return Decimal(str(value)), Decimal(self.text)
-            except InvalidOperation:
-                raise self._refused("a number") from None
+            return Decimal(str(value)), self._number()
         if isinstance(value, datetime):
             return value, self._time()
         if isinstance(value, date):
@@ -104,6 +105,16 @@ class _Condition(NamedTuple):
             except ValueError:
                 raise self._refused("a date such as 2026-01-31") from None
         return str(value).casefold(), self.text.casefold()
+
+    def _number(self) -> Decimal:
+        try:
+            number = Decimal(self.text)
+        except InvalidOperation:
+            raise self._refused("a number") from None
+        # Decimals compare with NaN by raising.
+        if not number.is_finite():
+            raise self._refused("a finite number")
+        return number
 
     def _time(self) -> datetime:
         expected = "a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"

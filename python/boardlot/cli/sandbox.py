@@ -15,6 +15,7 @@ from typing import Any, Literal, NoReturn
 import click
 
 from boardlot.cli.click_classes import Command
+from boardlot.cli.numbers import Number, Whole
 from boardlot.cli.options import profile_option
 from boardlot.cli.paths import UserPath, reject_existing
 from boardlot.cli.sandbox_profile import check_profile, key_folder, registered
@@ -23,7 +24,7 @@ from boardlot.cli.settings import Settings
 
 __all__ = ["command"]
 
-RATE = click.FloatRange(0.0, 1.0)
+RATE = Number(0.0, 1.0)
 # A signal that arrives just before a sleep does not end it, and the exception that a handler raises
 # within a finalizer is lost.
 SECONDS_BETWEEN_CHECKS = 0.5
@@ -40,32 +41,28 @@ SECONDS_BETWEEN_CHECKS = 0.5
     ],
     params=[profile_option("Register it as a profile of that name until it ends.")],
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0 picks a free one.")
+@click.option("--port", type=Whole(0, 65535), default=0, help="Port; 0 picks a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the data.")
-@click.option(
-    "--fills", type=click.IntRange(0), default=2000, show_default=True, help="Number of fills."
-)
-@click.option(
-    "--orders", type=click.IntRange(0), default=120, show_default=True, help="Number of orders."
-)
+@click.option("--seed", type=Whole(0), default=0, help="Seed of the data.")
+@click.option("--fills", type=Whole(0), default=2000, show_default=True, help="Number of fills.")
+@click.option("--orders", type=Whole(0), default=120, show_default=True, help="Number of orders.")
 @click.option(
     "--plate-stocks",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=500,
     show_default=True,
     help="Number of stocks.",
 )
 @click.option(
     "--token-lifetime",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=7200.0,
     show_default=True,
     help="Seconds that an access token is valid.",
 )
-@click.option("--clock-offset", type=float, default=0.0, help="Seconds its clock is ahead.")
-@click.option("--latency", type=click.FloatRange(0), default=0.0, help="Seconds before a response.")
+@click.option("--clock-offset", type=Number(), default=0.0, help="Seconds its clock is ahead.")
+@click.option("--latency", type=Number(0), default=0.0, help="Seconds before a response.")
 @click.option("--error-rate", type=RATE, default=0.0, help="Fraction of responses that are errors.")
 @click.option("--drop-rate", type=RATE, default=0.0, help="Fraction of connections dropped.")
 @click.option("--truncate-rate", type=RATE, default=0.0, help="Fraction of responses cut short.")

@@ -73,6 +73,30 @@ fn a_connection_is_kept() {
     }
 }
 
+/// More than the buffers of a connection take.
+const LARGE: usize = 48 << 20;
+
+#[test]
+fn a_rejected_request_is_read_to_its_end() {
+    let rig = faulty(Faults::default());
+    let body = vec![b'x'; LARGE];
+    let long = format!("{TIME}?{}", "x".repeat(9_000));
+    for (target, status) in [(TIME, 413), (long.as_str(), 414)] {
+        let got = rig.send("POST", target, "", &body).expect("a response");
+        assert_eq!(got.status, status);
+    }
+}
+
+#[test]
+fn a_client_that_sends_on_for_ever_does_not_keep_a_sandbox_from_stopping() {
+    let rig = faulty(Faults::default());
+    let mut stream = rig.connect();
+    write(&mut stream, "POST", TIME, "", &vec![b'x'; LARGE]);
+    let start = Instant::now();
+    rig.sandbox.stop();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
 #[test]
 fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
     let rig = faulty(Faults::default());

@@ -1,0 +1,46 @@
+"""Numbers on the command line: the types of every option that is one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+__all__ = ["Number", "Whole"]
+
+# What the core counts with has 64 bits.
+MAX_BITS = 63
+
+
+class Number(click.FloatRange):
+    """A finite number. click's own type accepts `nan`, which is within any bounds, and `inf`."""
+
+    def __init__(
+        self, least: float | None = None, most: float | None = None, *, above: bool = False
+    ) -> None:
+        super().__init__(least, most, min_open=above)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(click.FLOAT.convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return float(super().convert(number, param, ctx))
+
+
+class Whole(click.IntRange):
+    """A whole number of at most 64 bits."""
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        super().__init__(least, most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(super().convert(value, param, ctx))
+        except OverflowError:  # An infinite float, as JSON may contain.
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
+        if number.bit_length() > MAX_BITS:
+            self.fail(f"{value!r} is too large; expected at most 64 bits.", param, ctx)
+        return number

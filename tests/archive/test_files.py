@@ -1,0 +1,147 @@
+"""The files of an archive: private, regular, and an error of the archive if one cannot be used."""
+
+import os
+import shutil
+import sqlite3
+import stat
+
+import boardlot as bl
+import pytest
+
+from ..support.processes import run_python
+from .service import path_of
+
+HK = [("281756", "HK")]
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes and limits of POSIX")
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@POSIX
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_only_its_owner_can_read_an_archive(mask, file, book, client):
+    book.put_fills(3)
+    before = os.umask(mask)
+    try:
+        with bl.Archive(file) as archive:
+            archive.update(client, fills=HK)
+            found = {path.name: mode_of(path) for path in file.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert found == dict.fromkeys([file.name, f"{file.name}-shm", f"{file.name}-wal"], 0o600)
+
+
+@POSIX
+def test_an_archive_that_its_owner_shares_stays_shared(file, book, client):
+    book.put_fills(3)
+    bl.Archive(file).close()
+    file.chmod(0o640)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+        assert {mode_of(path) for path in file.parent.iterdir()} == {0o640}
+
+
+def test_a_path_that_is_too_long_is_an_error_of_the_archive(file, book, client, tmp_path):
+    pytest.importorskip("pyarrow")
+    names = ["n" * 250, "n" * 5_000, "/".join(["n" * 200] * 40)]
+    for name in names:
+        with pytest.raises(bl.StoreError), bl.Archive(tmp_path / name) as archive:
+            archive.update(client, ipos=["hk"])
+    with bl.Archive(file) as archive:
+        for name in names:
+            with pytest.raises(bl.StoreError, match="cannot be written"):
+                archive.export("fills", tmp_path / name)
+
+
+@POSIX
+def test_a_full_disk_in_an_export_is_an_error_of_the_archive(file, book, client, tmp_path):
+    pytest.importorskip("pyarrow")
+    book.put_fills(300)
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK)
+        archive.export("fills", tmp_path / "fills.parquet")
+    before = (tmp_path / "fills.parquet").read_bytes()
+    # RLIMIT_FSIZE is what a full disk is like, for files only.
+    code = """
+    import resource, signal, sys
+    import boardlot as bl
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with bl.Archive(sys.argv[1]) as archive:
+        archive.fills("281756", "HK").to_arrow()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+        try:
+            archive.export("fills", sys.argv[2])
+        except bl.StoreError as error:
+            print(error)
+    """
+    out, _ = run_python(code, file, tmp_path / "fills.parquet")
+    assert "fills.parquet cannot be written" in out
+    assert (tmp_path / "fills.parquet").read_bytes() == before
+    assert not list(tmp_path.glob("*.part"))
+
+
+@POSIX
+def test_an_archive_is_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "link", "folder"):
+        with pytest.raises(bl.StoreError, match="is not a regular file"):
+            bl.Archive(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link", "pipe"]
+
+
+def damages(file):
+    """Statements that each damage the schema, and those that damage its format."""
+    with sqlite3.connect(file) as connection:
+        tables = connection.execute("select name from sqlite_master where type = 'table'")
+        for (table,) in tables.fetchall():
+            yield f"drop table {table}"
+            for _, column, *_ in connection.execute(f"pragma table_info({table})").fetchall():
+                yield f"alter table {table} rename column {column} to other"
+    yield "delete from archive_format"
+    yield "insert into archive_format (version) values (1)"
+    for value in ("'x'", "x'ff'", "-1", "1.5", "9e18"):
+        yield f"update archive_format set version = {value}"
+
+
+def test_a_damaged_schema_is_an_error_of_the_archive(file, book, client, tmp_path):
+    book.put_fills(3)
+    book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
+    with bl.Archive(file) as archive:
+        archive.update(client, fills=HK, ipos=["hk"])
+        next(archive.follow(client, fills=HK[0]))
+    uses = {
+        "fills": lambda archive: archive.fills(*HK[0]),
+        "seen": lambda archive: archive.seen("ipos", "hk"),
+        "changes": lambda archive: archive.changes("ipos", "hk"),
+        "gaps": lambda archive: archive.gaps(*HK[0]),
+        "status": lambda archive: archive.status(),
+        "sql": lambda archive: archive.sql("select * from fills, ipos_history"),
+        "update": lambda archive: archive.update(client, fills=HK, ipos=["hk"]),
+        "follow": lambda archive: next(archive.follow(client, fills=HK[0], name="new")),
+    }
+    damaged, noticed = tmp_path / "damaged.db", 0
+    for statement in list(damages(file)):
+        shutil.copy(file, damaged)
+        with sqlite3.connect(damaged) as connection:
+            connection.execute(statement)
+        connection.close()
+        for name, use in uses.items():
+            try:
+                with bl.Archive(damaged) as archive:
+                    use(archive)
+            except (bl.StoreError, bl.ConfigError) as error:
+                assert error.hint and str(error), (statement, name)
+                noticed += 1
+        for left in tmp_path.glob("damaged.db*"):
+            left.unlink()
+    assert noticed > 100
+
+
+def test_a_follower_has_a_name_that_a_database_can_store(archive, client):
+    for name in ("\ud800", "a\udcffb", "a\0b", "", None, 5, b"x"):
+        with pytest.raises(bl.ConfigError, match="name is"):
+            archive.follow(client, fills=HK[0], name=name)

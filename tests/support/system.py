@@ -1,0 +1,51 @@
+"""Programs of the system that some tests need: those of tests/system-packages.txt.
+
+A test that needs one that is not there is skipped with a reason from here. On a machine of
+continuous integration, where they can be installed, that is a failure: see tests/conftest.py.
+"""
+
+import os
+import shutil
+import sys
+
+import pytest
+
+from .webdriver import programs
+
+# Elsewhere some of these programs do not exist.
+IN_CI = os.environ.get("CI") == "true" and sys.platform == "linux"
+HOW = "tools/install-test-packages installs it"
+
+
+def not_installed(name):
+    """Why a test is skipped."""
+    return f"{name} is not installed; {HOW}"
+
+
+def is_of_system(reason):
+    """Whether a test was skipped for a reason from here."""
+    return HOW in reason
+
+
+def need_program(name):
+    """Skips a test without a program."""
+    if shutil.which(name) is None:
+        pytest.skip(not_installed(name))
+
+
+def chromium():
+    """The paths of a browser and its driver; skips a test without them."""
+    browser, driver = programs()
+    if browser is None:
+        pytest.skip(not_installed("chromium"))
+    assert driver is not None, "chromium is there, but chromedriver is not (chromium-driver)"
+    return browser, driver
+
+
+def need_postgres():
+    """Skips a test without the programs of a PostgreSQL server, or its driver."""
+    pytest.importorskip("psycopg", reason="the extra postgres")
+    from .postgres import folder_of_programs
+
+    if folder_of_programs() is None:
+        pytest.skip(not_installed("postgresql"))
