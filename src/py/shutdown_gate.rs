@@ -33,6 +33,7 @@ static GATE: PerProcess<Gate> = PerProcess::new();
 
 #[derive(Default)]
 struct Gate {
+    closed: AtomicBool,
     /// The thread that closed the gate: the one that exits the program.
     closed_by: OnceLock<ThreadId>,
     /// The threads that have been inside.
@@ -167,14 +168,14 @@ impl Drop for ExitHandler {
 
 /// Whether the interpreter is shutting down.
 pub fn is_closed() -> bool {
-    GATE.get().is_some_and(|gate| gate.closed_by.get().is_some())
+    GATE.get().is_some_and(|gate| gate.closed.load(Ordering::SeqCst))
 }
 
 fn close() {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
     let _ = gate.closed_by.set(thread::current().id());
-    // From here on, either a thread sees that the gate is closed, or this one sees that it is inside.
-    std::sync::atomic::fence(Ordering::SeqCst);
+    // Either a thread that enters sees this, or this thread sees that it is inside.
+    gate.closed.store(true, Ordering::SeqCst);
     let deadline = Instant::now() + CLOSE_TIMEOUT;
     let own = with_here(|here| here.presence.clone()).unwrap_or_default();
     while gate.is_any_other_inside(&own) && Instant::now() < deadline {
@@ -194,8 +195,7 @@ fn try_enter() -> Result<Entered, Closed> {
     let entered = with_here(|here| {
         if here.depth == 0 {
             here.presence.0.store(true, Ordering::SeqCst);
-            std::sync::atomic::fence(Ordering::SeqCst);
-            if here.gate.closed_by.get().is_some_and(|id| *id != thread::current().id()) {
+            if here.gate.closed.load(Ordering::SeqCst) && !here.gate.is_closed_here() {
                 here.presence.0.store(false, Ordering::Release);
                 return Err(Closed);
             }
@@ -244,6 +244,11 @@ impl Gate {
         // Of threads that have ended.
         threads.retain(|presence| presence.strong_count() > 0);
         threads.push(Arc::downgrade(presence));
+    }
+
+    #[cold]
+    fn is_closed_here(&self) -> bool {
+        self.closed_by.get().is_some_and(|id| *id == thread::current().id())
     }
 
     fn is_any_other_inside(&self, own: &Arc<Presence>) -> bool {

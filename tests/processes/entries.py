@@ -156,6 +156,7 @@ class Workplace:
             "_reader_of": (dividend, {}),
             "_record_texts": ((self.records, ["statement"], []), {}),
             "_remove_profile": (("none",), {}),
+            "_rename_over": ((self.path(), self.path()), {}),
             "_save_profile": (
                 ("some", {"base_url": self.url, "kind": "none"}),
                 {"replace": True},
