@@ -7,8 +7,10 @@ use pyo3::{
     types::{PyDict, PyTuple},
 };
 
-use super::callback::Invoke;
-use super::fork_safe_cell::{ForkSafeOnce, intern};
+use super::{
+    callback::Invoke,
+    fork_safe_cell::{ForkSafeOnce, intern},
+};
 use crate::process::Caller;
 
 /// A copy of a context, since a context cannot be entered twice at the same time.

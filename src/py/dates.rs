@@ -3,8 +3,11 @@
 use jiff::civil::Date;
 use pyo3::{exceptions::PyOverflowError, prelude::*, types::PyBytes};
 
-use super::callback::{Invoke, import};
-use super::{fork_safe_cell::ForkSafeOnce, instances::ItemTuple};
+use super::{
+    callback::{Invoke, import},
+    fork_safe_cell::ForkSafeOnce,
+    instances::ItemTuple,
+};
 use crate::decode::date_of_days;
 
 /// The classes of `datetime`, imported on first use.

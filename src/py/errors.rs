@@ -2,8 +2,10 @@
 
 use pyo3::{prelude::*, types::PyDict};
 
-use super::callback::{Invoke, import};
-use super::fork_safe_cell::ForkSafeOnce;
+use super::{
+    callback::{Invoke, import},
+    fork_safe_cell::ForkSafeOnce,
+};
 use crate::error::{ApiFailure, BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, excerpt};
 
 /// The exception for an error, ready to be raised.

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::callback::{Invoke, import};
-use super::errors::raise;
+use super::{
+    callback::{Invoke, import},
+    errors::raise,
+};
 use crate::{login::Flow, process::runtime};
 
 /// Printed to stderr. If stdin is a terminal, the callback URL can be pasted into it.

@@ -9,8 +9,7 @@ use pyo3::{
     types::{PyDict, PyInt, PyList, PyString},
 };
 
-use super::callback::Invoke;
-use super::{errors::raise, signals::check_periodically};
+use super::{callback::Invoke, errors::raise, signals::check_periodically};
 use crate::{
     decode::{Page, Rows, Value},
     error::Error,

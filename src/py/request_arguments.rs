@@ -8,8 +8,10 @@ use pyo3::{
 };
 use serde_json::value::RawValue;
 
-use super::callback::{Invoke, import};
-use super::errors::{raise, wrong_type};
+use super::{
+    callback::{Invoke, import},
+    errors::{raise, wrong_type},
+};
 use crate::{
     error::Error,
     http::{Body, header_pair},

@@ -6,8 +6,10 @@ use pyo3::{
     types::{PyBytes, PyDict},
 };
 
-use super::callback::{Invoke, import};
-use super::errors::raise;
+use super::{
+    callback::{Invoke, import},
+    errors::raise,
+};
 use crate::{
     error::Error,
     http::{HttpResponse, is_public_header},
