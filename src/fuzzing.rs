@@ -109,6 +109,7 @@ pub fn columns_of_parts(data: &[u8]) {
             _ => Strings::View,
         },
         invalid: InvalidValues::Null,
+        ..ColumnOptions::default()
     };
     let key = (choice & 0x40 != 0).then_some("symbol");
     let rows = page.len();

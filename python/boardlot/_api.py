@@ -462,20 +462,21 @@ class Client(_core.ClientBase):
     ) -> Pager[_records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        An open time range is fixed before the first page: without `start` it begins 90 days
-        before `end`, without `end` it ends 90 days after `start`, without both it is the last 90
-        days. Times are update times. The allowed values of `trd_market` are not shown in the
-        service document.
+        Without `end`, the time range reaches until now, by the service's clock; without `start`,
+        it begins 90 days before its end. It is fixed before the first page, and the pager's
+        `.range` is what it is. Times are update times. The allowed values of `trd_market` are not
+        shown in the service document.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
-        - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves the range
-          open.
-        - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves
-          the range open.
+        - `start`: Start of the update time; 0 is the same as none. An aware `datetime`, a
+          `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 as an
+          integer, of the years 1990 to 2100.
+        - `end`: End of the update time, after `start`; without it, now. 0 is the service's own
+          default: 90 days after `start`. An aware `datetime`, a `date` (midnight UTC), ISO 8601
+          text with an offset, or microseconds since 1970 as an integer, of the years 1990 to
+          2100.
         - `page_size`: Fills per page, 10 to 50; the service's default is 50.
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in
@@ -1043,20 +1044,21 @@ class AsyncClient(_core.ClientBase):
     ) -> AsyncPager[_records.Fill]:
         """The historical fills of a trading account, latest first.
 
-        An open time range is fixed before the first page: without `start` it begins 90 days
-        before `end`, without `end` it ends 90 days after `start`, without both it is the last 90
-        days. Times are update times. The allowed values of `trd_market` are not shown in the
-        service document.
+        Without `end`, the time range reaches until now, by the service's clock; without `start`,
+        it begins 90 days before its end. It is fixed before the first page, and the pager's
+        `.range` is what it is. Times are update times. The allowed values of `trd_market` are not
+        shown in the service document.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
         - `code`: Only this code; all when omitted.
-        - `start`: Start of the update time. An aware `datetime`, a `date` (midnight UTC), ISO
-          8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves the range
-          open.
-        - `end`: End of the update time, after `start`. An aware `datetime`, a `date` (midnight
-          UTC), ISO 8601 text with an offset, or microseconds since 1970 as an integer; 0 leaves
-          the range open.
+        - `start`: Start of the update time; 0 is the same as none. An aware `datetime`, a
+          `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 as an
+          integer, of the years 1990 to 2100.
+        - `end`: End of the update time, after `start`; without it, now. 0 is the service's own
+          default: 90 days after `start`. An aware `datetime`, a `date` (midnight UTC), ISO 8601
+          text with an offset, or microseconds since 1970 as an integer, of the years 1990 to
+          2100.
         - `page_size`: Fills per page, 10 to 50; the service's default is 50.
         - `windows`: split the time range into this many windows, 1 to 64, and fetch them
           concurrently: one stream with each record once, the latest window first, each window in

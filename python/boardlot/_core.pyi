@@ -819,6 +819,13 @@ class PagerBase(Generic[_Row_co]):
     def total(self) -> int | None:
         """The total number of items, or `None` if the service does not report it."""
     @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read, as aware UTC datetimes of its start and its end.
+
+        A range that was given is known at once. One that ends now is fixed by the service's clock when
+        the first page is requested: until then it is `None`, as it is for a list without a time range.
+        """
+    @property
     def requests(self) -> int:
         """How many pages were requested."""
     def checkpoint(self) -> str:
@@ -848,6 +855,9 @@ class PagerBase(Generic[_Row_co]):
     ) -> Any:
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
+
+        A page may be empty although more follow: only with `max_items` alone is an empty result the end
+        of the list.
         """
     def to_pandas(
         self,
@@ -875,6 +885,10 @@ class PagerBase(Generic[_Row_co]):
     ) -> Any:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
         `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
         """
 
 @final
@@ -907,6 +921,9 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
     ) -> Records[_Row_co]:
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
+
+        A page may be empty although more follow: only with `max_items` alone is an empty result the end
+        of the list.
         """
     def to_pandas(
         self,
@@ -935,6 +952,10 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
     ) -> _Table:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
         `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
         """
     @overload
     def to_arrow(
@@ -976,6 +997,9 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
     ) -> Records[_Row_co]:
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
+
+        A page may be empty although more follow: only with `max_items` alone is an empty result the end
+        of the list.
         """
     async def to_pandas(
         self,
@@ -1004,6 +1028,10 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
     ) -> _Table:
         """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
         `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
         """
     @overload
     def to_arrow(
@@ -1049,6 +1077,9 @@ class RowIterator(Iterator[_Row_co]):
     def total(self) -> int | None:
         """The total number of items, or `None` if the service does not report it."""
     @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read; see `Pager.range`."""
+    @property
     def requests(self) -> int:
         """How many pages were requested."""
 
@@ -1067,6 +1098,9 @@ class AsyncRowIterator(AsyncIterator[_Row_co]):
     @property
     def total(self) -> int | None:
         """The total number of items, or `None` if the service does not report it."""
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read; see `Pager.range`."""
     @property
     def requests(self) -> int:
         """How many pages were requested."""

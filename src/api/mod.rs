@@ -8,6 +8,7 @@
 mod check;
 mod date_range;
 mod endpoint;
+mod instant;
 mod ipo;
 mod oauth;
 mod parameter;
@@ -24,6 +25,7 @@ pub use date_range::{DateRange, NextEnd};
 pub use endpoint::{
     Command, Endpoint, EndpointRef, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan,
 };
+pub use instant::{micros_of_text, time_text};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation};
 pub use quote::SERVER_TIME;

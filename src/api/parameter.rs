@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use jiff::{Timestamp, civil::Date};
+use jiff::civil::Date;
 
-use super::{record::TimeUnit, values::ValueSet};
+use super::{instant::time_text, record::TimeUnit, values::ValueSet};
 
 /// One parameter of an endpoint; its name is the same in Python and on the wire.
 #[derive(Debug, Clone)]
@@ -103,8 +103,8 @@ pub enum Argument {
     Integer(i128),
     /// A calendar date.
     Date(Date),
-    /// A point in time, and the date that its own time zone shows for it.
-    Instant(Timestamp, Date),
+    /// A point in time in microseconds since 1970, and the date that its own time zone shows for it.
+    Instant(i64, Date),
     /// A number with a fraction or an exponent, as its JSON text.
     Number(String),
     /// True or false.
@@ -146,7 +146,7 @@ impl From<Argument> for EncodedValue {
             Argument::Texts(texts) => EncodedValue::Texts(texts),
             Argument::Integer(number) => EncodedValue::Integer(number),
             Argument::Date(date) => EncodedValue::Text(date.to_string()),
-            Argument::Instant(instant, _) => EncodedValue::Text(instant.to_string()),
+            Argument::Instant(micros, _) => EncodedValue::Text(time_text(micros)),
             Argument::Number(text) | Argument::Json(text) => EncodedValue::Json(text),
             Argument::Flag(flag) => EncodedValue::Json(flag.to_string()),
         }
@@ -202,7 +202,7 @@ impl Argument {
             Argument::Texts(texts) => format!("a list of {} strings", texts.len()),
             Argument::Integer(number) => number.to_string(),
             Argument::Date(date) => date.to_string(),
-            Argument::Instant(instant, _) => instant.to_string(),
+            Argument::Instant(micros, _) => time_text(*micros),
             Argument::Number(text) => text.clone(),
             Argument::Flag(true) => "True".to_owned(),
             Argument::Flag(false) => "False".to_owned(),

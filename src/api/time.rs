@@ -1,8 +1,11 @@
 //! Dates and points in time among the arguments.
 
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use std::ops::Range;
+
+use jiff::civil::Date;
 
 use super::{
+    instant::{MICROS_PER_SECOND, micros_of_text, midnight},
     parameter::{Argument, EncodedValue},
     record::TimeUnit,
 };
@@ -24,33 +27,25 @@ pub fn date(argument: &Argument) -> Result<EncodedValue, &'static str> {
 /// A point in time as a count of a unit since 1970, or what is expected.
 pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String> {
     let name = unit.name();
-    let instant = match argument {
-        // In the endpoint's own unit, in which 0 leaves the range open.
-        Argument::Integer(number) => {
-            return match u64::try_from(*number) {
-                Ok(_) => Ok(EncodedValue::Integer(*number)),
-                Err(_) => Err(format!("{name} since 1970, from 0 to 18446744073709551615")),
-            };
+    let micros = match argument {
+        // In the endpoint's own unit, in which 0 is as if it was omitted.
+        Argument::Integer(number) if *number == 0 || is_plausible(*number, unit.per_second()) => {
+            return Ok(EncodedValue::Integer(*number));
         }
-        Argument::Instant(instant, _) => Some(*instant),
-        Argument::Date(date) => midnight(*date),
-        // Unix time has no leap seconds; jiff would read one as the second before.
-        Argument::Text(text) if is_leap_second(text) => None,
-        Argument::Text(text) => match text.parse::<Timestamp>() {
-            Ok(instant) => Some(instant),
-            Err(_) if text.len() == 10 => text.parse().ok().and_then(midnight),
-            Err(_) => None,
-        },
+        Argument::Integer(number) => {
+            let expected = "since 1970, for a time in the years 1990 to 2100";
+            return Err(format!("{name} {expected}{}", meant(*number, unit)));
+        }
+        Argument::Instant(micros, _) => Some(*micros),
+        Argument::Date(date) => Some(midnight(*date)),
+        Argument::Text(text) => micros_of_text(text)
+            .or_else(|| text.parse().ok().filter(|_| text.len() == 10).map(midnight)),
         Argument::Texts(_) | Argument::Number(_) | Argument::Flag(_) | Argument::Json(_) => None,
     };
-    match instant {
+    match micros {
         // The first count of 1970 would be 0, which means "omitted".
-        Some(instant) if instant >= Timestamp::UNIX_EPOCH => {
-            let count = match unit {
-                TimeUnit::Seconds => instant.as_second(),
-                TimeUnit::Millis => instant.as_millisecond(),
-                TimeUnit::Micros => instant.as_microsecond(),
-            };
+        Some(micros) if micros >= 0 => {
+            let count = micros / (MICROS_PER_SECOND / unit.per_second());
             Ok(EncodedValue::Integer(i128::from(count).max(1)))
         }
         Some(_) => Err("a time since 1970-01-01 UTC".to_owned()),
@@ -61,20 +56,40 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
     }
 }
 
-fn midnight(date: Date) -> Option<Timestamp> {
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+/// 1990-01-01 to 2101-01-01 in seconds. No two units have a number for these times in common, nor is
+/// one a year or a date without hyphens.
+const PLAUSIBLE_SECONDS: Range<i128> = 631_152_000..4_133_980_800;
+
+/// Whether a caller can have meant this count as a time.
+fn is_plausible(number: i128, per_second: i64) -> bool {
+    PLAUSIBLE_SECONDS.contains(&number.div_euclid(per_second.into()))
 }
 
-/// Whether the seconds of an ISO 8601 time, basic or extended, are 60.
-fn is_leap_second(text: &str) -> bool {
-    let clock = text.split_once(['T', 't', ' ']).map_or("", |(_, clock)| clock);
-    let end = clock.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(clock.len());
-    let digits = clock.get(..end).unwrap_or_default().bytes().filter(u8::is_ascii_digit);
-    digits.skip(4).take(2).eq(*b"60")
+/// What a number was probably meant to be, for the end of an error: the same time in the right unit, or
+/// the date that it shows.
+fn meant(number: i128, unit: TimeUnit) -> String {
+    const UNITS_PER_SECOND: [i64; 4] = [1, 1_000, 1_000_000, 1_000_000_000];
+    let per_second = UNITS_PER_SECOND.into_iter().find(|units| is_plausible(number, *units));
+    if let Some(units) = per_second {
+        let same = number * i128::from(unit.per_second()) / i128::from(units);
+        return format!("; did you mean {same}?");
+    }
+    let (year, month, day) = match number {
+        1_990..=2_100 => (number, 1, 1),
+        _ => (number / 10_000, number / 100 % 100, number % 100),
+    };
+    let date = || {
+        let (year, month, day) =
+            (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
+        Date::new(year, month, day).ok().filter(|date| (1990..=2100).contains(&date.year()))
+    };
+    date().map_or(String::new(), |date| format!("; did you mean '{date}'?"))
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     fn sent_micros(text: &str) -> Result<EncodedValue, String> {
@@ -121,7 +136,7 @@ mod tests {
         let sent = |argument| time(&argument, TimeUnit::Micros);
         for argument in [
             Argument::Date(epoch),
-            Argument::Instant(Timestamp::UNIX_EPOCH, epoch),
+            Argument::Instant(0, epoch),
             Argument::Text("1970-01-01".to_owned()),
             Argument::Text("1970-01-01T08:00:00+08:00".to_owned()),
             Argument::Text("1970-01-01T00:00:00.0000009Z".to_owned()),
@@ -140,18 +155,68 @@ mod tests {
     }
 
     #[test]
-    fn a_time_as_a_whole_number_has_64_bits_without_a_sign() {
-        let sent = |number| time(&Argument::Integer(number), TimeUnit::Micros);
-        for number in [1, i128::from(i64::MAX) + 1, i128::from(u64::MAX)] {
-            assert_eq!(sent(number).expect("in range"), EncodedValue::Integer(number));
+    fn a_number_is_a_time_of_the_years_1990_to_2100_in_its_unit_or_0() {
+        for unit in [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros] {
+            let sent = |number| time(&Argument::Integer(number), unit);
+            let (first, end) = (631_152_000, 4_133_980_800);
+            let scale = i128::from(unit.per_second());
+            for number in [0, first * scale, 1_790_000_000 * scale, end * scale - 1] {
+                assert_eq!(sent(number).expect("in range"), EncodedValue::Integer(number));
+            }
+            for number in [-1, 1, first * scale - 1, end * scale, i128::MAX, i128::MIN] {
+                let error = sent(number).expect_err("out of range");
+                assert!(error.contains("1990 to 2100"), "{error}");
+            }
         }
-        assert!(sent(-1).is_err() && sent(i128::from(u64::MAX) + 1).is_err());
+    }
+
+    #[test]
+    fn a_number_of_another_unit_or_a_date_without_hyphens_names_what_was_meant() {
+        let times = [1, 1_000, 1_000_000, 1_000_000_000].map(|scale| 1_790_000_000 * scale);
+        for unit in [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros] {
+            let right = 1_790_000_000 * i128::from(unit.per_second());
+            for number in times.into_iter().filter(|number| *number != right) {
+                let error = time(&Argument::Integer(number), unit).expect_err("another unit");
+                assert!(error.ends_with(&format!("; did you mean {right}?")), "{error}");
+            }
+            for (number, date) in [
+                (1990, "1990-01-01"),
+                (2026, "2026-01-01"),
+                (20260131, "2026-01-31"),
+                (21001231, "2100-12-31"),
+            ] {
+                let error = time(&Argument::Integer(number), unit).expect_err("a date");
+                assert!(error.ends_with(&format!("; did you mean '{date}'?")), "{error}");
+            }
+            for number in [-2026, 7, 1989, 20260230, 20261301, 89_991_231, i128::MAX] {
+                let error = time(&Argument::Integer(number), unit).expect_err("nothing");
+                assert!(!error.contains("did you mean"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_moments_of_the_year_9999_are_times() {
+        let last = 253_402_300_799_999_999;
+        let date = Date::constant(9999, 12, 31);
+        let midnight = last - 86_399_999_999;
+        let sent = |argument| time(&argument, TimeUnit::Micros).expect("a time");
+        let integer = |micros: i64| EncodedValue::Integer(micros.into());
+        assert_eq!(sent(Argument::Instant(last, date)), integer(last));
+        assert_eq!(sent(Argument::Date(date)), integer(midnight));
+        for text in ["9999-12-31T23:59:59.999999Z", "9999-12-31T15:59:59.9999999-08:00"] {
+            assert_eq!(sent(Argument::Text(text.to_owned())), integer(last), "{text}");
+        }
+        assert_eq!(sent(Argument::Text("9999-12-31".to_owned())), integer(midnight));
+        for text in ["9999-12-31T23:59:59", "9999-12-31T23:59:60Z", "9999-12-31T24:00:00Z"] {
+            assert!(sent_micros(text).is_err(), "{text}");
+        }
     }
 
     #[test]
     fn an_aware_time_stands_for_the_date_that_its_own_zone_shows() {
-        let instant: Timestamp = "2026-01-05T23:30:00Z".parse().expect("a time");
-        let argument = Argument::Instant(instant, Date::constant(2026, 1, 6));
+        let micros = micros_of_text("2026-01-05T23:30:00Z").expect("a time");
+        let argument = Argument::Instant(micros, Date::constant(2026, 1, 6));
         let sent = date(&argument).expect("a date");
         assert_eq!(sent, EncodedValue::Text("2026-01-06".to_owned()));
     }

@@ -221,9 +221,9 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/accounts/{acc_id}/fills_history"),
     section: "4.3",
     summary: "The historical fills of a trading account, latest first.",
-    notes: "An open time range is fixed before the first page: without `start` it begins 90 days \
-            before `end`, without `end` it ends 90 days after `start`, without both it is the last \
-            90 days. \
+    notes: "Without `end`, the time range reaches until now, by the service's clock; without `start`, \
+            it begins 90 days before its end. It is fixed before the first page, and the pager's \
+            `.range` is what it is. \
             Times are update times. The allowed values of `trd_market` are not shown in the \
             service document.",
     parameters: Cow::Borrowed(&[
@@ -237,12 +237,13 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
         Parameter::query(
             "start",
             ParameterKind::Time(TimeUnit::Micros),
-            "Start of the update time.",
+            "Start of the update time; 0 is the same as none.",
         ),
         Parameter::query(
             "end",
             ParameterKind::Time(TimeUnit::Micros),
-            "End of the update time, after `start`.",
+            "End of the update time, after `start`; without it, now. 0 is the service's own \
+             default: 90 days after `start`.",
         ),
         Parameter::cursor("page_flag", ParameterLocation::Query),
         Parameter::query(

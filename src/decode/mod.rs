@@ -19,7 +19,9 @@ mod tests;
 mod text_export;
 mod undeclared_names;
 
-pub use arrow::{BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings};
+pub use arrow::{
+    BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Strings, UndeclaredTypes,
+};
 pub use json::{Members, Raw, Value};
 pub use parse_page::parse_page;
 pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};

@@ -17,13 +17,11 @@ use crate::{
     process::{PerProcess, origin},
 };
 
-/// A reading that is older is not used any more.
-const READING_AGE_MAX: Duration = Duration::from_secs(600);
-/// If the two local clocks have drifted apart by more than this since the reading, one of them was
-/// set or stopped (a suspended machine), and the reading's age is unknown.
-const STEP_MAX: Duration = Duration::from_secs(1);
-/// How much faster the service's clock may run than this machine's: one part in 5,000 (200 ppm).
-const DRIFT_PARTS: u32 = 5_000;
+/// How much faster or slower the service's clock may run than this machine's: one part in 5,000
+/// (200 ppm).
+const DRIFT_PARTS: i64 = 5_000;
+/// How much longer than the request for a new reading a call may wait on account of an old one.
+const EXTRA_WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// The local clock, how far the service's is ahead of it, and the last reading of the service's.
 #[derive(Debug, Default)]
@@ -40,11 +38,15 @@ pub struct Clock {
 /// suspended.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalInstant {
-    wall_ms: i64,
+    /// Microseconds since 1970.
+    wall: i64,
     monotonic: Instant,
 }
 
 /// What the service's clock showed, and when the request for it left and the response was complete.
+///
+/// The time that the service's clock shows at a later moment is between two bounds. They move apart as
+/// the reading becomes older, and if the two local clocks disagree about its age.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockReading {
     service_ms: i64,
@@ -53,46 +55,66 @@ pub struct ClockReading {
 }
 
 impl LocalInstant {
+    /// At this moment.
     pub fn now() -> Self {
-        LocalInstant { wall_ms: local_ms(), monotonic: Instant::now() }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        LocalInstant { wall: micros(since), monotonic: Instant::now() }
+    }
+
+    /// By what the two clocks show: microseconds since 1970, and the one that is never set.
+    pub const fn new(wall: i64, monotonic: Instant) -> Self {
+        LocalInstant { wall, monotonic }
+    }
+
+    /// The microseconds since an earlier instant by either clock, the smaller number first.
+    fn since(self, earlier: Self) -> (i64, i64) {
+        let monotonic = micros(self.monotonic.saturating_duration_since(earlier.monotonic));
+        let wall = self.wall.saturating_sub(earlier.wall).max(0);
+        (monotonic.min(wall), monotonic.max(wall))
     }
 }
 
 impl ClockReading {
     /// A reading from a response that has just been received.
     pub fn new(service_ms: i64, sent: LocalInstant) -> Self {
-        ClockReading { service_ms, sent, received: LocalInstant::now() }
+        Self::between(service_ms, sent, LocalInstant::now())
+    }
+
+    /// A reading from a response that was received at this instant.
+    pub const fn between(service_ms: i64, sent: LocalInstant, received: LocalInstant) -> Self {
+        ClockReading { service_ms, sent, received }
     }
 
     /// How far the service's clock is ahead of the local one; its time was most likely read halfway
     /// between sending and receiving.
     fn offset_ms(&self) -> i64 {
-        let (sent, received) = (self.sent.wall_ms, self.received.wall_ms);
-        self.service_ms.saturating_sub(sent + (received - sent) / 2)
+        let (sent, received) = (self.sent.wall, self.received.wall);
+        self.service_ms.saturating_sub((sent + (received - sent) / 2) / 1_000)
     }
 
-    /// Whether the reading's age at `now` is known from the local clocks.
-    fn is_current(&self, now: LocalInstant) -> bool {
-        let (monotonic, wall_ms) = self.age(now);
-        let step_ms = wall_ms.abs_diff(i64::try_from(monotonic.as_millis()).unwrap_or(i64::MAX));
-        monotonic <= READING_AGE_MAX && u128::from(step_ms) <= STEP_MAX.as_millis()
+    /// A time in milliseconds that the service's clock had not passed at `now`: whatever existed at the
+    /// service then is not later. The service read its clock after the request had left, and cut what
+    /// it showed to whole milliseconds.
+    pub fn latest_ms(&self, now: LocalInstant) -> i64 {
+        let (_, age) = now.since(self.sent);
+        let passed = age.saturating_add(age / DRIFT_PARTS).saturating_add(999);
+        self.service_ms.saturating_add(passed / 1_000 + i64::from(passed % 1_000 > 0))
     }
 
-    /// The latest time that the service's clock can show at `now`. The service read its clock after
-    /// the request had left, so the age that is added is no less than what has passed there.
-    fn latest_ms(&self, now: LocalInstant) -> i64 {
-        let (monotonic, wall_ms) = self.age(now);
-        let wall = Duration::from_millis(u64::try_from(wall_ms).unwrap_or_default());
-        let passed = monotonic.max(wall);
-        let passed = passed + passed / DRIFT_PARTS;
-        // The service's stamp and the passed time are both cut to whole milliseconds.
-        let passed_ms = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
-        self.service_ms.saturating_add(passed_ms).saturating_add(2)
+    /// How long after `now` the service's clock has certainly passed this time: whatever the service
+    /// adds then is later. The service read its clock before the response was received.
+    pub fn wait_until_past(&self, service_ms: i64, now: LocalInstant) -> Duration {
+        let (age, _) = now.since(self.received);
+        let ahead = service_ms.saturating_sub(self.service_ms).saturating_mul(1_000);
+        let missing = ahead.saturating_sub(age - age / DRIFT_PARTS).saturating_add(1).max(0);
+        let wait = missing.saturating_add(missing / (DRIFT_PARTS - 1) + 1);
+        if missing == 0 { Duration::ZERO } else { Duration::from_micros(wait.unsigned_abs()) }
     }
 
-    fn age(&self, now: LocalInstant) -> (Duration, i64) {
-        let monotonic = now.monotonic.saturating_duration_since(self.sent.monotonic);
-        (monotonic, now.wall_ms.saturating_sub(self.sent.wall_ms))
+    /// Whether a call at `now` should use this reading, and not make a new one.
+    pub fn is_precise(&self, now: LocalInstant) -> bool {
+        let round_trip = self.received.monotonic.saturating_duration_since(self.sent.monotonic);
+        self.wait_until_past(self.latest_ms(now), now) <= round_trip + EXTRA_WAIT_MAX
     }
 }
 
@@ -139,17 +161,9 @@ impl Clock {
         self.reading.store(Some(Arc::new(reading)));
     }
 
-    /// The latest time in milliseconds that the service's clock can show now, if the last reading is
-    /// recent.
-    pub fn latest_known_ms(&self) -> Option<i64> {
-        let (reading, now) = (self.reading.load_full()?, LocalInstant::now());
-        reading.is_current(now).then(|| reading.latest_ms(now))
-    }
-
-    /// The latest time in milliseconds that the service's clock can show now, by the last reading.
-    pub fn latest_ms(&self) -> i64 {
-        let reading = self.reading.load_full();
-        reading.map_or_else(|| self.now_ms(), |reading| reading.latest_ms(LocalInstant::now()))
+    /// What the service's clock showed last.
+    pub fn reading(&self) -> Option<Arc<ClockReading>> {
+        self.reading.load_full()
     }
 
     /// Makes signatures follow the last reading; false if they did already.
@@ -161,11 +175,11 @@ impl Clock {
 
 /// Milliseconds since 1970 by the local clock.
 pub fn local_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or_default()
+    LocalInstant::now().wall / 1_000
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -173,11 +187,11 @@ mod tests {
     use super::*;
 
     fn moment(start: Instant, wall_ms: i64, after_ms: u64) -> LocalInstant {
-        LocalInstant { wall_ms, monotonic: start + Duration::from_millis(after_ms) }
+        LocalInstant::new(wall_ms * 1_000, start + Duration::from_millis(after_ms))
     }
 
     fn reading(service_ms: i64, sent: LocalInstant, received: LocalInstant) -> ClockReading {
-        ClockReading { service_ms, sent, received }
+        ClockReading::between(service_ms, sent, received)
     }
 
     #[test]
@@ -195,20 +209,46 @@ mod tests {
         let start = Instant::now();
         let reading = reading(10_000_000, moment(start, 1_000, 0), moment(start, 3_000, 2_000));
         let latest = |wall_ms, after_ms| reading.latest_ms(moment(start, wall_ms, after_ms));
+        assert_eq!(latest(900, 0), 10_000_001, "called before the request left");
         assert_eq!(latest(3_000, 2_000), 10_002_002);
-        assert_eq!(latest(501_000, 500_000), 10_500_102);
+        assert_eq!(latest(501_000, 500_000), 10_500_101);
         assert_eq!(latest(63_000, 2_000), 10_062_014, "the machine slept during the request");
     }
 
     #[test]
-    fn a_reading_is_dropped_by_age_and_when_a_local_clock_was_set() {
+    fn a_time_is_past_when_the_slowest_clock_since_the_response_has_passed_it() {
         let start = Instant::now();
-        let reading = reading(10_000, moment(start, 1_000, 0), moment(start, 1_000, 0));
-        let current = |wall_ms, after_ms| reading.is_current(moment(start, wall_ms, after_ms));
-        assert!(current(601_000, 600_000));
-        assert!(!current(602_001, 601_001), "older than ten minutes");
-        assert!(!current(7_100, 5_000), "set forward, or the machine slept");
-        assert!(!current(4_900, 5_000), "set back");
-        assert!(current(5_100, 5_000));
+        let reading = reading(10_000_000, moment(start, 1_000, 0), moment(start, 3_000, 2_000));
+        let wait = |service_ms, wall_ms, after_ms| {
+            reading.wait_until_past(service_ms, moment(start, wall_ms, after_ms)).as_micros()
+        };
+        assert_eq!(wait(10_000_000, 3_000, 2_000), 2, "it may have been that time just then");
+        assert_eq!(wait(10_000_001, 3_000, 2_000), 1_002);
+        assert_eq!(wait(10_000_001, 3_002, 2_002), 0);
+        // In 100 s the service's clock may lose 20 ms.
+        assert_eq!(wait(10_100_000, 103_000, 102_000), 20_001 + 4 + 1);
+        assert_eq!(wait(10_100_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
+    }
+
+    #[test]
+    fn a_reading_is_replaced_if_its_age_would_keep_a_call_waiting() {
+        let start = Instant::now();
+        for round_trip in [0, 10, 2_000] {
+            let sent = moment(start, 1_000, 0);
+            let received = moment(start, 1_000 + round_trip as i64, round_trip);
+            let reading = reading(10_000, sent, received);
+            let precise = |wall_ms: i64, after_ms: u64| {
+                reading.is_precise(moment(
+                    start,
+                    wall_ms + round_trip as i64,
+                    after_ms + round_trip,
+                ))
+            };
+            assert!(precise(1_000, 0) && precise(201_000, 200_000));
+            assert!(!precise(261_000, 260_000), "older than four minutes");
+            assert!(!precise(6_200, 5_000), "set forward, or the machine slept");
+            assert!(!precise(5_800, 5_000), "set back");
+            assert!(precise(6_050, 5_000) && precise(5_950, 5_000));
+        }
     }
 }

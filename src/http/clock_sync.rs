@@ -4,30 +4,40 @@ use super::{
     EventKind, Request, RequestPlan,
     call::{Anonymous, call},
     cassette::Cassette,
-    clock::local_ms,
+    clock::{LocalInstant, local_ms},
     transport::Transport,
 };
-use crate::{api::SERVER_TIME, decode::parse_server_time, error::Result};
+use crate::{
+    api::SERVER_TIME,
+    decode::parse_server_time,
+    error::{Error, Result},
+};
 
-/// The latest time in milliseconds that the service's clock can show at this moment: whatever
-/// existed at the service when this was called is not later. Without a recent reading, the service's
-/// clock is read, once for all concurrent callers, which share a failure too. `id` identifies the call in a
-/// cassette: a replay uses the recorded time and sends nothing.
+/// A time in milliseconds at which an open range ends: whatever existed at the service when this was
+/// called is not later, and whatever the service adds from now on is. So nothing arrives in a range that
+/// is being read. Waits a few milliseconds, until the service's clock has certainly passed that time.
+///
+/// Without a precise reading, the service's clock is read, once for all concurrent callers, which share
+/// a failure too. `id` identifies the call in a cassette: a replay uses the recorded time and sends
+/// nothing.
 pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> Result<i64> {
     let cassette = transport.options().cassette.as_deref();
     let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
         // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
         local_ms()
     } else {
-        let clock = transport.clock();
+        let (clock, called) = (transport.clock(), LocalInstant::now());
         let requests = clock.requests();
-        match clock.latest_known_ms() {
-            Some(now_ms) => now_ms,
-            None => {
-                read_clock(transport, requests).await?;
-                clock.latest_ms()
-            }
+        let mut reading = clock.reading().filter(|reading| reading.is_precise(called));
+        if reading.is_none() {
+            read_clock(transport, requests).await?;
+            reading = clock.reading();
         }
+        let reading = reading
+            .ok_or_else(|| Error::protocol("the response with the service's time has none", b""))?;
+        let now_ms = reading.latest_ms(called);
+        tokio::time::sleep(reading.wait_until_past(now_ms, LocalInstant::now())).await;
+        now_ms
     };
     Ok(match cassette {
         Some(cassette) => cassette.now_ms(transport.base().as_str(), &id(), now_ms),

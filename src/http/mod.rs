@@ -29,14 +29,14 @@ pub use base_url::BaseUrl;
 pub use blocking_pool::PoolSlot;
 pub use body::Body;
 pub use cassette::{Cassette, Recorder, Replay};
-pub use clock::Clock;
+pub use clock::{Clock, ClockReading, LocalInstant};
 pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
 pub use options::SenderOptions;
 pub use plan::{Cursor, RequestPlan};
 pub use redact::is_public_header;
 pub use request::{Request, header_pair, method};
 pub use sender::Sender;
-pub use time_range::TimeRange;
+pub use time_range::{RangeEnd, TimeRange};
 
 /// A response with its whole body.
 pub type HttpResponse = ::http::Response<bytes::Bytes>;

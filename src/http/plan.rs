@@ -186,8 +186,7 @@ impl RequestPlan {
         &self.body
     }
 
-    /// The time range that the call is about; none if it has none, or if it is beyond 2^63
-    /// microseconds.
+    /// The time range that the call is about, if it has one.
     pub fn time_range(&self) -> Option<TimeRange> {
         self.time_range
     }

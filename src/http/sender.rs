@@ -59,8 +59,8 @@ impl Sender {
         authorization_headers(self.credentials.as_ref(), None, self.clock(), request)
     }
 
-    /// The latest time in milliseconds that the service's clock can show now; `id` identifies the
-    /// call in a cassette.
+    /// The service's time in milliseconds at which an open range ends; `id` identifies the call in a
+    /// cassette.
     pub async fn service_now(&self, id: impl FnOnce() -> String) -> Result<i64> {
         clock_sync::service_now(&self.transport, id).await
     }

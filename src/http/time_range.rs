@@ -1,27 +1,36 @@
 //! The time range of a listing, typed.
 
 use crate::{
-    api::{EncodedValue, Endpoint, Paging, TimeSpan},
+    api::{EncodedValue, Endpoint, Paging, TimeSpan, time_text},
     error::{Error, Result},
 };
 
-/// The time range that a call asks for, in microseconds since 1970; a bound that is none was left
-/// open.
+/// The time range that a call asks for, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
-    /// The earlier bound.
+    /// The earlier bound; none if it was left open.
     pub start: Option<i64>,
     /// The later bound.
-    pub end: Option<i64>,
-    /// How long the range is if a bound is open.
+    pub end: RangeEnd,
+    /// How long the range is if the service completes it.
     pub default_days: i64,
     /// The field of the records that the range is about.
     pub time_field: &'static str,
 }
 
+/// The later bound of a time range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeEnd {
+    /// Not given: the range reaches until now.
+    Now,
+    /// An explicit 0: to the service, `default_days` after the start.
+    Default,
+    /// A time.
+    At(i64),
+}
+
 impl TimeRange {
-    /// The range of a call with these bounds: none if the endpoint has none, or if a bound does not
-    /// fit. A range beyond 2^63 microseconds is sent as it was given: no clock reaches that.
+    /// The range of a call with these bounds; none if the endpoint has none.
     pub(super) fn new(
         endpoint: &Endpoint,
         start: Option<&EncodedValue>,
@@ -33,33 +42,59 @@ impl TimeRange {
         else {
             return None;
         };
-        // To the service, 0 means that the bound was not given.
-        let bound = |value: Option<&EncodedValue>| match value {
-            Some(EncodedValue::Integer(micros)) => {
-                i64::try_from(*micros).ok().map(|micros| (micros > 0).then_some(micros))
-            }
-            Some(_) => None,
-            None => Some(None),
+        let micros = |bound: Option<&EncodedValue>| match bound {
+            Some(EncodedValue::Integer(micros)) => i64::try_from(*micros).ok(),
+            _ => None,
         };
-        let (start, end) = (bound(start)?, bound(end)?);
+        let end = match micros(end) {
+            None => RangeEnd::Now,
+            Some(0) => RangeEnd::Default,
+            Some(end) => RangeEnd::At(end),
+        };
+        // To the service, 0 means that the bound was not given.
+        let start = micros(start).filter(|start| *start > 0);
         Some(TimeRange { start, end, default_days: *default_days, time_field })
     }
 
-    /// Whether it depends on the clock.
+    /// Whether it ends now.
     pub fn is_open(&self) -> bool {
-        self.start.is_none() && self.end.is_none()
+        match self.end {
+            RangeEnd::Now => true,
+            RangeEnd::Default => self.start.is_none(),
+            RangeEnd::At(_) => false,
+        }
     }
 
-    /// The range as the service document says that the service would interpret it at this moment.
-    pub fn resolve(&self, now_micros: i64) -> (i64, i64) {
+    /// Whether the caller's own bounds say it all, so that they are sent as they were given.
+    pub fn is_given(&self) -> bool {
+        self.start.is_some() && self.end != RangeEnd::Now
+    }
+
+    /// The range at this moment by the service's clock. A bound that was left open is as the service
+    /// document says, but without an end the range reaches until now, however long that is.
+    pub fn resolve(&self, now_micros: i64) -> Result<(i64, i64)> {
         const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
         let length = self.default_days * MICROS_PER_DAY;
         match (self.start, self.end) {
-            (Some(start), Some(end)) => (start, end),
-            (Some(start), None) => (start, start.saturating_add(length)),
-            (None, Some(end)) => (end.saturating_sub(length).max(1), end),
-            (None, None) => (now_micros.saturating_sub(length), now_micros),
+            (Some(start), RangeEnd::At(end)) => Ok((start, end)),
+            (Some(start), RangeEnd::Default) => Ok((start, start.saturating_add(length))),
+            // To the service, a range ends after its start.
+            (Some(start), RangeEnd::Now) if start >= now_micros => Err(Error::argument(
+                "start",
+                &time_text(start),
+                &format!("a time before the service's, which is {}", time_text(now_micros)),
+            )),
+            (Some(start), RangeEnd::Now) => Ok((start, now_micros)),
+            (None, RangeEnd::At(end)) => Ok((end.saturating_sub(length).max(1), end)),
+            (None, RangeEnd::Now | RangeEnd::Default) => {
+                Ok((now_micros.saturating_sub(length), now_micros))
+            }
         }
+    }
+
+    /// The range if it does not depend on the clock.
+    pub fn known(&self) -> Option<(i64, i64)> {
+        if self.is_open() { None } else { self.resolve(0).ok() }
     }
 }
 

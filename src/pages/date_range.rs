@@ -5,12 +5,12 @@
 use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
-use jiff::{Timestamp, ToSpan, civil::Date};
+use jiff::{ToSpan, civil::Date};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    api::{DateRange, NextEnd},
+    api::{DateRange, NextEnd, micros_of_text},
     decode::{Page, Value, parse_date},
     error::{Error, Result},
 };
@@ -49,14 +49,17 @@ impl DateRange {
         // The next request would be the same one. If the page is full, more rows may have that end;
         // if it is smaller and repeats known rows, or is empty, the range has no more.
         let is_last = page.is_empty() && count < previous.0.len().max(1);
-        if start.is_some_and(|start| is_last || same(start)) {
+        if start.is_some() && is_last {
             return Ok((None, rows));
         }
-        Err(Error::pagination(format!(
-            "the next {} is '{}', the same as on the previous page",
-            self.end,
-            next.chars().take(64).collect::<String>().escape_debug()
-        )))
+        let next = next.chars().take(64).collect::<String>();
+        let (end, next) = (&self.end, next.escape_debug());
+        let text = format!("the next {end} is '{next}', the same as on the previous page");
+        let advice = format!(
+            "More rows may have that {end} than fit a page, and no {end} leads to them: request larger \
+             pages if the endpoint allows it, or read this range in another way."
+        );
+        Err(Error::pagination(text).with_advice(advice))
     }
 
     /// Removes the rows of a page that the previous page had. Returns all rows of the page.
@@ -161,7 +164,7 @@ fn compare(one: &str, other: &str) -> Option<Ordering> {
     if let (Ok(one), Ok(other)) = (one.parse::<i128>(), other.parse::<i128>()) {
         return Some(one.cmp(&other));
     }
-    if let (Ok(one), Ok(other)) = (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
+    if let (Some(one), Some(other)) = (micros_of_text(one), micros_of_text(other)) {
         return Some(one.cmp(&other));
     }
     let ((date, time), (other_date, other_time)) = (split(one)?, split(other)?);

@@ -52,11 +52,11 @@ impl Pages {
         }
     }
 
-    /// The caller has received what was gathered; `exhausted` if it knows from this that the list has
-    /// ended.
-    pub fn received_all(&mut self, exhausted: bool) {
+    /// The caller has received what was gathered; `is_rest` if it knows from this that nothing follows, if
+    /// the list has ended.
+    pub fn received_all(&mut self, is_rest: bool) {
         self.started = true;
-        if exhausted {
+        if is_rest {
             self.received_end();
         } else {
             self.publish();

@@ -65,16 +65,7 @@ impl Listing {
         let windows = check_windows(endpoint, windows)
             .map_err(|error| error.with_endpoint(&endpoint.name))?;
         let time_range = plan.request.time_range();
-        if time_range.is_none() && windows > 1 {
-            let error = Error::argument(
-                "windows",
-                &windows.to_string(),
-                "1 for times beyond 2^63 microseconds",
-            );
-            return Err(error.with_endpoint(&endpoint.name));
-        }
-        let time_range =
-            time_range.filter(|range| range.start.is_none() || range.end.is_none() || windows > 1);
+        let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
         Ok(Listing { plan, style, time_range, windows })
     }
 
@@ -191,21 +182,17 @@ impl Listing {
     }
 }
 
-/// The time range of a call in microseconds. Sends nothing: if both bounds are open, it is none
-/// unless `now_micros` is given.
+/// The time range of a call in microseconds. Sends nothing: an open range is none unless `now_micros`
+/// is given.
 pub fn time_range(
     endpoint: &Endpoint,
     arguments: &[(&str, Argument)],
     now_micros: Option<i64>,
 ) -> Result<Option<(i64, i64)>> {
     let plan = RequestPlan::new(endpoint, arguments)?;
-    let range = plan.time_range().ok_or_else(|| match endpoint.has_span() {
-        true => Error::config("start or end is too late to be split; expected times below 2^63")
-            .with_endpoint(&endpoint.name),
-        false => no_time_range(endpoint),
-    })?;
-    let is_known = !range.is_open() || now_micros.is_some();
-    Ok(is_known.then(|| range.resolve(now_micros.unwrap_or_default())))
+    let range = plan.time_range().ok_or_else(|| no_time_range(endpoint))?;
+    let resolved = now_micros.map_or(Ok(range.known()), |now| range.resolve(now).map(Some));
+    resolved.map_err(|error| error.with_endpoint(&endpoint.name))
 }
 
 /// Into how many windows a time range is to be split.

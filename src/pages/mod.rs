@@ -67,10 +67,12 @@ impl Pages {
             .map(|text| checkpoint::read(text, &listing, source.origin()))
             .transpose()
             .map_err(|error| error.with_endpoint(listing.plan.request.label()))?;
+        let position = SharedPosition::new(position.unwrap_or_default());
+        position.set_range(listing.plan.request.time_range().and_then(|range| range.known()));
         Ok(Pages {
             source,
             listing: Arc::new(listing),
-            position: Arc::new(SharedPosition::new(position.unwrap_or_default())),
+            position: Arc::new(position),
             started: false,
             range: None,
             streams: VecDeque::new(),
@@ -182,10 +184,24 @@ impl Pages {
         self.receive(usize::MAX);
     }
 
-    /// The caller has been informed that the list has ended.
+    /// The caller has received that there is nothing more. That the list has ended is for the service to
+    /// say: before, there is only nothing more for now.
     pub fn received_end(&mut self) {
         self.publish();
-        self.position.set_exhausted();
+        if self.is_at_end() {
+            // An empty last page was passed by.
+            self.current = None;
+            self.position.set_exhausted();
+        }
+    }
+
+    /// Whether the service has said that the list ends after what has been read.
+    fn is_at_end(&self) -> bool {
+        let has_next = |stream: &PageStream| stream.next_page().is_some();
+        self.started
+            && self.unread() == 0
+            && self.streams.len() <= 1
+            && !self.streams.front().is_some_and(has_next)
     }
 
     /// The page in memory, unless it is of a result that was not received.
@@ -288,10 +304,11 @@ impl Pages {
             // each start resolves it again.
             (None, Some(range)) if range.is_open() => {
                 let now_ms = self.source.now_ms(&self.listing).await?;
-                Some(range.resolve(now_ms.saturating_mul(1_000)))
+                Some(range.resolve(now_ms.saturating_mul(1_000))?)
             }
-            (None, Some(range)) => Some(range.resolve(0)),
+            (None, Some(range)) => range.known(),
         };
+        self.position.set_range(self.range);
         let windows = match self.range {
             Some(range) if self.listing.windows > 1 => window::split(range, self.listing.windows),
             _ => Vec::new(),

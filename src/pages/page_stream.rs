@@ -34,8 +34,8 @@ pub trait Source: std::fmt::Debug + Send + Sync {
     /// The address of the service that the pages come from.
     fn origin(&self) -> &str;
 
-    /// The latest time in milliseconds that the service's clock can show now, to resolve the open time
-    /// range of this listing.
+    /// The end in milliseconds of the open time range of this listing: all that existed at the service
+    /// before this was called is earlier, and all that it adds after this has returned is later.
     fn now_ms<'a>(
         &'a self,
         listing: &'a Listing,

@@ -42,6 +42,8 @@ pub struct SharedPosition {
 #[derive(Debug, Default)]
 struct State {
     position: Position,
+    /// The time range that is being read.
+    range: Option<(i64, i64)>,
     total: Option<i64>,
     exhausted: bool,
 }
@@ -75,7 +77,8 @@ impl PageRow {
 impl SharedPosition {
     /// At this position.
     pub fn new(position: Position) -> Self {
-        let state = Mutex::new(State { position, ..State::default() });
+        let range = position.range;
+        let state = Mutex::new(State { position, range, ..State::default() });
         SharedPosition { state, lent: AtomicU64::default() }
     }
 
@@ -89,6 +92,19 @@ impl SharedPosition {
             lent => position.row = PageRow::unpacked_index(lent),
         }
         position
+    }
+
+    /// The time range that is being read, in microseconds since 1970; none until it is known, or if the
+    /// list has none.
+    pub fn range(&self) -> Option<(i64, i64)> {
+        self.state().range
+    }
+
+    /// Notes the time range.
+    pub(super) fn set_range(&self, range: Option<(i64, i64)>) {
+        if range.is_some() {
+            self.state().range = range;
+        }
     }
 
     /// The total number of records, if the service has returned it.
@@ -109,10 +125,8 @@ impl SharedPosition {
     }
 
     /// The caller has been informed that the list has ended.
-    pub fn set_exhausted(&self) {
-        let mut state = self.state();
-        state.position.done = true;
-        state.exhausted = true;
+    pub(super) fn set_exhausted(&self) {
+        self.state().exhausted = true;
     }
 
     /// The next record of the same page has been received.
@@ -205,10 +219,22 @@ mod tests {
     }
 
     #[test]
-    fn an_exhausted_iteration_is_done() {
+    fn a_caller_that_knows_of_the_end_does_not_move_the_position() {
         let position = SharedPosition::new(position_at(0, 3));
-        assert!(!position.is_exhausted() && !position.get().done);
+        assert!(!position.is_exhausted());
         position.set_exhausted();
-        assert!(position.is_exhausted() && position.get().done);
+        assert!(position.is_exhausted());
+        assert_eq!(position.get(), position_at(0, 3));
+    }
+
+    #[test]
+    fn a_known_range_is_kept() {
+        let position = SharedPosition::new(position_at(0, 3));
+        assert_eq!(position.range(), None);
+        position.set_range(Some((1, 2)));
+        position.set_range(None);
+        assert_eq!(position.range(), Some((1, 2)));
+        let resumed = Position { range: Some((3, 4)), ..position_at(0, 3) };
+        assert_eq!(SharedPosition::new(resumed).range(), Some((3, 4)));
     }
 }

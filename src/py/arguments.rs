@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use jiff::Timestamp;
 use pyo3::{
     prelude::*,
     types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple},
@@ -72,9 +71,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         }
         let since = value.sub(classes.epoch.bind(py))?;
         let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
-        return match (Timestamp::from_microsecond(micros), date(value)?) {
-            (Ok(instant), Some(date)) => Ok(Argument::Instant(instant, date)),
-            _ => refuse("out of range", "a datetime in the years 1 to 9999"),
+        return match date(value)? {
+            Some(date) => Ok(Argument::Instant(micros, date)),
+            None => refuse("out of range", "a datetime in the years 1 to 9999"),
         };
     }
     if value.is_instance(classes.date.bind(py))? {

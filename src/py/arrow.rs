@@ -87,5 +87,5 @@ pub fn column_options(decimals: &str, invalid: &str, strings: &str) -> Result<Co
         "view" => Strings::View,
         other => return invalid_option("strings", other, "'utf8', 'large' or 'view'"),
     };
-    Ok(ColumnOptions { decimals, invalid, strings })
+    Ok(ColumnOptions { decimals, invalid, strings, ..ColumnOptions::default() })
 }

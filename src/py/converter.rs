@@ -17,7 +17,7 @@ use super::{
     value_cache::ValueCache,
 };
 use crate::{
-    api::{Field, Kind, TimeUnit},
+    api::{Field, Kind, TimeUnit, micros_of_text},
     decode::{
         self, PushError, Raw, Value, date, decimal_text, flag, integer, is_null, parse_float,
         parse_integer, timestamp,
@@ -203,9 +203,8 @@ impl Converter {
             }
             Conversion::Datetime(None) => {
                 let text = text_only(raw)?;
-                let time: jiff::Timestamp = text.parse().map_err(|_| Reason::Invalid)?;
-                let time =
-                    DateClasses::get(py)?.next_datetime(py, time.as_microsecond(), arguments);
+                let micros = micros_of_text(&text).ok_or(Reason::Invalid)?;
+                let time = DateClasses::get(py)?.next_datetime(py, micros, arguments);
                 Ok(time.map_err(|_| Reason::Invalid)?)
             }
             Conversion::Date => {

@@ -9,6 +9,7 @@ use super::{
     call::CallMode,
     pager_state::{ItemKind, PagerState},
     row_spec::Target,
+    time_range::{Datetimes, datetimes},
 };
 
 /// An iterator over the pages of a pager, from its current position.
@@ -137,6 +138,12 @@ impl RowIterator {
         self.0.state.position.total()
     }
 
+    /// The time range that is read; see `Pager.range`.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
+        datetimes(py, self.0.state.position.range())
+    }
+
     /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
@@ -168,6 +175,12 @@ impl AsyncRowIterator {
     #[getter]
     fn total(&self) -> Option<i64> {
         self.0.state.position.total()
+    }
+
+    /// The time range that is read; see `Pager.range`.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
+        datetimes(py, self.0.state.position.range())
     }
 
     /// How many pages were requested.

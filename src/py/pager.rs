@@ -22,10 +22,12 @@ use super::{
     row_view::RowView,
     shapes::Shapes,
     shutdown_gate::attach,
+    time_range::{Datetimes, datetimes},
 };
 use crate::{
+    api::time_text,
     callback_pool,
-    decode::{BatchBuilder, Columns, PageSlice, Rows},
+    decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
     error::{Error, Result},
     pages::{CheckedSink, Pages, Sink, exhausted},
     process::AbortOnDrop,
@@ -125,19 +127,23 @@ impl PagerBase {
                 let sinks = sinks.into_iter().map(|checked| checked.sink).collect();
                 let value =
                     convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
-                // A loop of limited calls gets an empty result before it is refused.
-                let is_end = limits == (None, None) || count.load(Ordering::Relaxed) == 0;
-                Ok((pages, is_end, value))
+                let is_rest = match limits {
+                    (None, None) => true,
+                    (Some(0), _) | (_, Some(0)) => false,
+                    // A loop of limited calls gets an empty result before it is refused.
+                    _ => count.load(Ordering::Relaxed) == 0,
+                };
+                Ok((pages, is_rest, value))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
             Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
         });
         let state = self.state.clone();
         let finish = move |py: Python<'_>, gathered: (OwnedMutexGuard<Pages>, bool, T)| {
-            let (mut pages, is_end, value) = gathered;
+            let (mut pages, is_rest, value) = gathered;
             let object = finish(py, value).map_err(|error| state.with_checkpoint(py, error))?;
             py.check_signals()?;
-            pages.received_all(is_end);
+            pages.received_all(is_rest);
             Ok(object)
         };
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
@@ -214,6 +220,15 @@ impl PagerBase {
         self.state.position.total()
     }
 
+    /// The time range that is read, as aware UTC datetimes of its start and its end.
+    ///
+    /// A range that was given is known at once. One that ends now is fixed by the service's clock when
+    /// the first page is requested: until then it is `None`, as it is for a list without a time range.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
+        datetimes(py, self.state.position.range())
+    }
+
     /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
@@ -259,6 +274,9 @@ impl PagerBase {
 
     /// The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
     /// fails midway, the pager's position does not change.
+    ///
+    /// A page may be empty although more follow: only with `max_items` alone is an empty result the end
+    /// of the list.
     #[pyo3(signature = (max_items = None, max_pages = None, *, progress = false))]
     fn all<'py>(
         &self,
@@ -310,6 +328,10 @@ impl PagerBase {
 
     /// The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
     /// `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+    ///
+    /// A field that the endpoint does not declare is a column of the batches that have it, and there it
+    /// is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+    /// with `promote_options="permissive"`.
     #[pyo3(
         signature = (*, decimals = "float64", invalid = "raise", progress = false, batches = false)
     )]
@@ -327,7 +349,8 @@ impl PagerBase {
         if base.state.position.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
-        let frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
+        let mut frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
+        frame.options.undeclared = UndeclaredTypes::Text;
         let kind = ItemKind::Batch(base.view.clone(), frame);
         iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
     }
@@ -343,8 +366,11 @@ impl PagerBase {
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
-        let name = this.get_type().name()?.to_string();
-        Ok(format!("<{name} of {}>", this.get().state.listing.plan.request.label()))
+        let (name, state) = (this.get_type().name()?.to_string(), &this.get().state);
+        let range = state.position.range().map_or(String::new(), |(start, end)| {
+            format!(" from {} to {}", time_text(start), time_text(end))
+        });
+        Ok(format!("<{name} of {}{range}>", state.listing.plan.request.label()))
     }
 }
 

@@ -164,6 +164,13 @@ fn check(
         {
             Argument::Flag(text == "true")
         }
+        (_, argument) => argument,
+    };
+    let argument = match (parameter.kind, argument) {
+        // The client refuses what its caller cannot have meant; the service takes any count.
+        (ParameterKind::Time(_), Argument::Integer(number)) if u64::try_from(number).is_ok() => {
+            return Ok(Some(EncodedValue::Integer(number)));
+        }
         // An optional text that is empty is the same as none.
         (ParameterKind::Symbol { .. } | ParameterKind::Text, Argument::Text(text))
             if text.is_empty() && !parameter.required =>

@@ -40,7 +40,9 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
 
 
 def plain(screen: Screen) -> list[str]:
-    return ESCAPE.sub("", screen.text).splitlines()
+    """The lines of the table, without colours; the range of time that was read goes to stderr."""
+    lines = ESCAPE.sub("", screen.text).splitlines()
+    return [line for line in lines if not line.startswith("time range: ")]
 
 
 @pytest.mark.parametrize("columns", [20, 40, 80, 132])

@@ -70,7 +70,12 @@ CALLS = [
     ],
     *[("crypto_orders", [1], {"page_size": n}, "page_size") for n in (0, -1, 51, 2**32)],
     *[
-        ("fills_history", ["1", "HK"], {"start": 1, "end": MICRO, "page_size": n}, "page_size")
+        (
+            "fills_history",
+            ["1", "HK"],
+            {"start": MICRO, "end": MICRO + 1, "page_size": n},
+            "page_size",
+        )
         for n in (0, 9, 51, -1, 2**32)
     ],
     ("trading_days", ["HK", "2026-02-30", "2026-03-05"], {}, "start"),

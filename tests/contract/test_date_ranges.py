@@ -104,10 +104,47 @@ def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place
         assert len(server.received) == 1
 
 
-def test_a_single_moment_at_the_start_ends_the_range():
-    with ScriptedServer(Bars(1, counts_all=True)) as server:
-        rows = list(bars(client_of(server), start=LAST, end=LAST))
-        assert (rows, len(server.received)) == ([BARS[-1]], 1)
+@pytest.mark.parametrize("unique", [None, "id"])
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize(("of_a_day", "limit"), [(1, 50), (50, 50), (120, 50)])
+def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_starts(
+    of_a_day, limit, before, unique
+):
+    """Rows of a day have one date: no end leads to those that did not fit."""
+    days = [str(date(2026, 1, 5) - timedelta(days=n)) for n in range(5)]
+    rows = [
+        {"id": n, "date": day} for n, day in enumerate(d for d in days for _ in range(of_a_day))
+    ]
+
+    def service(received):
+        asked = dict(parse_qsl(received.query))
+        within = [row for row in rows if asked["start"] <= row["date"] <= asked["end"]]
+        page = within[:limit]
+        more = len(within) > len(page)
+        told = page[-1]["date"] if page else asked["end"]
+        data = {"data": {"list": page}, "extra": {"next_time": told}}
+        return answer({"ret_code": 0, "pagination": {"has_more": more}, **data})
+
+    start = days[before]
+    paging = bl.DateRange("end", next="extra.next_time", unique=unique)
+    with ScriptedServer(service) as server:
+        query = {"start": start, "end": days[0]}
+        pager = client_of(server).paginate(
+            "GET", "/any", paging=paging, rows="data.list", query=query
+        )
+        expected = [row for row in rows if row["date"] >= start]
+        if len(expected) <= limit:
+            assert list(pager) == expected
+        else:
+            with pytest.raises(bl.PaginationError, match="same as on the previous") as caught:
+                pager.all()
+            assert "More rows may have that end" in caught.value.hint
+
+
+def test_a_single_moment_of_which_more_is_said_to_exist_is_an_error():
+    # `has_more` may be about the rows before the range: nothing in the response says so.
+    with ScriptedServer(Bars(1, counts_all=True)) as server, pytest.raises(bl.PaginationError):
+        bars(client_of(server), start=LAST, end=LAST).all()
 
 
 @pytest.mark.parametrize("limit", [2, 3, 8])

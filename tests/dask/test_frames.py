@@ -215,7 +215,9 @@ def test_an_open_range_ends_by_the_services_clock_once_for_all_partitions(
         asked = len(sandbox.requests)
         fetched = frame.compute(scheduler="synchronous")
         received = [request.query for request in sandbox.requests[asked:]]
-        everything = client.fills_history(**ACCOUNT, start=1, end=after + 10**9).to_pandas()
+        everything = client.fills_history(
+            **ACCOUNT, start="1970-01-01", end=after + 10**9
+        ).to_pandas()
     ends = {int(re.findall(r"end=(\d+)", query)[0]) for query in received if "end=" in query}
     starts = {int(re.findall(r"start=(\d+)", query)[0]) for query in received if "end=" in query}
     assert len(ends) == len(starts) == 4, "the partitions' own"

@@ -76,8 +76,12 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
     assert_eq!(next_of(advance(&[], "9", ("1", "9"), &[9])), None);
     // Without a start the range has no end to come to.
     refused(advance(&[], "9", ("", "9"), &[]));
-    // A range of a single moment.
-    assert_eq!(next_of(advance(&[9, 8], "9", ("9", "9"), &[])), None);
+    // At the start of the range as anywhere else.
+    refused(advance(&[9, 8], "9", ("9", "9"), &[]));
+    refused(advance(&[8], "9", ("9", "9"), &[9, 7]));
+    refused(advance(&[9, 8], "9", ("9", "9"), &[9, 8]));
+    assert_eq!(next_of(advance(&[], "9", ("9", "9"), &[])), None);
+    assert_eq!(next_of(advance(&[9], "9", ("9", "9"), &[9, 8])), None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use boardlot::{
     api::{FirstPage, ParameterLocation},
     decode::{BatchBuilder, ColumnOptions, Columns, Page},
     error::{Error, ErrorKind, Result},
-    http::TimeRange,
+    http::{RangeEnd, TimeRange},
     pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
 };
 
@@ -47,13 +47,14 @@ fn the_first_page_is_asked_for_as_its_style_wants_and_as_the_caller_wrote() {
 async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
     const DAY: i64 = 86_400_000_000;
     for (start, end, expected) in [
-        (Some(5 * DAY), None, (5 * DAY, 7 * DAY)),
-        (None, Some(5 * DAY), (3 * DAY, 5 * DAY)),
-        (None, Some(DAY), (1, DAY)),
-        (Some(5), Some(6), (5, 6)),
+        (Some(5 * DAY), RangeEnd::Default, (5 * DAY, 7 * DAY)),
+        (None, RangeEnd::At(5 * DAY), (3 * DAY, 5 * DAY)),
+        (None, RangeEnd::At(DAY), (1, DAY)),
+        (Some(5), RangeEnd::At(6), (5, 6)),
     ] {
         let span = TimeRange { start, end, default_days: 2, time_field: "id" };
         assert!(!span.is_open());
+        assert_eq!(span.known(), Some(expected));
         let ranged =
             Listing { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
@@ -64,6 +65,33 @@ async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
         let asked = requests.lock().expect("a lock");
         let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
         assert_eq!((number("start"), number("end")), expected);
+        assert_eq!(pages.position().range(), Some(expected));
+    }
+}
+
+#[test]
+fn a_range_without_an_end_reaches_until_now() {
+    const DAY: i64 = 86_400_000_000;
+    let now = 100 * DAY;
+    let span = |start, end| TimeRange { start, end, default_days: 2, time_field: "id" };
+    for (start, end, expected) in [
+        (Some(5 * DAY), RangeEnd::Now, (5 * DAY, now)),
+        (Some(now - 1), RangeEnd::Now, (now - 1, now)),
+        (None, RangeEnd::Now, (98 * DAY, now)),
+        (None, RangeEnd::Default, (98 * DAY, now)),
+    ] {
+        let span = span(start, end);
+        assert!(span.is_open() && !span.is_given() && span.known().is_none());
+        assert_eq!(span.resolve(now).expect("a range"), expected);
+    }
+    // What the caller wrote is sent as it is.
+    assert!(
+        span(Some(5), RangeEnd::Default).is_given() && span(Some(5), RangeEnd::At(6)).is_given()
+    );
+    for start in [now, now + DAY] {
+        let error = span(Some(start), RangeEnd::Now).resolve(now).expect_err("refused");
+        let expected = "expected a time before the service's, which is 1970-04-11T00:00:00Z";
+        assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
 

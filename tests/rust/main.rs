@@ -21,6 +21,7 @@ mod generated;
 mod imports;
 mod listings;
 mod logins;
+mod moving_service;
 mod pages;
 mod positions;
 mod scripted;

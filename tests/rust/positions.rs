@@ -75,8 +75,8 @@ impl Source for Shared {
                 return Err(ErrorKind::Timeout("told to fail".into()).into());
             }
             // Without a range of its own, a page has that of the call.
-            let range = range
-                .unwrap_or_else(|| listing.plan.request.time_range().expect("a range").resolve(0));
+            let given = || listing.plan.request.time_range().and_then(|range| range.known());
+            let range = range.or_else(given).expect("a range");
             let body = self.0.answer(cursor, range);
             listing.plan.parse(&::http::Response::new(body.into()))
         })
@@ -150,6 +150,8 @@ enum Step {
         most: Option<usize>,
         pages: Option<usize>,
         received: bool,
+        /// The caller takes it for the rest of the list, whether or not it is.
+        is_rest: bool,
     },
     /// Receives up to this many records of the page in memory without the iteration.
     Lend(usize),
@@ -162,11 +164,14 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let all = (proptest::option::of(0_usize..9), proptest::option::of(0_usize..4), any::<bool>());
+    let limits = (proptest::option::of(0_usize..9), proptest::option::of(0_usize..4));
+    let all = (limits, any::<bool>(), any::<bool>());
     prop_oneof![
         4 => any::<bool>().prop_map(|received| Step::Row { received }),
         3 => any::<bool>().prop_map(|received| Step::Page { received }),
-        3 => all.prop_map(|(most, pages, received)| Step::All { most, pages, received }),
+        3 => all.prop_map(|((most, pages), received, is_rest)| {
+            Step::All { most, pages, received, is_rest }
+        }),
         3 => (0_usize..4).prop_map(Step::Lend),
         1 => Just(Step::GiveUp),
         2 => Just(Step::Fail),
@@ -226,7 +231,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
             }
-            Step::All { most, pages, received } => {
+            Step::All { most, pages, received, is_rest } => {
                 let count_before = count.load(Ordering::Relaxed);
                 let outcome = pages_now.gather(most, pages, &count, Vec::new).await;
                 let exhausted = pages_now.position().is_exhausted();
@@ -238,7 +243,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                         assert!(found.len() <= most.unwrap_or(usize::MAX));
                         assert!(found.len() <= pages.unwrap_or(usize::MAX).saturating_mul(PAGE));
                         received_times.extend(found);
-                        pages_now.received_all(most.is_none() && pages.is_none());
+                        pages_now.received_all(is_rest || (most.is_none() && pages.is_none()));
                     }
                     Ok(_) => assert_eq!(pages_now.checkpoint(), before, "nothing was received"),
                     Err(error) => {

@@ -1,11 +1,13 @@
 """A small service written by hand from the service document, with a clock of its own.
 
-It shares nothing with boardlot or its sandbox. It holds historical deals up to its own now, and a
-new one happens before each page, so that a list is never still while it is read.
+It shares nothing with boardlot or its sandbox. It holds historical deals up to its own now, and
+new ones happen all the time, the last at the very moment of each request: a list is never still
+while it is read.
 """
 
 import itertools
 import json
+import random
 import threading
 import time
 from urllib.parse import parse_qsl
@@ -24,10 +26,15 @@ class Model:
 
     `order` is the field by which deals are listed, latest first: the document says "latest deal
     first" and filters by the time of update, so that both "updated_time" and "create_time" fit.
+    `paging` says what its cursors are: the place of a "deal" or an "offset". With `changing`, an
+    old deal is corrected and another one goes before each page; their ids are in `changed`.
     """
 
-    def __init__(self, ahead=0.0, order="updated_time", anonymous=True):
+    def __init__(
+        self, ahead=0.0, order="updated_time", anonymous=True, paging="deal", changing=False
+    ):
         self.ahead, self.order, self.anonymous = ahead, order, anonymous
+        self.paging, self.changing, self.changed = paging, changing, set()
         self._lock = threading.Lock()
         self._nonces, self._failed = set(), set()
         self._numbers = itertools.count(1)
@@ -39,6 +46,7 @@ class Model:
         ages += [SPAN + (1 + number) * DAY for number in range(5)]
         self.first = [self._deal(now - age, late=index % 7 == 3) for index, age in enumerate(ages)]
         self.deals = list(self.first)
+        self._happened = now
 
     def now(self):
         """The time in microseconds by this service's clock."""
@@ -60,7 +68,7 @@ class Model:
         """The ids of the first deals within a range, by the document's table of start and end."""
         if start is None:
             start = (end or self.now()) - SPAN
-        end = end or (start + SPAN)
+        end = end or self.now()
         return {one["deal_id"] for one in self.first if start <= one["updated_time"] <= end}
 
     def __call__(self, received):
@@ -113,15 +121,36 @@ class Model:
             if account.startswith("flaky") and asked["page_flag"] and account not in self._failed:
                 self._failed.add(account)
                 return error(-5, "later", 503)
-            self.deals.append(self._deal(self.now()))
+            self._happen()
             found = [one for one in self.deals if start <= one["updated_time"] <= end]
-        found.sort(key=lambda one: (-one[self.order], -int(one["deal_id"])))
-        keys = [f"{-one[self.order]}.{one['deal_id']}" for one in found]
-        begin = keys.index(asked["page_flag"]) + 1 if asked["page_flag"] else 0
+        found.sort(key=self._key)
+        begin = 0
+        if asked["page_flag"]:
+            place = [int(number) for number in asked["page_flag"].split("_")]
+            is_offset = self.paging == "offset"
+            begin = place[0] if is_offset else sum(self._key(one) <= place for one in found)
         page = found[begin : begin + size]
         over = begin + size >= len(found)
-        flag = "" if over else keys[begin + size - 1]
+        place = [begin + size] if self.paging == "offset" else page and self._key(page[-1])
+        flag = "" if over else "_".join(map(str, place))
         return answer({"s": "ok", "d": {"order_fills": page, "page_flag": flag, "completed": over}})
+
+    def _key(self, one):
+        return [-one[self.order], -int(one["deal_id"])]
+
+    def _happen(self):
+        """What has happened since the last request: some deals, the last of them just now."""
+        now = self.now()
+        self.deals += map(self._deal, range(max(self._happened, now - 3000) + 1000, now, 1000))
+        self.deals.append(self._deal(now))
+        self._happened = now
+        if self.changing:
+            old = [one for one in self.deals if one["updated_time"] < now - MINUTE]
+            corrected, gone = random.sample(old, 2)
+            self.deals.remove(gone)
+            self.deals.remove(corrected)
+            self.deals.append({**corrected, "updated_time": now})
+            self.changed |= {corrected["deal_id"], gone["deal_id"]}
 
 
 def error(code, message, status=200):

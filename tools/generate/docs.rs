@@ -151,7 +151,7 @@ fn allowed(parameter: &Parameter) -> String {
         }
         ParameterKind::Integer { min, max } => format!("{min} to {max}"),
         ParameterKind::Date => "`yyyy-MM-dd`".into(),
-        ParameterKind::Time(unit) => format!("{}; 0 is open", unit.name()),
+        ParameterKind::Time(unit) => format!("{} since 1970, or 0", unit.name()),
         ParameterKind::Text | ParameterKind::FreeText | ParameterKind::Segment => "text".into(),
         ParameterKind::Number | ParameterKind::Decimal => "a number".into(),
         ParameterKind::Flag => "true or false".into(),

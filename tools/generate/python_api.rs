@@ -211,7 +211,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         let form = match parameter.kind {
             ParameterKind::Time(_) => {
                 " An aware `datetime`, a `date` (midnight UTC), ISO 8601 text with an offset, or \
-                 microseconds since 1970 as an integer; 0 leaves the range open."
+                 microseconds since 1970 as an integer, of the years 1990 to 2100."
             }
             ParameterKind::Date => {
                 " A `date`, an aware `datetime` (the date that it shows) or `yyyy-MM-dd`."

@@ -173,7 +173,9 @@ def read_fills(
         position: Where an interrupted read of the same range continues.
     """
     start, end = span
-    arguments = {**dict(series.arguments), "start": start, "end": end}
+    # Not as numbers, which the client takes for times since 1990 only.
+    times = {"start": time_of(start), "end": time_of(end)}
+    arguments = {**dict(series.arguments), **times}
     pager = update.client.fills_history(**arguments, resume=position)
     if position is None:
         yield Store(lambda: store.begin(start, end))
@@ -218,6 +220,11 @@ def holding(database: Database, what: str, wait: float, steps: Steps) -> Steps:
 def end_of(server_time: datetime) -> int:
     """The last microsecond of the service's time, which has milliseconds."""
     return micros(server_time) + 999
+
+
+def time_of(micros: int) -> datetime:
+    """The time of a number of microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=micros)
 
 
 def micros(time: datetime | timedelta) -> int:

@@ -10,7 +10,6 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +28,6 @@ __all__ = ["ENDPOINTS", "command", "request_number", "summary"]
 
 TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
 DAY = "As yyyy-MM-dd."
-# Digits of microseconds since 1970, from 2001 to 2286.
-MICROS_DIGITS = 16
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
 # Sentences of a docstring that are about Python, by their beginning or their content.
@@ -181,28 +178,8 @@ def _one_of(values: Sequence[str]) -> str:
 
 
 def parse_time(text: str) -> str | int:
-    """A time for the client; integers are microseconds since 1970.
-
-    Another unit, or a date without hyphens, would be in 1970 or far in the future: it is rejected.
-    """
-    if not (text.isascii() and text.isdecimal()):
-        return text
-    number, digits = int(text), len(str(int(text)))
-    if digits in (MICROS_DIGITS, MICROS_DIGITS + 1):
-        return number
-    suggestion: str | int | None = None
-    if digits == 8:
-        with suppress(ValueError):
-            suggestion = str(datetime.strptime(text, "%Y%m%d").date())
-    elif MICROS_DIGITS - digits in (3, 6):
-        suggestion = number * 10 ** (MICROS_DIGITS - digits)
-    elif digits == MICROS_DIGITS + 3:
-        suggestion = number // 1000
-    examples = f"write {suggestion}, or" if suggestion else "write"
-    raise click.BadParameter(
-        f"{text} is not a valid number of microseconds since 1970; {examples} a date such as "
-        "2026-01-31, or a time such as 2026-01-31T09:30:00+08:00"
-    )
+    """A time for the client, which checks it; an integer is microseconds since 1970."""
+    return int(text) if text.isascii() and text.isdecimal() else text
 
 
 def request_number(market: str, request_type: str) -> int:

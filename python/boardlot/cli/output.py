@@ -27,6 +27,7 @@ __all__ = [
     "emit",
     "emit_bytes",
     "replacing",
+    "show_range",
 ]
 
 # The suffix of a file that is not complete yet.
@@ -55,8 +56,16 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
                 progress.add(len(page))
         writer.end()
         file.flush()
+    show_range(records)
     if settings.out is not None:
         click.echo(f"wrote {counted(progress.rows)} to {settings.out}", err=True)
+
+
+def show_range(records: Any) -> None:
+    """Say which range of time a pager has read, if it is one of a range."""
+    if (span := getattr(records, "range", None)) is not None:
+        start, end = (time.isoformat().replace("+00:00", "Z") for time in span)
+        click.echo(f"time range: {start} to {end}", err=True)
 
 
 def emit_bytes(settings: Settings, data: bytes) -> None:

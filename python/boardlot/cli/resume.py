@@ -27,6 +27,7 @@ from boardlot.cli.output import (
     check_out,
     check_replaceable,
     naming,
+    show_range,
 )
 from boardlot.cli.paths import same_file
 from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
@@ -232,6 +233,7 @@ def _write(settings: Settings, state: State, file: Path, pager: Any, part: Binar
             progress.add(len(page))
             _record(state, file, part, pager, fields, progress.rows)
             settings.resume_hint = _resume_hint(settings, state)
+    show_range(pager)
     state.done = True
     _record(state, file, part, pager, fields, progress.rows)
 

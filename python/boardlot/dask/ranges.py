@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["from_range"]
 
 UPDATED = "updated_time"
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def from_range(
@@ -48,8 +49,9 @@ def from_range(
     boundary, and a fill belongs to the window that contains its `updated_time`. A fill that is
     updated while the frame is being fetched moves to the window of its new time.
 
-    An open range is fixed here, once for all partitions, as in `Client.fills_history`: 90 days
-    after `start`, or before `end`. With neither, it is the last 90 days by the service's clock.
+    An open range is fixed here, once for all partitions, as in `Client.fills_history`: it begins 90
+    days before `end`, or reaches until now by the service's clock. With neither, it is the last 90
+    days.
 
     Args:
         client_or_profile: As for `from_keys`.
@@ -58,7 +60,7 @@ def from_range(
         trd_market: Its trading market, such as `"HK"`.
         start: Start of the update time, as for `Client.fills_history`: an aware `datetime`, a
             `date` (midnight UTC), ISO 8601 text with an offset, or microseconds since 1970 (an
-            integer of any library, such as numpy's); `None` or 0 leaves it open.
+            integer of any library, such as numpy's); 0 is the same as `None`.
         end: End of the update time, after `start`; of the same kinds.
         npartitions: The number of windows.
         code: Only fills of this security.
@@ -127,7 +129,9 @@ class _Query:
         ]  # fmt: skip
 
     def pager(self, client: Client, start: int, end: int) -> Any:
-        return client.fills_history(**dict(self.arguments(start, end)))
+        # Not as numbers, which the client takes for times since 1990 only.
+        times = (EPOCH + timedelta(microseconds=micros) for micros in (start, end))
+        return client.fills_history(**dict(self.arguments(*times)))
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,6 @@ class _Fetch:
 
 def _now(client: Client) -> int:
     """The service's time in microseconds, not before that of any of its fills."""
-    since = client.server_time() - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    since = client.server_time() - EPOCH
     # It has millisecond precision.
     return since // timedelta(microseconds=1) + 1_000

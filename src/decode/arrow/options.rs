@@ -9,6 +9,18 @@ pub struct ColumnOptions {
     pub invalid: InvalidValues,
     /// The layout of text columns.
     pub strings: Strings,
+    /// The types of the columns of undeclared fields.
+    pub undeclared: UndeclaredTypes,
+}
+
+/// The types of the columns of undeclared fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UndeclaredTypes {
+    /// Each field has one that fits all its values.
+    #[default]
+    Inferred,
+    /// Text, whatever the values are: for batches of a stream whose later values are not known.
+    Text,
 }
 
 /// The type of decimal columns.

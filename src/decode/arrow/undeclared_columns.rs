@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     errors::too_sparse,
     field_columns::{Column, FieldColumns},
-    options::ColumnOptions,
+    options::{ColumnOptions, UndeclaredTypes},
     scalar_builder::Capacity,
     undeclared::{FieldValues, infer_kind},
 };
@@ -46,7 +46,10 @@ pub(super) fn add_undeclared_columns(
             let values = parts.filter_map(|(part, index)| part.table.undeclared.get((*index)?));
             values.flat_map(FieldValues::iter).filter_map(|(_, json)| json)
         };
-        let kind = infer_kind(values);
+        let kind = match options.undeclared {
+            UndeclaredTypes::Inferred => infer_kind(values),
+            UndeclaredTypes::Text => Kind::Text,
+        };
         let name = field_name(key_name, &name);
         for (part, index) in parts.iter_mut().zip(&indices) {
             let table = &mut part.table;

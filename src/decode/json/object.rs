@@ -1,6 +1,6 @@
 //! JSON objects split into their members by serde, each value left as JSON text.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashMap, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::reader::MAX_NESTING;
 
-/// The members of a JSON object in their order, each value as its own JSON text.
+/// The members of a JSON object in their order, each name once and each value as its own JSON text.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Splits a JSON object into its members.
@@ -18,9 +18,9 @@ pub(crate) fn parse_members(json: &str) -> serde_json::Result<Members<'_>> {
     serde_json::from_str(json).map(|Object(members)| members)
 }
 
-/// The member with this name; of duplicate names the last.
+/// The member with this name.
 pub(crate) fn find_member<'a>(members: &Members<'a>, name: &str) -> Option<&'a RawValue> {
-    members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
+    members.iter().find(|(key, _)| key == name).map(|(_, value)| *value)
 }
 
 /// Whether brackets are nested deeper than in any response; checked before anything recurses.
@@ -69,6 +69,43 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 struct Object<'a>(Members<'a>);
 
+/// Members as they are read. The one rule for repeated names: each has the place of the first and the
+/// value of the last, as in a Python dict.
+pub(super) struct UniqueMembers<'a, V> {
+    pub list: Vec<(Cow<'a, str>, V)>,
+    /// Where each name is in the list, once there are many.
+    indices: HashMap<Cow<'a, str>, usize>,
+}
+
+impl<'a, V> UniqueMembers<'a, V> {
+    /// To compare a name with fewer than these is faster than to hash it.
+    const MANY: usize = 32;
+
+    pub fn new() -> Self {
+        UniqueMembers { list: Vec::new(), indices: HashMap::new() }
+    }
+
+    pub fn set(&mut self, name: Cow<'a, str>, value: V) {
+        let is_long = self.list.len() >= Self::MANY;
+        if is_long && self.indices.is_empty() {
+            let names = self.list.iter().map(|(name, _)| name.clone());
+            self.indices = names.zip(0..).collect();
+        }
+        let index = match is_long {
+            true => self.indices.get(&name).copied(),
+            false => self.list.iter().position(|(known, _)| *known == name),
+        };
+        if let Some((_, known)) = index.and_then(|index| self.list.get_mut(index)) {
+            *known = value;
+            return;
+        }
+        if is_long {
+            self.indices.insert(name.clone(), self.list.len());
+        }
+        self.list.push((name, value));
+    }
+}
+
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ObjectVisitor;
@@ -78,11 +115,11 @@ impl<'de> Deserialize<'de> for Object<'de> {
                 out.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-                    members.push((key, value));
+                let mut members = UniqueMembers::new();
+                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
+                    members.set(name, value);
                 }
-                Ok(Object(members))
+                Ok(Object(members.list))
             }
         }
         deserializer.deserialize_map(ObjectVisitor)

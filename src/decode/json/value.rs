@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde::de::{Error as _, IgnoredAny};
 
-use super::reader::{JsonReader, deeper};
+use super::{
+    object::UniqueMembers,
+    reader::{JsonReader, deeper},
+};
 
 /// A JSON value that borrows from its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +22,7 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
     /// The items of an array.
     List(Vec<Value<'a>>),
-    /// The members of an object in their order, duplicate names included.
+    /// The members of an object in their order, each name once.
     Object(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
@@ -49,14 +52,14 @@ impl<'a> Value<'a> {
             }
             b'{' => {
                 let depth = deeper(depth)?;
-                let mut members = Vec::new();
+                let mut members = UniqueMembers::new();
                 let mut has_next = reader.begin_container(b'{', b'}')?;
                 while has_next {
                     let name = reader.read_key()?.name.text()?;
-                    members.push((name, Value::read(reader, depth)?));
+                    members.set(name, Value::read(reader, depth)?);
                     has_next = reader.has_next(b'}')?;
                 }
-                Some(Value::Object(members))
+                Some(Value::Object(members.list))
             }
             first => {
                 let raw = reader.read_value(depth)?.of(reader.text())?;
@@ -70,11 +73,11 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A member of an object; of duplicate names the last, as is usual for JSON.
+    /// A member of an object.
     pub fn get(&self, name: &str) -> Option<&Value<'a>> {
         match self {
             Value::Object(members) => {
-                members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+                members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
             }
             _ => None,
         }

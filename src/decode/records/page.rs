@@ -54,7 +54,7 @@ pub(super) struct PageMetadata {
     pub pagination: Option<(Range<usize>, MemberRanges)>,
 }
 
-/// The positions of members, by their names.
+/// The positions of members by their names, each name once.
 pub(super) type MemberRanges = Vec<(String, Range<usize>)>;
 
 impl Page {
@@ -166,12 +166,7 @@ impl Page {
 
     /// A member of the `pagination` object.
     pub fn pagination(&self, name: &str) -> Option<Value<'_>> {
-        match self.meta_member("pagination")? {
-            Value::Object(members) => {
-                members.into_iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
-            }
-            _ => None,
-        }
+        self.meta_member("pagination")?.get(name).cloned()
     }
 
     /// The text or number that these member names lead to from the top of the response.

@@ -62,7 +62,7 @@ fn options() -> impl Strategy<Value = ColumnOptions> {
     let strings = select(vec![Strings::Utf8, Strings::Large, Strings::View]);
     (decimals, strings, prop::bool::weighted(0.8)).prop_map(|(decimals, strings, lenient)| {
         let invalid = if lenient { InvalidValues::Null } else { InvalidValues::Raise };
-        ColumnOptions { decimals, invalid, strings }
+        ColumnOptions { decimals, invalid, strings, ..ColumnOptions::default() }
     })
 }
 

@@ -89,7 +89,48 @@ fn by_reader(page: &Page, index: usize) -> Option<Vec<(String, String)>> {
         members.push((name, value.json.to_owned()));
         has_next = reader.has_next(b'}')?;
     }
-    Some(members)
+    Some(unique(members))
+}
+
+/// Each name once, where it is first, with its last value.
+fn unique(members: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut last: Vec<(String, String)> = Vec::new();
+    for (name, value) in members {
+        match last.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => last.push((name, value)),
+        }
+    }
+    last
+}
+
+/// The same JSON with another value before some members, under their name.
+fn doubled(node: &Node, others: &mut impl Iterator<Item = Option<Node>>) -> Node {
+    match node {
+        Node::Plain(_) => node.clone(),
+        Node::List(items) => Node::List(items.iter().map(|item| doubled(item, others)).collect()),
+        Node::Object(members) => {
+            let mut all = Vec::new();
+            for (name, value) in members {
+                all.extend(others.next().flatten().map(|other| (name.clone(), other)));
+                all.push((name.clone(), doubled(value, others)));
+            }
+            Node::Object(all)
+        }
+    }
+}
+
+/// Members that a caller or the paging loop reads.
+fn read_members(page: &Page) -> Vec<Option<String>> {
+    let shown = |value: Option<Value<'_>>| value.map(|value| format!("{value:?}"));
+    let names = ["page_flag", "completed", "has_more", "next_key", "total", "pagination"];
+    let mut read: Vec<_> = names.iter().map(|name| shown(page.meta_member(name))).collect();
+    read.extend(names.iter().map(|name| shown(page.pagination(name))));
+    read.push(page.text_at(&["extra".to_owned(), "next_time".to_owned()]));
+    for index in 0..page.len() {
+        read.push(page.integer(index, "updated_time").expect("a row").map(|time| time.to_string()));
+    }
+    read
 }
 
 proptest! {
@@ -110,6 +151,63 @@ proptest! {
         compare(&RowsAt::OnlyListOf("d".into()), body.clone())?;
         compare(&RowsAt::Path(vec!["d".into()]), body.clone())?;
         compare(&RowsAt::OnlyListOf("list".into()), body)?;
+    }
+
+    #[test]
+    fn of_a_name_that_is_repeated_the_last_value_counts_wherever_it_is(
+        others in proptest::collection::vec(proptest::option::of(proptest::sample::select(vec![
+            "0", "1", "-3", "\"ok\"", "\"error\"", "\"x\"", "true", "false", "null", "[]", "[{}]", "{}",
+            "{\"order_fills\":[{}],\"completed\":true,\"has_more\":false}",
+        ])), 40),
+        (success, many) in any::<(bool, bool)>(),
+    ) {
+        let object = |members: &[(&str, Node)]| {
+            Node::Object(members.iter().map(|(name, value)| ((*name).into(), value.clone())).collect())
+        };
+        let plain = |text: &str| Node::Plain(text.into());
+        let row = object(&[("deal_id", Node::text("7")), ("updated_time", plain("12"))]);
+        let mut data = vec![
+            ("order_fills".to_owned(), Node::List(vec![row.clone(), row])),
+            ("page_flag".to_owned(), Node::text("f")),
+            ("completed".to_owned(), plain("false")),
+        ];
+        if many {
+            // So many that the names are hashed.
+            data.extend((0..70).map(|number| (format!("m{number}"), plain("1"))));
+        }
+        let pagination = object(&[
+            ("has_more", plain("true")), ("next_key", Node::text("k")), ("total", plain("7")),
+        ]);
+        let marks = if success { ["\"ok\"", "0", "0"] } else { ["\"error\"", "-3", "-3"] };
+        let body = object(&[
+            ("s", plain(marks[0])), ("ret_code", plain(marks[1])), ("code", plain(marks[2])),
+            ("error", object(&[("code", Node::text("invalid_parameter"))])),
+            ("d", Node::Object(data)), ("pagination", pagination),
+            ("extra", object(&[("next_time", plain("9"))])),
+        ]);
+        let others = others.iter().map(|text| text.map(|text| Node::Plain(text.to_owned())));
+        let other = doubled(&body, &mut others.chain(std::iter::repeat(None)));
+        for envelope in [Envelope::Status, Envelope::RetCode, Envelope::Code] {
+            for at in [fills(), RowsAt::OnlyListOf("d".into())] {
+                let parsed = |node: &Node| {
+                    parse_page(envelope, &at, &Response::new(node.to_json(&[""]).into()))
+                };
+                match (parsed(&body), parsed(&other)) {
+                    (Ok(once), Ok(twice)) => {
+                        equal(&once, &twice)?;
+                        prop_assert_eq!(read_members(&once), read_members(&twice));
+                    }
+                    (Err(once), Err(twice)) => {
+                        let api = |error: &crate::error::Error| {
+                            error.api_failure().map(|failure| (failure.class, failure.code))
+                        };
+                        prop_assert!(!success && api(&once).is_some());
+                        prop_assert_eq!(api(&once), api(&twice));
+                    }
+                    (once, twice) => prop_assert!(false, "{:?}, not {:?}", twice, once),
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,318 @@
+"""Section 4.3 and `Pager.range`: which range of time is sent, what the pager says of it, and what
+number cannot be meant as a time."""
+
+import json
+from datetime import date, datetime, timedelta, timezone
+from urllib.parse import parse_qsl
+
+import boardlot as bl
+import pytest
+
+from ..support.clients import client_of, run, settled
+from ..support.model_service import DAY, serve
+from ..support.paged_service import Book
+from ..support.scripted_server import ScriptedServer, answer
+from .test_pagers import modes, pager_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+START, END = 1_780_000_000_000_000, 1_787_000_000_000_000
+EMPTY = {"s": "ok", "d": {"order_fills": [], "page_flag": "", "completed": True}}
+
+
+def time_of(micros):
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def sent(server):
+    """The ranges of the requests, as they were sent."""
+    queries = [dict(parse_qsl(one.query)) for one in server.received]
+    return [(query.get("start"), query.get("end")) for query in queries]
+
+
+@modes
+@pytest.mark.parametrize("windows", [None, 4])
+def test_a_range_without_an_end_reaches_until_now_however_long_ago_it_starts(mode, windows):
+    with serve() as server:
+        model = server.model
+        start = model.now() - 400 * DAY
+
+        async def use(client):
+            return await client.everything(
+                "fills_history", "281756", "HK", start=start, windows=windows
+            )
+
+        rows = run(mode, server, use, auth=None)
+    ids = {row["deal_id"] for row in rows}
+    assert {one["deal_id"] for one in model.first} <= ids
+
+
+@modes
+@pytest.mark.parametrize("kind", ["int", "datetime", "text"])
+def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(mode, kind):
+    start = {"int": START, "datetime": time_of(START), "text": time_of(START).isoformat()}[kind]
+
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK", start=start, end=0)
+        await client.rows(pager)
+        return pager.range
+
+    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+        told = run(mode, server, use)
+        assert sent(server) == [(str(START), "0")]
+        assert server.asked_for_time == []
+    assert told == (time_of(START), time_of(START + 90 * DAY))
+
+
+@modes
+def test_an_end_of_0_in_windows_is_the_same_range(mode):
+    ask = {"start": START, "end": 0, "windows": 3}
+    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+        run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
+        ranges = [(int(start), int(end)) for start, end in sent(server)]
+    assert min(start for start, _ in ranges) == START
+    assert max(end for _, end in ranges) == START + 90 * DAY
+
+
+@modes
+@pytest.mark.parametrize("windows", [None, 4])
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({"start": START, "end": END}, (START, END)),
+        ({"end": END}, (END - 90 * DAY, END)),
+        ({"start": 0, "end": END}, (END - 90 * DAY, END)),
+        ({"start": START}, None),
+        ({}, None),
+        ({"start": 0, "end": 0}, None),
+    ],
+    ids=str,
+)
+def test_the_range_of_a_pager_is_what_is_sent(mode, given, known, windows):
+    known = known and tuple(map(time_of, known))
+
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK", windows=windows, **given)
+        before, name = pager.range, repr(pager)
+        await client.rows(pager)
+        same = [pager.select("code").range, pager.as_type(Code).range]
+        assert same == [pager.range] * 2
+        # A checkpoint of the beginning leaves an open range open; that of the end does not.
+        resumed = client.pager(
+            "fills_history", "281756", "HK", windows=windows, resume=pager.checkpoint(), **given
+        )
+        return before, name, pager.range, repr(pager), resumed.range
+
+    with ScriptedServer(lambda _: answer(EMPTY), clock=0.0) as server:
+        before, name, told, shown, resumed = run(mode, server, use)
+        ranges = [(int(start), int(end)) for start, end in sent(server)]
+    lowest, highest = min(start for start, _ in ranges), max(end for _, end in ranges)
+    assert told == (time_of(lowest), time_of(highest)) == resumed
+    assert all(at.utcoffset() == timedelta(0) for at in told)
+    assert before == known and (known is None or told == known)
+    assert (" from " in name) == (known is not None)
+    first, last = shown.removesuffix(">").partition(" from ")[2].split(" to ")
+    assert [first[:19], last[:19]] == [at.isoformat()[:19] for at in told]
+    assert first.endswith("Z") and last.endswith("Z")
+
+
+class Code:
+    code: str
+
+    def __init__(self, code=""):
+        self.code = code
+
+
+@modes
+@pytest.mark.parametrize("method", ["plate_stocks", "crypto_orders"])
+def test_a_list_without_a_time_range_has_none(mode, method):
+    async def use(client):
+        pager = pager_of(client, method)
+        before = pager.range
+        await client.rows(pager)
+        return before, pager.range, repr(pager)
+
+    with ScriptedServer(Book(method, [1, 2])) as server:
+        before, after, shown = run(mode, server, use)
+    assert before is after is None and " from " not in shown
+
+
+@modes
+def test_the_range_of_a_resumed_list_is_that_of_its_beginning(mode):
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK", page_size=10)
+        await client.rows(pager, 3)
+        resumed = client.pager(
+            "fills_history", "281756", "HK", page_size=10, resume=pager.checkpoint()
+        )
+        before = resumed.range
+        await client.rows(resumed)
+        return pager.range, before, resumed.range
+
+    with serve() as server:
+        told, before, after = run(mode, server, use, auth=None)
+    assert told == before == after
+
+
+@modes
+def test_a_start_after_the_services_time_is_refused_before_a_page_is_requested(mode):
+    async def use(client):
+        await client.everything("fills_history", "281756", "HK", start=model.now() + DAY)
+
+    with serve() as server:
+        model = server.model
+        with pytest.raises(bl.ConfigError, match="before the service's, which is") as caught:
+            run(mode, server, use, auth=None)
+        assert all(one.path.endswith("/server-time") for one in server.received)
+    assert "start is" in str(caught.value)
+
+
+NOW = 1_790_000_000
+MEANT = {
+    NOW: NOW * 10**6,
+    NOW * 10**3: NOW * 10**6,
+    NOW * 10**9: NOW * 10**6,
+    2026: "'2026-01-01'",
+    20260101: "'2026-01-01'",
+    20261231: "'2026-12-31'",
+}
+
+
+@modes
+@pytest.mark.parametrize("name", ["start", "end"])
+@pytest.mark.parametrize("number", [*MEANT, 1, 12345, -5, 10**17, 2**63])
+def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, number):
+    with ScriptedServer() as server:
+        with pytest.raises(bl.ConfigError, match=f"{name} is {number}; expected micro") as caught:
+            run(
+                mode,
+                server,
+                lambda c: c.everything("fills_history", "281756", "HK", **{name: number}),
+            )
+        assert server.received == [] == server.asked_for_time
+    suffix = f"did you mean {MEANT[number]}?" if number in MEANT else "1990 to 2100"
+    assert str(caught.value).endswith(suffix), caught.value
+
+
+@pytest.mark.parametrize("kind", ["seconds", "millis", "micros"])
+@pytest.mark.parametrize("paged", [False, True])
+def test_a_number_is_a_time_in_the_unit_of_a_users_own_endpoint(kind, paged):
+    paging = bl.DateRange("end", next="extra.next_time") if paged else None
+    endpoint = bl.Endpoint(
+        "kline", "GET", "/kline", rows="data.list", paging=paging, arguments={"start": kind}
+    )
+    right = NOW * {"seconds": 1, "millis": 10**3, "micros": 10**6}[kind]
+    body = {"ret_code": 0, "data": {"list": []}, "pagination": {"has_more": False}}
+    with ScriptedServer(lambda _: answer(body)) as server, client_of(server) as client:
+        read = client.pages if paged else client.call
+        for number in {NOW, NOW * 10**3, NOW * 10**6, NOW * 10**9} - {right}:
+            with pytest.raises(bl.ConfigError, match=f"did you mean {right}"):
+                read(endpoint, start=number)
+        with pytest.raises(bl.ConfigError, match="did you mean '2026-01-01'"):
+            read(endpoint, start=20260101)
+        assert server.received == []
+        for number in (0, right):
+            result = read(endpoint, start=number)
+            assert list(result) == []
+        assert [start for start, _ in sent(server)] == ["0", str(right)]
+
+
+@modes
+@pytest.mark.parametrize(
+    "end",
+    [
+        datetime.max.replace(tzinfo=timezone.utc),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-8))) - timedelta(hours=8),
+        "9999-12-31T23:59:59.999999Z",
+    ],
+    ids=str,
+)
+def test_the_last_moment_of_a_datetime_is_a_time(mode, end):
+    last = 253_402_300_799_999_999
+
+    async def use(client):
+        pager = client.pager("fills_history", "281756", "HK", start=START, end=end)
+        await settled(pager.all())
+        return pager.range[1]
+
+    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+        assert run(mode, server, use) == datetime.max.replace(tzinfo=timezone.utc)
+        assert sent(server) == [(str(START), str(last))]
+
+
+def test_the_last_date_is_a_time():
+    with ScriptedServer(lambda _: answer(EMPTY)) as server, client_of(server) as client:
+        client.fills_history("281756", "HK", start=START, end=date.max).all()
+        assert sent(server) == [(str(START), "253402214400000000")]
+
+
+def test_a_leap_second_as_text_is_no_datetime():
+    class Row:
+        def __init__(self, at):
+            self.at = at
+
+    Row.__annotations__ = Row.__init__.__annotations__ = {"at": datetime}
+    for text, ok in [
+        ("2016-12-31T23:59:60Z", False),
+        ("2016-12-31T23:59:60.5+00:00", False),
+        ("2016-12-31T23:59:59Z", True),
+        ("9999-12-31T23:59:59Z", True),
+    ]:
+        body = {"ret_code": 0, "data": {"list": [{"at": text}]}}
+        endpoint = bl.Endpoint("events", "GET", "/events", rows="data.list")
+        with ScriptedServer(lambda _, body=body: answer(body)) as server:
+            rows = client_of(server).call(endpoint)
+            if ok:
+                assert rows.as_type(Row)[0].at == datetime.fromisoformat(text[:-1] + "+00:00")
+            else:
+                with pytest.raises(bl.ProtocolError, match="at"):
+                    rows.as_type(Row)
+
+
+DOUBLED = [
+    ('"completed":true,"completed":false', '"completed":false,"completed":true'),
+    ('"page_flag":"x","completed":false,"page_flag":"1"', '"page_flag":"y","completed":true'),
+    ('"completed":null,"page_flag":"1","completed":false', '"completed":false,"completed":true'),
+]
+
+
+@modes
+@pytest.mark.parametrize(("first", "last"), DOUBLED)
+def test_of_a_mark_that_is_repeated_the_last_counts_as_in_json_loads(mode, first, last):
+    def service(received):
+        flag = dict(parse_qsl(received.query)).get("page_flag")
+        assert flag in (None, "1")
+        marks = first + ',"page_flag":"1"' if flag is None else last
+        body = (
+            f'{{"s":"error","d":{{}},"s":"ok","d":{{"order_fills":[{{"n":{flag or 0}}}],{marks}}}}}'
+        )
+        assert json.loads(body)["s"] == "ok"
+        return answer(body.encode())
+
+    ask = {"start": START, "end": END}
+    with ScriptedServer(service) as server:
+        rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
+    assert rows == [{"n": 0}, {"n": 1}]
+
+
+def test_batches_have_one_type_for_each_column_whatever_undeclared_fields_hold():
+    pa = pytest.importorskip("pyarrow")
+    values = [1, 1.5, "x", None, True, {"a": 1}, [2], 10**30]
+    pages = [[{"code": "HK.00700", "new": value}] for value in values] + [[{"code": "HK.00005"}]]
+
+    def service(received):
+        flag = int(dict(parse_qsl(received.query)).get("page_flag") or 0)
+        last = flag + 1 == len(pages)
+        told = {"page_flag": str(flag + 1), "completed": last}
+        return answer({"s": "ok", "d": {"order_fills": pages[flag], **told}})
+
+    with ScriptedServer(service) as server, client_of(server) as client:
+        ask = ("281756", "HK")
+        batches = list(client.fills_history(*ask, start=START, end=END).to_arrow(batches=True))
+        whole = client.fills_history(*ask, start=START, end=END).to_arrow()
+    types = {str(field.type) for batch in batches for field in batch.schema if field.name == "new"}
+    assert types == {"string"} and len(batches) == len(pages)
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    joined = pa.concat_tables(tables, promote_options="permissive")
+    assert joined.schema == whole.schema and joined.num_rows == len(pages)
+    texts = ["1", "1.5", "x", None, "true", '{"a":1}', "[2]", str(10**30), None]
+    assert [text and text.replace(" ", "") for text in joined["new"].to_pylist()] == texts

@@ -1,0 +1,432 @@
+//! A service that changes while it is read: fills arrive, are corrected and go, and the client knows the
+//! service's time from readings of every age. Time is simulated, so that many lists are read in a second.
+//!
+//! Promised is: a fill that existed when the list was begun and does not change until it has been read
+//! comes exactly once. By offsets, each fill that leaves the range meanwhile may hide one other, since
+//! the rows after it move up; likewise if a checkpoint in the middle of a page is resumed. None comes
+//! twice.
+
+use std::{
+    collections::{HashMap, HashSet},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicU64},
+    time::{Duration, Instant},
+};
+
+use boardlot::{
+    api::{Argument, endpoint},
+    decode::{Page, PageSlice, Value},
+    error::{ErrorKind, Result},
+    http::{ClockReading, LocalInstant},
+    pages::{Listing, Pages, Source},
+};
+
+use super::scripted::{ORIGIN, Query};
+
+const DAY: i64 = 86_400_000_000;
+const EPOCH: i64 = 1_790_000_000_000_000;
+const PAGE: usize = 10;
+
+/// As many lists as `BOARDLOT_TEST_LISTS` says.
+fn lists() -> u64 {
+    let lists = std::env::var("BOARDLOT_TEST_LISTS").ok();
+    lists.map_or(3_000, |lists| lists.parse().expect("a number"))
+}
+
+/// SplitMix64.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: i64) -> i64 {
+        (self.next() % end.unsigned_abs().max(1)).cast_signed()
+    }
+
+    fn one_in(&mut self, number: i64) -> bool {
+        self.below(number) == 0
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fill {
+    id: i64,
+    updated: i64,
+}
+
+/// The service and the machine of the client.
+#[derive(Debug)]
+struct World {
+    seed: u64,
+    random: Random,
+    /// The service's clock, in microseconds.
+    now: i64,
+    fills: Vec<Fill>,
+    next_id: i64,
+    by_offset: bool,
+    /// The usual time between two fills, and between two changes of an old one; 0 for none.
+    arrival: i64,
+    change: i64,
+    round_trip: i64,
+    /// How fast the client's clock that is never set runs, and by how much the other one was set.
+    drift_ppm: i64,
+    set_by: i64,
+    start: Instant,
+    reading: Option<ClockReading>,
+    /// The ids of the fills that have changed or gone, with when that was.
+    changed: HashMap<i64, i64>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let mut world = World {
+            seed,
+            now: EPOCH,
+            fills: Vec::new(),
+            next_id: 0,
+            by_offset: random.one_in(2),
+            arrival: [0, 300, 2_000, 40_000][random.below(4) as usize],
+            change: [0, 0, 5_000, 60_000][random.below(4) as usize],
+            round_trip: [200, 3_000, 30_000, 250_000][random.below(4) as usize],
+            drift_ppm: random.below(401) - 200,
+            set_by: 0,
+            start: Instant::now(),
+            reading: None,
+            changed: HashMap::new(),
+            random,
+        };
+        for _ in 0..world.random.below(60) {
+            let age = match world.random.below(3) {
+                0 => world.random.below(2_000),
+                1 => world.random.below(1_000_000),
+                _ => world.random.below(100 * DAY),
+            };
+            world.add(EPOCH - age);
+        }
+        // A reading of any age, or none.
+        if !world.random.one_in(5) {
+            world.read_clock();
+            let age = [1_000, 1_000_000, 200_000_000, 700_000_000][world.random.below(4) as usize];
+            world.now += world.random.below(age);
+            if world.random.one_in(3) {
+                world.set_by = world.random.below(4_000_000) - 2_000_000;
+            }
+            // What has happened since then, as far as it matters.
+            for _ in 0..world.random.below(5) {
+                let age = world.random.below(1_000);
+                world.add(world.now - age);
+            }
+        }
+        world
+    }
+
+    fn add(&mut self, updated: i64) {
+        self.fills.push(Fill { id: self.next_id, updated });
+        self.next_id += 1;
+    }
+
+    /// Time passes, and things happen.
+    fn pass(&mut self, micros: i64) {
+        let end = self.now + micros;
+        loop {
+            let to_arrival = self.random.below(2 * self.arrival.max(1)) + 1;
+            if self.arrival == 0 || self.now + to_arrival > end || self.fills.len() > 200 {
+                break;
+            }
+            self.now += to_arrival;
+            self.add(self.now);
+        }
+        self.now = end;
+        while self.change > 0
+            && !self.fills.is_empty()
+            && self.random.below(self.change) < micros / 4
+        {
+            let index = self.random.below(self.fills.len() as i64) as usize;
+            self.changed.entry(self.fills[index].id).or_insert(self.now);
+            match self.random.one_in(2) {
+                true => drop(self.fills.swap_remove(index)),
+                false => self.fills[index].updated = self.now,
+            }
+            if self.random.one_in(2) {
+                break;
+            }
+        }
+        // The very moment of a request is the likeliest to be missed or to be counted twice.
+        if self.arrival > 0 && self.random.one_in(2) {
+            self.add(self.now);
+        }
+    }
+
+    fn travel(&mut self) -> i64 {
+        self.round_trip / 4 + self.random.below(self.round_trip / 2)
+    }
+
+    fn local(&self) -> LocalInstant {
+        let passed = self.now - EPOCH + DAY;
+        let passed = passed + passed * self.drift_ppm / 1_000_000;
+        let monotonic = self.start + Duration::from_micros(passed.unsigned_abs());
+        LocalInstant::new(passed + self.set_by, monotonic)
+    }
+
+    fn read_clock(&mut self) -> ClockReading {
+        let sent = self.local();
+        let there = self.travel();
+        self.pass(there);
+        let service_ms = self.now / 1_000;
+        let back = self.travel();
+        self.pass(back);
+        let reading = ClockReading::between(service_ms, sent, self.local());
+        self.reading = Some(reading);
+        reading
+    }
+
+    /// As `http::clock_sync::service_now`, whose waiting takes real time.
+    fn service_now(&mut self) -> i64 {
+        let called = self.local();
+        let reading = match self.reading.filter(|reading| reading.is_precise(called)) {
+            Some(reading) => reading,
+            None => self.read_clock(),
+        };
+        let now_ms = reading.latest_ms(called);
+        let wait = reading.wait_until_past(now_ms, self.local());
+        assert!(wait < Duration::from_secs(1), "{wait:?} for a round trip of {}", self.round_trip);
+        let micros = i64::try_from(wait.as_micros()).expect("short");
+        // By the client's clock, which may be the faster one.
+        let passed = micros - micros * self.drift_ppm / 1_000_000;
+        self.pass(passed);
+        now_ms
+    }
+
+    fn answer(&mut self, query: &Query) -> String {
+        let there = self.travel();
+        self.pass(there);
+        let bound = |name| query.get(name).map_or(0, |text| text.parse::<i64>().expect("a time"));
+        let (start, end) = (bound("start"), bound("end"));
+        let mut found: Vec<Fill> =
+            self.fills.iter().copied().filter(|one| (start..=end).contains(&one.updated)).collect();
+        found.sort_unstable_by_key(|one| (-one.updated, -one.id));
+        let key = |one: &Fill| (-one.updated, -one.id);
+        // "offset.n" or "updated_id.n": n makes the cursors after empty pages differ.
+        let cursor = query.get("page_flag").unwrap_or_default();
+        let (place, number) = cursor.split_once('.').unwrap_or(("", "0"));
+        let number: u64 = number.parse().expect("a number");
+        let first = match place.split_once('_') {
+            _ if place.is_empty() => 0,
+            None => place.parse().expect("an offset"),
+            Some((updated, id)) => {
+                let key_before: (i64, i64) =
+                    (-updated.parse::<i64>().expect("one"), -id.parse::<i64>().expect("one"));
+                found.partition_point(|one| key(one) <= key_before)
+            }
+        };
+        // Asked for again, a page is what it was, as far as its rows are.
+        let mut of_cursor = cursor.bytes().fold(Random(self.seed), |random, byte| {
+            Random(Random(random.0 ^ u64::from(byte)).next())
+        });
+        let (is_empty, is_early) = (of_cursor.one_in(6), of_cursor.one_in(4));
+        let page: &[Fill] = match is_empty {
+            true => &[],
+            false => found.get(first..).map_or(&[], |rest| &rest[..rest.len().min(PAGE)]),
+        };
+        let completed = first + page.len() >= found.len() && !is_early;
+        let next = match page.last() {
+            _ if self.by_offset => (first + page.len()).to_string(),
+            Some(last) => format!("{}_{}", last.updated, last.id),
+            None => place.to_owned(),
+        };
+        let rows: Vec<String> = page
+            .iter()
+            .map(|one| format!("{{\"deal_id\":{},\"updated_time\":{}}}", one.id, one.updated))
+            .collect();
+        let body = format!(
+            "{{\"s\":\"ok\",\"d\":{{\"order_fills\":[{}],\"page_flag\":\"{next}.{}\",\"completed\":{}}}}}",
+            rows.join(","),
+            number + 1,
+            completed
+        );
+        let back = self.travel();
+        self.pass(back);
+        body
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Moving(Arc<Mutex<World>>);
+
+impl Moving {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().expect("a lock")
+    }
+}
+
+impl Source for Moving {
+    fn page<'a>(
+        &'a self,
+        listing: &'a Listing,
+        cursor: Option<&'a str>,
+        range: Option<(i64, i64)>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        Box::pin(async move {
+            let body = self.world().answer(&Query::of(listing, cursor, range));
+            listing.plan.parse(&::http::Response::new(body.into()))
+        })
+    }
+
+    fn origin(&self) -> &str {
+        ORIGIN
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a Listing,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async move { Ok(self.world().service_now()) })
+    }
+}
+
+/// A pager of a list, which is the same each time for a seed.
+fn pager(source: &Moving, seed: u64, resume: Option<&str>) -> Pages {
+    let mut random = Random(!seed);
+    let text = |text: &str| Argument::Text(text.to_owned());
+    let mut arguments = vec![("acc_id", text("281756")), ("trd_market", text("HK"))];
+    let bound = |age: i64| Argument::Integer((EPOCH - age).into());
+    if random.one_in(3) {
+        arguments.push(("start", bound(random.below(120 * DAY) + 1_000)));
+    }
+    if random.one_in(4) {
+        arguments.push(("end", bound(random.below(1_000))));
+    }
+    let windows = (random.below(6) - 2).max(1);
+    let fills = endpoint("fills_history").expect("an endpoint");
+    let listing = Listing::new(fills, &arguments, Some(windows)).expect("a listing");
+    Pages::new(Arc::new(source.clone()), listing, resume).expect("pages")
+}
+
+fn ids(slice: &PageSlice) -> impl Iterator<Item = i64> {
+    slice.range.clone().map(|index| {
+        let members = slice.page.row(index).expect("a row");
+        Value::parse(members[0].1.get()).expect("JSON").as_integer().expect("an id")
+    })
+}
+
+/// Reads a list in one of the ways in which a caller can. Whether a checkpoint within a page was resumed.
+async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<(Pages, bool)> {
+    let mut random = Random(seed ^ 0x5555);
+    let (mut pages, count) = (pager(source, seed, None), AtomicU64::new(0));
+    let mut is_within = false;
+    loop {
+        match random.below(6) {
+            0 => {
+                let slices = pages.gather(None, None, &count, Vec::new).await?;
+                received.extend(slices.concat().iter().flat_map(ids));
+                pages.received_all(true);
+                return Ok((pages, is_within));
+            }
+            1 => {
+                let limits = [None, Some(0), Some(1), Some(7)];
+                let items = limits[random.below(4) as usize];
+                let most = [Some(0), Some(1), Some(2)][random.below(3) as usize];
+                let slices = pages.gather(items, most, &count, Vec::new).await?;
+                received.extend(slices.concat().iter().flat_map(ids));
+                pages.received_all(false);
+            }
+            2 => {
+                let checkpoint = pages.checkpoint();
+                is_within |= pages.position().get().row > 0;
+                pages = pager(source, seed, Some(&checkpoint));
+            }
+            3 => {
+                if !pages.fill_page().await? {
+                    break;
+                }
+                received.extend(ids(&pages.next_page().expect("a page")));
+                pages.received_page();
+            }
+            _ => {
+                for _ in 0..random.below(15) {
+                    if !pages.fill().await? {
+                        break;
+                    }
+                    let (page, index) = pages.next_row().expect("a row");
+                    let slice =
+                        PageSlice { page: page.clone(), range: index..index + 1, key: None };
+                    received.extend(ids(&slice));
+                    pages.received_row();
+                }
+            }
+        }
+    }
+    pages.received_end();
+    Ok((pages, is_within))
+}
+
+/// How many unchanged fills were missed.
+async fn missed(seed: u64) -> usize {
+    let source = Moving(Arc::new(Mutex::new(World::new(seed))));
+    source.world().changed.clear();
+    let before = source.world().fills.clone();
+    let mut received = Vec::new();
+    let (pages, is_within) = match read(&source, seed, &mut received).await {
+        Ok(read) => read,
+        Err(error) => {
+            // The page of a checkpoint within it has fewer rows than before.
+            assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{seed}: {error}");
+            assert!(!source.world().changed.is_empty(), "{seed}: {error}");
+            return 0;
+        }
+    };
+    assert!(pages.position().is_exhausted() && pages.position().get().done, "{seed}");
+    let world = source.world();
+    let (start, end) = pages.position().range().expect("a range");
+    assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
+    let distinct: HashSet<i64> = received.iter().copied().collect();
+    assert_eq!(distinct.len(), received.len(), "{seed}: a fill came twice");
+    let in_range = |one: &&Fill| (start..=end).contains(&one.updated);
+    let unchanged =
+        before.iter().filter(in_range).filter(|one| !world.changed.contains_key(&one.id));
+    let missed = unchanged.filter(|one| !distinct.contains(&one.id)).count();
+    let left = world.changed.len();
+    if left == 0 || (!world.by_offset && !is_within) {
+        assert_eq!(
+            missed,
+            0,
+            "{seed}: by {} {is_within}",
+            if world.by_offset { "offset" } else { "cursor" }
+        );
+    }
+    // On the border of two windows, one that leaves is missing from both.
+    assert!(missed <= 2 * left, "{seed}: {missed} missed for {left} that left the range");
+    missed
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn missed_of_all(seeds: std::ops::Range<u64>) -> usize {
+    let mut sum = 0;
+    for seed in seeds {
+        sum += missed(seed).await;
+    }
+    sum
+}
+
+#[test]
+fn fills_that_do_not_change_come_exactly_once_whatever_happens_around_them() {
+    let lists = lists();
+    let threads: Vec<_> = (0..2)
+        .map(|half| {
+            let seeds = half * lists / 2..(half + 1) * lists / 2;
+            std::thread::spawn(move || missed_of_all(seeds))
+        })
+        .collect();
+    let missed: usize = threads.into_iter().map(|thread| thread.join().expect("no panic")).sum();
+    // The model does what can make a list go wrong: by offsets, what leaves the range hides others.
+    assert!(missed > 0, "nothing of a list moved");
+}
