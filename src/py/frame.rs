@@ -7,6 +7,7 @@ use pyo3::{
 };
 
 use super::{
+    arguments::text_of,
     arrow::{ArrowStream, column_options},
     errors::raise,
 };
@@ -126,10 +127,10 @@ impl FrameLibrary {
 #[pyo3(name = "_to_frame")]
 pub fn to_frame(
     py: Python<'_>,
-    method: &str,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
     records: &Bound<'_, PyAny>,
-    decimals: &str,
-    invalid: &str,
+    #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+    #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
 ) -> PyResult<Py<PyAny>> {
     let frame = Frame::prepare(py, library(py, method)?, decimals, invalid)?;
     let strings = frame.library.strings;
@@ -139,7 +140,10 @@ pub fn to_frame(
 /// Imports the libraries of a conversion.
 #[pyfunction]
 #[pyo3(name = "_import_frame_library")]
-pub fn import_frame_library(py: Python<'_>, method: &str) -> PyResult<()> {
+pub fn import_frame_library(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
+) -> PyResult<()> {
     library(py, method)?.import(py)
 }
 

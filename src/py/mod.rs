@@ -66,6 +66,7 @@ mod store_argument;
 mod store_call;
 mod stored_records;
 mod stores;
+mod texts;
 mod time_range;
 mod trial;
 mod value_cache;
