@@ -41,7 +41,11 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
             Err(_) if text.len() == 10 => text.parse().ok().and_then(midnight),
             Err(_) => None,
         },
-        Argument::Texts(_) | Argument::Number(_) | Argument::Flag(_) | Argument::Json(_) => None,
+        Argument::Secret(_)
+        | Argument::Texts(_)
+        | Argument::Number(_)
+        | Argument::Flag(_)
+        | Argument::Json(_) => None,
     };
     match instant {
         // The first count of 1970 would be 0, which means "omitted".

@@ -50,7 +50,8 @@ impl Response {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (self.content(py),)).map_err(|error| {
             let text = format!("the response is not valid JSON: {}", error.value(py));
-            raise(py, Error::protocol(text, self.0.body()))
+            // The caller has the body, which may repeat secrets.
+            raise(py, Error::protocol(text, b""))
         })
     }
 
