@@ -1,8 +1,10 @@
 //! The checks on arguments, and how they are sent. Everything that the service document rules out is
 //! refused here, before anything is sent (sections 4 and 8).
 
+use zeroize::Zeroizing;
+
 use super::{
-    parameter::{Argument, EncodedValue, Parameter, ParameterKind},
+    parameter::{Argument, EncodedValue, Parameter, ParameterKind, SecretText},
     spelling::{suggest_market, suggest_symbol},
     time,
     values::{Value, ValueSet},
@@ -267,13 +269,15 @@ impl Parameter {
     }
 
     fn secret(&self, argument: &Argument) -> Result<EncodedValue> {
+        let is_valid = |text: &str| {
+            (1..=SECRET_MAX_CHARACTERS).contains(&text.len())
+                && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+        };
         match argument {
-            Argument::Text(text)
-                if (1..=SECRET_MAX_CHARACTERS).contains(&text.len())
-                    && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) =>
-            {
-                Ok(EncodedValue::Text(text.clone()))
+            Argument::Text(text) if is_valid(text) => {
+                Ok(EncodedValue::Secret(SecretText(Zeroizing::new(text.clone()))))
             }
+            Argument::Secret(text) if is_valid(&text.0) => Ok(EncodedValue::Secret(text.clone())),
             _ => Err(Error::argument(&self.name, "not valid", "visible ASCII characters")),
         }
     }

@@ -27,7 +27,9 @@ pub use endpoint::{
 };
 pub use instant::{micros_of_text, time_text};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
-pub use parameter::{Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation};
+pub use parameter::{
+    Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation, SecretText,
+};
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
+use zeroize::Zeroizing;
 
 use super::{instant::time_text, record::TimeUnit, values::ValueSet};
 
@@ -97,6 +98,8 @@ pub enum ParameterKind {
 pub enum Argument {
     /// A text.
     Text(String),
+    /// A secret.
+    Secret(SecretText),
     /// A list of texts.
     Texts(Vec<String>),
     /// A whole number.
@@ -113,11 +116,23 @@ pub enum Argument {
     Json(String),
 }
 
+/// A text that is wiped from memory when it is dropped, and never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretText(pub Zeroizing<String>);
+
+impl std::fmt::Debug for SecretText {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("SecretText(...)")
+    }
+}
+
 /// An argument as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EncodedValue {
     /// A text.
     Text(String),
+    /// A secret.
+    Secret(SecretText),
     /// A list of texts.
     Texts(Vec<String>),
     /// A whole number.
@@ -131,6 +146,7 @@ impl EncodedValue {
     pub fn into_text(self) -> String {
         match self {
             EncodedValue::Text(text) => text,
+            EncodedValue::Secret(SecretText(mut text)) => std::mem::take(&mut *text),
             EncodedValue::Texts(texts) => texts.join(","),
             EncodedValue::Integer(number) => number.to_string(),
             EncodedValue::Json(text) => text,
@@ -143,6 +159,7 @@ impl From<Argument> for EncodedValue {
     fn from(argument: Argument) -> Self {
         match argument {
             Argument::Text(text) => EncodedValue::Text(text),
+            Argument::Secret(text) => EncodedValue::Secret(text),
             Argument::Texts(texts) => EncodedValue::Texts(texts),
             Argument::Integer(number) => EncodedValue::Integer(number),
             Argument::Date(date) => EncodedValue::Text(date.to_string()),
@@ -199,6 +216,7 @@ impl Argument {
                 let dots = if cut.len() < text.len() { "..." } else { "" };
                 format!("'{}{dots}'", cut.escape_debug())
             }
+            Argument::Secret(_) => "not shown".to_owned(),
             Argument::Texts(texts) => format!("a list of {} strings", texts.len()),
             Argument::Integer(number) => number.to_string(),
             Argument::Date(date) => date.to_string(),

@@ -40,7 +40,11 @@ pub fn time(argument: &Argument, unit: TimeUnit) -> Result<EncodedValue, String>
         Argument::Date(date) => Some(midnight(*date)),
         Argument::Text(text) => micros_of_text(text)
             .or_else(|| text.parse().ok().filter(|_| text.len() == 10).map(midnight)),
-        Argument::Texts(_) | Argument::Number(_) | Argument::Flag(_) | Argument::Json(_) => None,
+        Argument::Secret(_)
+        | Argument::Texts(_)
+        | Argument::Number(_)
+        | Argument::Flag(_)
+        | Argument::Json(_) => None,
     };
     match micros {
         // The first count of 1970 would be 0, which means "omitted".

@@ -86,6 +86,14 @@ impl Credentials {
         }
     }
 
+    /// The login, if that is what they are.
+    pub fn login(&self) -> Option<&OAuth> {
+        match self {
+            Credentials::OAuth(oauth) => Some(oauth),
+            Credentials::ApiKey { .. } | Credentials::Bearer { .. } => None,
+        }
+    }
+
     /// Binds them to this service; an error if they belong to another one.
     pub fn bind(&self, origin: &str) -> Result<()> {
         match self {

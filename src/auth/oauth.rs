@@ -99,6 +99,11 @@ impl OAuth {
         }))
     }
 
+    /// The token in use, whatever its state.
+    pub fn current_token(&self) -> Option<Arc<TokenSet>> {
+        self.cache().ok()?.current.load_full()
+    }
+
     /// A token to send now. `rejected` is one that the service has just rejected.
     pub async fn token(
         self: &Arc<Self>,

@@ -65,7 +65,7 @@ impl Client {
         let authorization = authorization.into_iter().map(|(name, value)| {
             // A bearer token is a secret; a signature is not.
             let secret = value.starts_with("Bearer ");
-            (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value })
+            (name.to_owned(), if secret { "Bearer ***".to_owned() } else { value.to_string() })
         });
         Ok(Explanation {
             method: request.method.to_string(),

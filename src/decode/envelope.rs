@@ -17,7 +17,7 @@ use super::{
 use crate::{
     api::{Contract, Envelope},
     error::{
-        ApiFailure, Error, ErrorKind, Evidence, FailureClass, Result, body_preview,
+        ApiFailure, Error, ErrorKind, Evidence, FailureClass, Result, body_preview, held,
         says_token_rejected,
     },
 };
@@ -121,9 +121,9 @@ fn api_failure(
         return Some(redirect(response));
     }
     let field = |name: &str| Value::parse(find_member(top?, name)?.get()).ok();
-    let text = |name: &str| field(name)?.as_text().map(str::to_owned);
+    let text = |name: &str| field(name)?.as_text().map(|text| held(text).to_owned());
     let error = field("error");
-    let inner = |name: &str| Some(error.as_ref()?.get(name)?.as_text()?.to_owned());
+    let inner = |name: &str| Some(held(error.as_ref()?.get(name)?.as_text()?).to_owned());
 
     let code =
         CODE_MEMBERS.into_iter().filter_map(|name| field(name)?.as_integer()).find(|c| *c != 0);
@@ -184,7 +184,7 @@ fn messages_outside_json(
     let challenges = challenges.filter_map(|value| value.to_str().ok()).map(str::to_owned);
     let body =
         std::str::from_utf8(response.body()).ok().filter(|text| !is_object && !is_html(text));
-    challenges.chain(body.map(str::to_owned)).collect::<Vec<_>>().into_iter()
+    challenges.chain(body.map(|text| held(text).to_owned())).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether this is an HTML page: not from the service, but from a proxy or a login page before it.
@@ -217,7 +217,8 @@ fn header_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| {
-            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (held(name.as_str()).to_owned(), held(&value).to_owned())
         })
         .collect()
 }

@@ -2,58 +2,111 @@
 
 use std::borrow::Cow;
 
-/// An unescaped text, with the position of each of its bytes in the original.
+use zeroize::Zeroizing;
+
+/// A text without its escapes, with the positions of its bytes in the original. It may contain secrets,
+/// so it is wiped from memory.
 pub struct Unescaped {
-    pub bytes: Vec<u8>,
-    /// Empty if nothing was escaped.
-    positions: Vec<usize>,
+    pub bytes: Zeroizing<Vec<u8>>,
+    /// An index, and how far ahead the original is from there on; after each escape.
+    shifts: Vec<(usize, usize)>,
+}
+
+/// A text without its white space.
+pub struct Squeezed {
+    pub bytes: Zeroizing<Vec<u8>>,
+    shifts: Vec<(usize, usize)>,
 }
 
 /// How many layers of escapes are undone.
 const LAYERS: usize = 5;
 /// RFC 6749 sets no limit to a description; a terminal does.
 const EXCERPT_CHARACTERS: usize = 400;
-/// The longest name of a character.
-const NAME_BYTES: usize = 8;
-const NAMED: [(&[u8], u8); 14] = [
+/// The names of ASCII characters in HTML, and of the space that it does not break lines at.
+const NAMED: [(&[u8], u8); 46] = [
+    (b"AMP", b'&'),
+    (b"DiacriticalGrave", b'`'),
+    (b"GT", b'>'),
+    (b"Hat", b'^'),
+    (b"LT", b'<'),
+    (b"NewLine", b'\n'),
+    (b"QUOT", b'"'),
+    (b"Tab", b'\t'),
+    (b"UnderBar", b'_'),
+    (b"VerticalLine", b'|'),
     (b"amp", b'&'),
     (b"apos", b'\''),
+    (b"ast", b'*'),
+    (b"bsol", b'\\'),
     (b"colon", b':'),
     (b"comma", b','),
+    (b"commat", b'@'),
+    (b"dollar", b'$'),
     (b"equals", b'='),
+    (b"excl", b'!'),
+    (b"grave", b'`'),
     (b"gt", b'>'),
+    (b"lbrace", b'{'),
+    (b"lbrack", b'['),
+    (b"lcub", b'{'),
     (b"lowbar", b'_'),
+    (b"lpar", b'('),
+    (b"lsqb", b'['),
     (b"lt", b'<'),
+    (b"midast", b'*'),
     (b"nbsp", b' '),
     (b"num", b'#'),
     (b"percnt", b'%'),
+    (b"period", b'.'),
     (b"plus", b'+'),
+    (b"quest", b'?'),
     (b"quot", b'"'),
+    (b"rbrace", b'}'),
+    (b"rbrack", b']'),
+    (b"rcub", b'}'),
+    (b"rpar", b')'),
+    (b"rsqb", b']'),
+    (b"semi", b';'),
     (b"sol", b'/'),
+    (b"verbar", b'|'),
+    (b"vert", b'|'),
 ];
+/// Those that browsers also read without a semicolon.
+const WITHOUT_SEMICOLON: [&[u8]; 9] =
+    [b"AMP", b"GT", b"LT", b"QUOT", b"amp", b"gt", b"lt", b"nbsp", b"quot"];
 
 impl Unescaped {
     /// The position in the original of a byte; the end of the original for the end.
     pub fn position(&self, index: usize) -> usize {
-        if self.positions.is_empty() {
-            index
-        } else {
-            self.positions.get(index).copied().unwrap_or(index)
-        }
+        index + ahead(&self.shifts, index)
     }
+}
+
+impl Squeezed {
+    /// Where a part of it is in the original. White space around it does not belong to it.
+    pub fn span(&self, (from, to): (usize, usize)) -> (usize, usize) {
+        let position = |index: usize| index + ahead(&self.shifts, index);
+        (position(from), to.checked_sub(1).map_or(0, |last| position(last) + 1))
+    }
+}
+
+fn ahead(shifts: &[(usize, usize)], index: usize) -> usize {
+    let before = shifts.partition_point(|(from, _)| *from <= index).checked_sub(1);
+    before.and_then(|last| shifts.get(last)).map_or(0, |(_, ahead)| *ahead)
 }
 
 /// Undoes percent-encoding, JSON and HTML escapes in all their layers, and reads a plus as a space, as
 /// in a form.
 pub fn unescape(text: &[u8]) -> Unescaped {
-    let mut unescaped = Unescaped { bytes: text.to_vec(), positions: Vec::new() };
+    let bytes = Zeroizing::new(text.to_vec());
+    let mut unescaped = Unescaped { bytes, shifts: Vec::new() };
     for _ in 0..LAYERS {
         match unescape_layer(&unescaped) {
             Some(next) => unescaped = next,
             None => break,
         }
     }
-    for byte in &mut unescaped.bytes {
+    for byte in unescaped.bytes.iter_mut() {
         if *byte == b'+' {
             *byte = b' ';
         }
@@ -61,14 +114,40 @@ pub fn unescape(text: &[u8]) -> Unescaped {
     unescaped
 }
 
+/// Leaves out white space: an encoder breaks long texts into lines.
+pub fn squeeze(text: &[u8]) -> Squeezed {
+    let bytes = Zeroizing::new(Vec::with_capacity(text.len()));
+    let mut squeezed = Squeezed { bytes, shifts: Vec::new() };
+    for (at, byte) in text.iter().enumerate() {
+        if byte.is_ascii_whitespace() {
+            continue;
+        }
+        add_shift(&mut squeezed.shifts, squeezed.bytes.len(), at);
+        squeezed.bytes.push(*byte);
+    }
+    squeezed
+}
+
+/// Notes the original's position of an index, unless it follows from the one before.
+fn add_shift(shifts: &mut Vec<(usize, usize)>, index: usize, original: usize) {
+    let now_ahead = original.saturating_sub(index);
+    if shifts.last().map_or(0, |(_, ahead)| *ahead) != now_ahead {
+        shifts.push((index, now_ahead));
+    }
+}
+
 /// One layer of escapes undone, if there is one.
 fn unescape_layer(previous: &Unescaped) -> Option<Unescaped> {
     let text = previous.bytes.as_slice();
     let mut index = text.iter().position(|byte| b"%\\&".contains(byte))?;
-    let mut next = Unescaped {
-        bytes: text.get(..index)?.to_vec(),
-        positions: (0..index).map(|index| previous.position(index)).collect(),
-    };
+    // No escape is shorter than what it means, so the buffer never moves.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
+    bytes.extend_from_slice(text.get(..index)?);
+    let before = previous.shifts.partition_point(|(from, _)| *from < index);
+    let mut next = Unescaped { bytes, shifts: previous.shifts.get(..before)?.to_vec() };
+    // Those of the previous layer that are still to come.
+    let mut later = previous.shifts.get(before..)?.iter().peekable();
+    let mut previous_ahead = next.shifts.last().map_or(0, |(_, ahead)| *ahead);
     let mut changed = false;
     while let Some(&byte) = text.get(index) {
         let rest = text.get(index + 1..).unwrap_or_default();
@@ -83,13 +162,16 @@ fn unescape_layer(previous: &Unescaped) -> Option<Unescaped> {
             None => (Meaning::byte(u32::from(byte)), 1),
         };
         changed |= found.is_some();
+        while let Some((_, ahead)) = later.next_if(|(from, _)| *from <= index) {
+            previous_ahead = *ahead;
+        }
         for byte in meaning.bytes() {
+            add_shift(&mut next.shifts, next.bytes.len(), index + previous_ahead);
             next.bytes.push(*byte);
-            next.positions.push(previous.position(index));
         }
         index += size;
     }
-    next.positions.push(previous.position(text.len()));
+    add_shift(&mut next.shifts, next.bytes.len(), previous.position(text.len()));
     changed.then_some(next)
 }
 
@@ -122,6 +204,9 @@ fn backslash(rest: &[u8]) -> Option<(Meaning, usize)> {
         b'/' | b'\\' | b'"' | b'\'' => {
             return Some((Meaning::byte(u32::from(*rest.first()?)), 1));
         }
+        b'n' => return Some((Meaning::byte(u32::from(b'\n')), 1)),
+        b'r' => return Some((Meaning::byte(u32::from(b'\r')), 1)),
+        b't' => return Some((Meaning::byte(u32::from(b'\t')), 1)),
         b'x' => code(1, 2, 2)?,
         b'U' => code(1, 8, 8)?,
         b'u' if rest.get(1) == Some(&b'{') => {
@@ -153,9 +238,12 @@ fn entity(rest: &[u8]) -> Option<(Meaning, usize)> {
         };
         return Some((Meaning::character(code)?, semicolon(size)));
     }
-    let size = rest.iter().take(NAME_BYTES).position(|byte| *byte == b';')?;
-    let (_, byte) = NAMED.iter().find(|(name, _)| Some(*name) == rest.get(..size))?;
-    Some((Meaning::byte(u32::from(*byte)), size + 1))
+    let known = |name: &&(&[u8], u8)| {
+        rest.starts_with(name.0)
+            && (rest.get(name.0.len()) == Some(&b';') || WITHOUT_SEMICOLON.contains(&name.0))
+    };
+    let (name, byte) = NAMED.iter().filter(known).max_by_key(|(name, _)| name.len())?;
+    Some((Meaning::byte(u32::from(*byte)), semicolon(name.len())))
 }
 
 fn hex(text: &[u8], least: usize, most: usize) -> Option<(u32, usize)> {
@@ -217,7 +305,7 @@ mod tests {
     use super::{printable, unescape};
 
     fn unescaped(text: &str) -> String {
-        String::from_utf8(unescape(text.as_bytes()).bytes).expect("text")
+        String::from_utf8(unescape(text.as_bytes()).bytes.to_vec()).expect("text")
     }
 
     #[test]
@@ -249,7 +337,7 @@ mod tests {
     #[test]
     fn each_byte_has_its_position() {
         let unescaped = unescape(b"a%2F\\u00e9z");
-        assert_eq!(unescaped.bytes, "a/\u{e9}z".as_bytes());
+        assert_eq!(unescaped.bytes.as_slice(), "a/\u{e9}z".as_bytes());
         let positions: Vec<usize> = (0..=5).map(|index| unescaped.position(index)).collect();
         assert_eq!(positions, [0, 1, 4, 4, 10, 11]);
     }

@@ -6,6 +6,8 @@ mod exception;
 mod nearest;
 mod redact;
 mod rejection;
+mod search;
+mod unredacted;
 
 use std::{fmt, time::Duration};
 
@@ -13,8 +15,9 @@ pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
 pub use escapes::{excerpt, printable};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
-pub use redact::Redactor;
+pub use redact::{Redactor, SHOWN_BYTES, Shown, held};
 pub use rejection::says_token_rejected;
+pub use unredacted::Unredacted;
 
 /// A result whose error is [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -112,13 +115,15 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// A summary without any text of the service, for logs.
-    pub fn summary(&self) -> String {
-        let what = match self {
+    pub fn summary(&self) -> Shown {
+        Shown::constant(match self {
             ErrorKind::Api(ApiFailure { code: Some(code), http_status, .. }) => {
-                return format!("rejected by the service (code {code}, HTTP {http_status})");
+                let text = format!("rejected by the service (code {code}, HTTP {http_status})");
+                return Redactor::default().show(text);
             }
             ErrorKind::Api(ApiFailure { http_status, .. }) => {
-                return format!("rejected by the service (HTTP {http_status})");
+                let text = format!("rejected by the service (HTTP {http_status})");
+                return Redactor::default().show(text);
             }
             ErrorKind::Config(_) => "invalid argument",
             ErrorKind::Transport { .. } => "no response",
@@ -128,8 +133,7 @@ impl ErrorKind {
             ErrorKind::OAuth { .. } => "rejected by the authorization server",
             ErrorKind::LoginRequired { .. } => "login required",
             ErrorKind::Store(_) => "token store failed",
-        };
-        what.to_owned()
+        })
     }
 }
 
@@ -153,13 +157,6 @@ pub struct ApiFailure {
     /// How long the service asks the client to wait.
     pub retry_after: Option<Duration>,
 }
-
-/// How much of a response body an error shows.
-pub const BODY_SHOWN_BYTES: usize = 2048;
-/// How much it holds until secrets are redacted: one that the cut went through would remain.
-const BODY_HELD_BYTES: usize = 4 * BODY_SHOWN_BYTES;
-/// The longest character: a cut may remove up to this much to keep the last one whole.
-const UTF8_LONGEST: usize = 4;
 
 impl Error {
     /// An invalid argument or setting.
@@ -219,43 +216,6 @@ impl Error {
     #[must_use]
     pub fn with_advice(mut self, advice: String) -> Self {
         self.advice = Some(advice);
-        self
-    }
-
-    /// The same error, with secrets redacted that the service may have repeated.
-    #[must_use]
-    pub fn redacted(mut self, redactor: &Redactor) -> Self {
-        let redact = |text: &mut String| redactor.redact(text);
-        // A body is truncated, and the beginning of a secret is still secret.
-        let redact_truncated = |text: &mut String| {
-            if text.len() + UTF8_LONGEST > BODY_HELD_BYTES {
-                redactor.redact_truncated(text);
-            } else {
-                redactor.redact(text);
-            }
-        };
-        match self.kind.as_mut() {
-            ErrorKind::Api(api_failure) => {
-                redact(&mut api_failure.message);
-                redact_truncated(&mut api_failure.body);
-                api_failure.error_code.iter_mut().for_each(redact);
-                api_failure.headers.iter_mut().for_each(|(_, value)| redact(value));
-            }
-            ErrorKind::Protocol { message, body } => {
-                redact(message);
-                redact_truncated(body);
-            }
-            ErrorKind::OAuth { error, description } => {
-                redact(error);
-                redact(description);
-            }
-            ErrorKind::Transport { message, .. }
-            | ErrorKind::Config(message)
-            | ErrorKind::Timeout(message)
-            | ErrorKind::Pagination(message)
-            | ErrorKind::LoginRequired { message, .. }
-            | ErrorKind::Store(message) => redact(message),
-        }
         self
     }
 
@@ -419,7 +379,7 @@ pub fn is_temporary(error: &str) -> bool {
 
 /// The beginning of a body as text.
 pub fn body_preview(body: &[u8]) -> String {
-    let cut = body.get(..BODY_HELD_BYTES).unwrap_or(body);
+    let cut = body.get(..redact::HELD_BYTES).unwrap_or(body);
     String::from_utf8_lossy(cut).into_owned()
 }
 

@@ -1,15 +1,21 @@
 //! Redacts secrets that a service repeats, in any spelling.
 //!
 //! Text and secrets are both unescaped first: percent-encoding, JSON and HTML escapes are undone, also
-//! mixed and nested. A secret that is found in the unescaped text is replaced in the original.
+//! mixed and nested, and line breaks and spaces are left out. A secret that is found in what remains is
+//! replaced in the original.
+
+use std::{borrow::Cow, fmt};
 
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
-use super::escapes::{Unescaped, unescape};
+use super::{
+    escapes::{squeeze, unescape},
+    search::Needle,
+};
 
 const MASK: &str = "***";
 /// A shorter secret could be part of an ordinary word: it is replaced only if it is a whole word.
@@ -18,19 +24,52 @@ const SHORT_BYTES: usize = 8;
 const SHORTEST_BEGINNING: usize = 4;
 /// The longest spelling of one character, such as `\\u002B`, with a few layers of escapes.
 const SPELLING_BYTES: usize = 16;
+/// How much of a text is held until secrets are redacted: one that the cut went through would remain.
+pub const HELD_BYTES: usize = 4 * SHOWN_BYTES;
+/// How much of a text of the service an error shows.
+pub const SHOWN_BYTES: usize = 2048;
+/// The longest character: a cut may remove up to this much to keep the last one whole.
+const UTF8_LONGEST: usize = 4;
 
 /// The spellings of some secrets.
+#[derive(Default)]
 pub struct Redactor(Vec<Pattern>);
+
+/// Text that may be shown: only a [`Redactor`] makes it, or a constant.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Shown(Cow<'static, str>);
 
 struct Pattern {
     /// Not unescaped: the text before a secret may form an escape together with it.
-    raw: Zeroizing<Vec<u8>>,
-    unescaped: Zeroizing<Vec<u8>>,
+    raw: Needle,
+    /// Unescaped, if it is a whole word or has white space.
+    unescaped: Option<Needle>,
+    /// Unescaped and without white space, unless it is a whole word.
+    squeezed: Option<Needle>,
     whole_word: bool,
 }
 
-impl std::fmt::Debug for Redactor {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Shown {
+    /// A constant.
+    pub const fn constant(text: &'static str) -> Self {
+        Shown(Cow::Borrowed(text))
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Redactor(..)")
     }
 }
@@ -40,28 +79,38 @@ impl Redactor {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut patterns = Vec::new();
         for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
-            let whole_word = secret.len() < SHORT_BYTES;
-            let mut add = |bytes: &[u8]| {
-                patterns.push(Pattern {
-                    raw: Zeroizing::new(bytes.to_vec()),
-                    unescaped: Zeroizing::new(unescape(bytes).bytes),
-                    whole_word,
-                });
-            };
-            add(secret.as_bytes());
-            if !whole_word {
-                for encoded in in_base64(secret.as_bytes()) {
-                    add(encoded.as_bytes());
-                }
+            let short = secret.len() < SHORT_BYTES;
+            patterns.push(Pattern::new(secret.as_bytes(), short));
+            if !short {
+                let encoded = in_base64(secret.as_bytes()).into_iter().chain(in_hex(secret));
+                patterns.extend(encoded.map(|encoded| Pattern::new(encoded.as_bytes(), false)));
             }
         }
         Redactor(patterns)
     }
 
+    /// The same secrets in lower case, as they are in the name of a header.
+    #[must_use]
+    pub fn in_lower_case(&self) -> Self {
+        let lower = |pattern: &Pattern| {
+            let raw = Zeroizing::new(pattern.raw.bytes().to_ascii_lowercase());
+            Pattern::new(&raw, pattern.whole_word)
+        };
+        Redactor(self.0.iter().map(lower).collect())
+    }
+
+    /// The text that may be shown.
+    pub fn show(&self, text: impl fmt::Display) -> Shown {
+        let mut text = text.to_string();
+        self.redact_held(&mut text);
+        Shown(Cow::Owned(text))
+    }
+
     /// Redacts a complete text.
     pub fn redact(&self, text: &mut String) {
         if let Some(redacted) = self.redacted(text.as_bytes()) {
-            *text = String::from_utf8_lossy(&redacted).into_owned();
+            let redacted = String::from_utf8_lossy(&redacted).into_owned();
+            std::mem::replace(text, redacted).zeroize();
         }
     }
 
@@ -76,17 +125,41 @@ impl Redactor {
         text.push_str(MASK);
     }
 
+    /// Redacts what [`held`] holds of a text, and keeps what is shown of it. No beginning of a secret is
+    /// left where the text was cut.
+    pub fn redact_held(&self, text: &mut String) {
+        if text.len() > HELD_BYTES {
+            *text = held(text).to_owned();
+        }
+        if text.len() + UTF8_LONGEST > HELD_BYTES {
+            self.redact_truncated(text);
+        } else {
+            self.redact(text);
+        }
+        text.truncate(beginning(text, SHOWN_BYTES).len());
+    }
+
     /// The bytes without secrets; `None` if they contain none.
     pub fn redacted(&self, text: &[u8]) -> Option<Vec<u8>> {
         if self.0.is_empty() {
             return None;
         }
         let unescaped = unescape(text);
+        let squeezed = squeeze(&unescaped.bytes);
         let mut found: Vec<(usize, usize)> = Vec::new();
-        for Pattern { raw, unescaped: wanted, whole_word } in &self.0 {
-            found.extend(positions(raw, text, *whole_word).map(|at| (at, at + raw.len())));
-            let ends = |at| (unescaped.position(at), unescaped.position(at + wanted.len()));
-            found.extend(positions(wanted, &unescaped.bytes, *whole_word).map(ends));
+        for Pattern { raw, unescaped: wanted, squeezed: pieces, whole_word } in &self.0 {
+            let is_whole = |text: &[u8], (from, to): (usize, usize)| {
+                let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+                !whole_word
+                    || !(is_word(from.checked_sub(1).and_then(|before| text.get(before)))
+                        || is_word(text.get(to)))
+            };
+            found.extend(raw.find_in(text).filter(|&span| is_whole(text, span)));
+            let original = |(from, to)| (unescaped.position(from), unescaped.position(to));
+            let spans = wanted.iter().flat_map(|wanted| wanted.find_in(&unescaped.bytes));
+            found.extend(spans.filter(|&span| is_whole(&unescaped.bytes, span)).map(original));
+            let spans = pieces.iter().flat_map(|pieces| pieces.find_in(&squeezed.bytes));
+            found.extend(spans.map(|span| original(squeezed.span(span))));
         }
         if found.is_empty() {
             return None;
@@ -108,41 +181,50 @@ impl Redactor {
     /// The position of a truncated secret at the end of the text. The last character may be truncated
     /// in its spelling, too.
     fn truncated_secret(&self, text: &[u8]) -> Option<usize> {
-        let longest = self.0.iter().map(|pattern| pattern.raw.len()).max()?;
+        let longest = self.0.iter().map(|pattern| pattern.raw.bytes().len()).max()?;
         let from = text.len().saturating_sub(longest.saturating_mul(SPELLING_BYTES));
         let tail = text.get(from..)?;
         let start = |left_out: usize| {
-            let unescaped: Unescaped = unescape(tail.get(..tail.len().checked_sub(left_out)?)?);
-            let begins = |pattern: &Pattern| {
-                let longest = pattern.unescaped.len().min(unescaped.bytes.len());
-                (SHORTEST_BEGINNING..=longest).rev().find(|&size| {
-                    pattern.unescaped.get(..size).is_some_and(|s| unescaped.bytes.ends_with(s))
-                })
-            };
-            let whole = self.0.iter().filter(|pattern| !pattern.whole_word);
-            let size = whole.filter_map(begins).max()?;
-            Some(from + unescaped.position(unescaped.bytes.len() - size))
+            let unescaped = unescape(tail.get(..tail.len().checked_sub(left_out)?)?);
+            let squeezed = squeeze(&unescaped.bytes);
+            let patterns = self.0.iter().filter_map(|pattern| pattern.squeezed.as_ref());
+            let begun = patterns.map(|pieces| pieces.begun_in(&squeezed.bytes));
+            let size = begun.filter(|&size| size >= SHORTEST_BEGINNING).max()?;
+            let (at, _) = squeezed.span((squeezed.bytes.len() - size, squeezed.bytes.len()));
+            Some(from + unescaped.position(at))
         };
         (0..SPELLING_BYTES).filter_map(start).min()
     }
 }
 
-/// The positions of some bytes in others, with `whole_word` only of whole words.
-fn positions<'a>(
-    wanted: &'a [u8],
-    text: &'a [u8],
-    whole_word: bool,
-) -> impl Iterator<Item = usize> + 'a {
-    let first = wanted.first().copied();
-    text.iter().enumerate().filter_map(move |(at, byte)| {
-        let found =
-            Some(*byte) == first && text.get(at..).is_some_and(|rest| rest.starts_with(wanted));
-        let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-        let within = whole_word
-            && (is_word(at.checked_sub(1).and_then(|before| text.get(before)))
-                || is_word(text.get(at + wanted.len())));
-        (found && !within).then_some(at)
-    })
+impl Pattern {
+    fn new(secret: &[u8], short: bool) -> Self {
+        let unescaped = unescape(secret).bytes;
+        let squeezed = squeeze(&unescaped).bytes;
+        // Little more than white space: it is found only with it.
+        let whole_word = short || squeezed.len() < SHORT_BYTES;
+        let has_space = squeezed.len() < unescaped.len();
+        Pattern {
+            raw: Needle::new(secret),
+            unescaped: (whole_word || has_space).then(|| Needle::new(&unescaped)),
+            squeezed: (!whole_word).then(|| Needle::new(&squeezed)),
+            whole_word,
+        }
+    }
+}
+
+/// The beginning of a text of the service: a text without end must not cost more than this much of it.
+pub fn held(text: &str) -> &str {
+    beginning(text, HELD_BYTES)
+}
+
+/// At most so many bytes, cut between two characters.
+fn beginning(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 /// The characters of Base64, in both alphabets, that depend on the secret alone and not on what is
@@ -150,7 +232,8 @@ fn positions<'a>(
 fn in_base64(secret: &[u8]) -> Vec<Zeroizing<String>> {
     let mut texts = Vec::new();
     for (before, undecided) in [(0, 0), (1, 2), (2, 3)] {
-        let mut bytes = Zeroizing::new(vec![0; before]);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(before + secret.len()));
+        bytes.resize(before, 0);
         bytes.extend_from_slice(secret);
         for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
             let encoded = Zeroizing::new(engine.encode(bytes.as_slice()));
@@ -163,151 +246,14 @@ fn in_base64(secret: &[u8]) -> Vec<Zeroizing<String>> {
     texts
 }
 
-#[cfg(test)]
-mod tests {
-    use base64::engine::general_purpose::STANDARD;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const SECRET: &str = "aB3+/=_~.-&\"<x'%41\\";
-
-    fn redacted(text: &str) -> String {
-        let mut text = text.to_owned();
-        Redactor::new([SECRET]).redact(&mut text);
-        text
-    }
-
-    /// Every way to spell one character.
-    fn spellings(c: char) -> Vec<String> {
-        let code = u32::from(c);
-        let mut ways = vec![
-            c.to_string(),
-            format!("%{code:02x}"),
-            format!("%{code:02X}"),
-            format!("%25{code:02X}"),
-            format!("\\u{code:04x}"),
-            format!("\\u{code:04X}"),
-            format!("\\\\u{code:04x}"),
-            format!("\\x{code:02x}"),
-            format!("&#{code};"),
-            format!("&#0{code};"),
-            format!("&#x{code:x};"),
-            format!("&#X{code:X};"),
-            format!("&amp;#{code};"),
-        ];
-        let named =
-            [('&', "&amp;"), ('"', "&quot;"), ('<', "&lt;"), ('\'', "&apos;"), ('+', "&plus;")];
-        ways.extend(
-            named.iter().filter(|(known, _)| *known == c).map(|(_, way)| (*way).to_owned()),
-        );
-        if "/\"\\".contains(c) {
-            ways.push(format!("\\{c}"));
-        }
-        ways
-    }
-
-    #[test]
-    fn each_spelling_is_found() {
-        let most = SECRET.chars().map(|c| spellings(c).len()).max().expect("some");
-        for way in 0..most {
-            let spelled: String = SECRET
-                .chars()
-                .map(|c| {
-                    let ways = spellings(c);
-                    ways[way.min(ways.len() - 1)].clone()
-                })
-                .collect();
-            assert_eq!(redacted(&format!("a {spelled}, b")), "a ***, b", "{spelled}");
-        }
-    }
-
-    #[test]
-    fn base64_is_found_wherever_the_secret_begins() {
-        for before in ["", "x", "xy", "xyz", "Bearer "] {
-            for behind in ["", "1", "12", "123"] {
-                let whole = format!("{before}{SECRET}{behind}");
-                for engine in [&STANDARD, &base64::engine::general_purpose::URL_SAFE] {
-                    let encoded = engine.encode(&whole);
-                    for text in [encoded.clone(), encoded.replace('+', "%2B").replace('/', "\\/")] {
-                        let shown = redacted(&text);
-                        assert!(shown.contains(MASK) && shown.len() < 20, "{whole}: {shown}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_plus_and_a_space_are_the_same_in_a_form() {
-        let redactor = Redactor::new(["two words here"]);
-        for text in ["two words here", "two+words+here", "two%20words+here", "two%20words%20here"] {
-            let mut shown = format!("<{text}>");
-            redactor.redact(&mut shown);
-            assert_eq!(shown, "<***>");
-        }
-    }
-
-    #[test]
-    fn a_short_secret_is_found_only_as_a_whole_word() {
-        let redactor = Redactor::new(["a"]);
-        let mut text = "Bearer a was refused: \"a\", a%20, banana".to_owned();
-        redactor.redact(&mut text);
-        assert_eq!(text, "Bearer *** was refused: \"***\", ***%20, banana");
-    }
-
-    #[test]
-    fn a_truncated_secret_is_not_shown() {
-        let secret = "access-0123456789/abcdef";
-        let redactor = Redactor::new([secret]);
-        let escaped: String = secret.chars().map(|c| format!("\\u{:04X}", u32::from(c))).collect();
-        let encoded = STANDARD.encode(secret);
-        let begun: String = encoded.chars().take(6).collect();
-        let half_escaped = format!("%61{}", secret.trim_start_matches('a'));
-        for spelled in [secret.to_owned(), escaped, encoded, half_escaped] {
-            for end in 0..spelled.len() {
-                let cut: String = spelled.chars().take(end).collect();
-                let mut text = format!("the body {cut}");
-                redactor.redact_truncated(&mut text);
-                let left = String::from_utf8(unescape(text.as_bytes()).bytes).expect("text");
-                assert!(!left.contains("acces") && !left.contains(&begun), "{end}: {text}");
-            }
-        }
-    }
-
-    #[test]
-    fn text_without_secrets_is_unchanged() {
-        for text in ["", "50% of \\u00e9 &amp; more+", "aB3+/=_~.-&", "%", "\\u", "&#;"] {
-            assert_eq!(redacted(text), text);
-        }
-        let mut text = "x".to_owned();
-        Redactor::new([]).redact(&mut text);
-        Redactor::new([""]).redact_truncated(&mut text);
-        assert_eq!(text, "x");
-    }
-
-    proptest! {
-        #[test]
-        fn any_mixture_of_spellings_is_found(
-            secret in "[A-Za-z0-9+/=_.~%&\"<-]{8,40}",
-            choices in proptest::collection::vec(any::<prop::sample::Index>(), 40),
-            before in "[ a-z]{0,10}",
-        ) {
-            let spelled: String = secret
-                .chars()
-                .zip(&choices)
-                .map(|(c, choice)| choice.get(&spellings(c)).clone())
-                .collect();
-            let mut text = format!("{before} {spelled}");
-            Redactor::new([secret.as_str()]).redact(&mut text);
-            prop_assert!(text.starts_with(&format!("{before} ***")), "{}", text);
-        }
-
-        #[test]
-        fn any_text_is_redacted_without_harm(text in "\\PC{0,200}", secret in "\\PC{0,30}") {
-            let mut shown = text.clone();
-            Redactor::new([secret.as_str()]).redact_truncated(&mut shown);
-            prop_assert!(secret.len() < SHORT_BYTES || !shown.contains(&secret));
-        }
-    }
+/// The hexadecimal digits of the secret, in both cases.
+fn in_hex(secret: &str) -> [Zeroizing<String>; 2] {
+    let halves = secret.bytes().flat_map(|byte| [byte >> 4, byte & 15]);
+    let mut lower = Zeroizing::new(String::with_capacity(2 * secret.len()));
+    lower.extend(halves.filter_map(|half| char::from_digit(u32::from(half), 16)));
+    let upper = Zeroizing::new(lower.to_ascii_uppercase());
+    [lower, upper]
 }
+
+#[cfg(test)]
+mod tests;

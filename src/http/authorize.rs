@@ -3,10 +3,17 @@
 
 use std::sync::Arc;
 
-use super::{Request, call::Authorization, clock::Clock, clock_sync, transport::Transport};
+use ::http::HeaderValue;
+use bytes::Bytes;
+use zeroize::Zeroizing;
+
+use super::{
+    Request, call::Authorization, clock::Clock, clock_sync, exchange::SentHeaders,
+    transport::Transport,
+};
 use crate::{
     auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenEndpoint, TokenSet},
-    error::{Error, ErrorKind, FailureClass, Redactor, Result},
+    error::{Error, ErrorKind, FailureClass, Result},
 };
 
 /// The authorization of one call.
@@ -52,9 +59,11 @@ impl Authorization for CallAuthorization<'_> {
         Ok(())
     }
 
-    fn headers(&self, request: &Request) -> Result<Vec<(&'static str, String)>> {
+    fn headers(&self, request: &Request) -> Result<SentHeaders> {
         let clock = self.transport.clock();
-        authorization_headers(self.credentials, self.token.as_deref(), clock, request)
+        let token = self.token.as_deref();
+        let headers = authorization_headers(self.credentials, token, clock, request)?;
+        headers.into_iter().map(|(name, value)| Ok((name, sensitive(value)?))).collect()
     }
 
     async fn recover(&mut self, error: &Error) -> Result<bool> {
@@ -75,9 +84,9 @@ impl Authorization for CallAuthorization<'_> {
         }
     }
 
-    fn redactor(&self) -> Redactor {
+    fn secrets(&self) -> Vec<&str> {
         let tokens = self.token.iter().chain(&self.rejected).flat_map(|set| set.secrets());
-        Redactor::new(tokens.chain(self.credentials.and_then(Credentials::secret)))
+        tokens.chain(self.credentials.and_then(Credentials::secret)).collect()
     }
 }
 
@@ -96,22 +105,39 @@ pub fn authorization_headers(
     token: Option<&TokenSet>,
     clock: &Clock,
     request: &Request,
-) -> Result<Vec<(&'static str, String)>> {
+) -> Result<Vec<(&'static str, Zeroizing<String>)>> {
     match credentials {
         None => Ok(Vec::new()),
         Some(Credentials::OAuth(_)) => {
             let token = token.map_or("***", |set| set.access_token.as_str());
-            Ok(vec![(AUTHORIZATION, format!("Bearer {token}"))])
+            Ok(vec![(AUTHORIZATION, bearer(token))])
         }
-        Some(Credentials::Bearer { token, .. }) => {
-            Ok(vec![(AUTHORIZATION, format!("Bearer {}", token.as_str()))])
-        }
+        Some(Credentials::Bearer { token, .. }) => Ok(vec![(AUTHORIZATION, bearer(token))]),
         Some(Credentials::ApiKey { key_id, key, .. }) => {
             let query = request.url.query().unwrap_or_default();
             let line = (request.method.as_str(), request.url.path(), query);
             let stamp = Stamp::new(clock.now_ms())?;
             let signed = SignedHeaders::sign(key_id, key, stamp, line, &request.body)?;
-            Ok(signed.pairs().into())
+            Ok(signed.pairs().map(|(name, value)| (name, Zeroizing::new(value))).into())
         }
     }
+}
+
+/// The value for a bearer token, in a buffer that is never moved: that would leave copies.
+fn bearer(token: &str) -> Zeroizing<String> {
+    const SCHEME: &str = "Bearer ";
+    let mut value = Zeroizing::new(String::with_capacity(SCHEME.len() + token.len()));
+    value.push_str(SCHEME);
+    value.push_str(token);
+    value
+}
+
+/// A header that is wiped from memory when its last copy is dropped.
+fn sensitive(mut value: Zeroizing<String>) -> Result<HeaderValue> {
+    let bytes = Zeroizing::new(std::mem::take(&mut *value).into_bytes());
+    let mut value = HeaderValue::from_maybe_shared(Bytes::from_owner(bytes)).map_err(|_| {
+        Error::config("the credentials cannot be sent in a header; check their characters")
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
 }

@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     HttpResponse, Request,
+    exchange::{Received, SentHeaders, redactor},
     observer::{EventKind, RequestSpan},
     retry::{Decision, Retries, total_deadline},
     transport::{ProcessState, Transport},
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     api::{suggest_market, suggest_symbol},
-    error::{Error, ErrorKind, FailureClass, Redactor, Result},
+    error::{Error, ErrorKind, FailureClass, Redactor, Result, Unredacted},
 };
 
 /// Sends a request until `parse` accepts the response. The only way to send.
@@ -38,13 +39,13 @@ pub trait Authorization: Send + Sync {
     fn prepare(&mut self) -> impl Future<Output = Result<()>> + Send;
 
     /// The headers that authorize a request now: each attempt is signed again.
-    fn headers(&self, request: &Request) -> Result<Vec<(&'static str, String)>>;
+    fn headers(&self, request: &Request) -> Result<SentHeaders>;
 
     /// Whether the cause of a rejection was removed, so that the request is to be sent again at once.
     fn recover(&mut self, error: &Error) -> impl Future<Output = Result<bool>> + Send;
 
-    /// Finds what the service may repeat of the secrets that the attempts have used.
-    fn redactor(&self) -> Redactor;
+    /// The secrets that the attempts have used, other than the headers.
+    fn secrets(&self) -> Vec<&str>;
 }
 
 /// No authorization: for requests that get or need none.
@@ -56,7 +57,7 @@ impl Authorization for Anonymous {
         Ok(())
     }
 
-    fn headers(&self, _request: &Request) -> Result<Vec<(&'static str, String)>> {
+    fn headers(&self, _request: &Request) -> Result<SentHeaders> {
         Ok(Vec::new())
     }
 
@@ -64,8 +65,8 @@ impl Authorization for Anonymous {
         Ok(false)
     }
 
-    fn redactor(&self) -> Redactor {
-        Redactor::new([])
+    fn secrets(&self) -> Vec<&str> {
+        Vec::new()
     }
 }
 
@@ -89,17 +90,20 @@ async fn send_with_retries<T>(
             .await;
         let departed = Instant::now();
         let span = transport.span(request, number);
-        let attempt = Attempt { transport, state: &state, request, span, wait_times };
-        let response = attempt.send(authorization).await;
-        let error = match response.as_ref().map_err(Clone::clone).and_then(&parse) {
+        let sent = SentHeaders::new();
+        let mut attempt = Attempt { transport, state: &state, request, span, wait_times, sent };
+        let outcome = attempt.send(authorization).await;
+        let parsed = outcome.as_ref().map_err(Clone::clone).and_then(|it| it.parse(&parse));
+        let error = match parsed {
             Ok(value) => {
-                record(transport, authorization, request, &response)?;
+                attempt.record(authorization, &outcome)?;
                 state.throttle.accepted(&request.label);
                 retries.succeeded();
                 return Ok(value);
             }
             Err(error) => {
-                let error = error.redacted(&authorization.redactor());
+                let redactor = attempt.redactor(authorization, outcome.as_ref().ok());
+                let error = error.redacted(&redactor);
                 advised(error, authorization, request).with_endpoint(&request.label)
             }
         };
@@ -117,7 +121,7 @@ async fn send_with_retries<T>(
         if authorization.recover(&error).await? {
             continue;
         }
-        record(transport, authorization, request, &response)?;
+        attempt.record(authorization, &outcome)?;
         let reason = || error.kind.summary();
         match retries.retry(request, &error) {
             Decision::Retry(wait) => {
@@ -140,24 +144,33 @@ struct Attempt<'a> {
     request: &'a Request,
     span: Option<RequestSpan>,
     wait_times: &'a WaitTimes,
+    /// The headers that authorize it, once it is sent.
+    sent: SentHeaders,
 }
 
 impl Attempt<'_> {
-    async fn send(&self, authorization: &impl Authorization) -> Result<HttpResponse> {
+    async fn send(&mut self, authorization: &impl Authorization) -> Result<Received, Unredacted> {
         self.transport.check_open()?;
         let cassette = self.transport.options().cassette.as_ref();
         if let Some(response) = cassette.and_then(|cassette| cassette.response(self.request)) {
-            return response;
+            return Ok(Received::new(response?));
         }
         // Before a connection is taken: a hook may call the client itself.
         let added = self.emit(EventKind::Sending).await;
         let (duration, outcome) = {
             let _permit = self.transport.acquire(self.state, self.wait_times).await?;
-            let headers = authorization.headers(self.request)?;
-            self.transport.exchange(self.state, self.request, added, headers).await?
+            self.sent = authorization.headers(self.request)?;
+            self.transport.exchange(self.state, self.request, added, &self.sent).await
         };
         if let Some(span) = &self.span {
-            let emitted = span.emit_outcome(&outcome, duration);
+            let shown = match &outcome {
+                Ok(received) => Ok(received.status()),
+                Err(error) => {
+                    let text = error.shown(&self.redactor(authorization, None));
+                    Err((text, error.exception_class()))
+                }
+            };
+            let emitted = span.emit_outcome(shown, duration);
             self.wait_times.measure(WaitReason::Hooks, emitted).await;
         }
         outcome
@@ -168,6 +181,30 @@ impl Attempt<'_> {
             Some(span) => self.wait_times.measure(WaitReason::Hooks, span.emit(kind)).await,
             None => HeaderMap::new(),
         }
+    }
+
+    /// Redacts the secrets that this attempt has sent and received.
+    fn redactor(
+        &self,
+        authorization: &impl Authorization,
+        received: Option<&Received>,
+    ) -> Redactor {
+        let proxy = self.transport.options().proxy.as_deref();
+        redactor(authorization.secrets(), self.request, proxy, &self.sent, received)
+    }
+
+    /// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or
+    /// signature: a replay has neither.
+    fn record(
+        &self,
+        authorization: &impl Authorization,
+        outcome: &Result<Received, Unredacted>,
+    ) -> Result<()> {
+        let Some(cassette) = &self.transport.options().cassette else { return Ok(()) };
+        let redactor = self.redactor(authorization, outcome.as_ref().ok());
+        cassette
+            .record(self.transport.base().as_str(), self.request, outcome, &redactor)
+            .map_err(|error| error.with_endpoint(&self.request.label))
     }
 }
 
@@ -220,20 +257,6 @@ fn suggestion(request: &Request) -> Option<String> {
         let mut values = request.url.query_pairs();
         values.find_map(|(_, value)| suggest_symbol(&value).or_else(|| suggest_market(&value)))
     })
-}
-
-/// Records an exchange, if there is a recorder. Not one that was repeated with a fresh token or
-/// signature: a replay has neither.
-fn record(
-    transport: &Transport,
-    authorization: &impl Authorization,
-    request: &Request,
-    response: &Result<HttpResponse>,
-) -> Result<()> {
-    let Some(cassette) = &transport.options().cassette else { return Ok(()) };
-    cassette
-        .record(transport.base().as_str(), request, response, &authorization.redactor())
-        .map_err(|error| error.with_endpoint(&request.label))
 }
 
 fn is_throttled(error: &Error) -> bool {

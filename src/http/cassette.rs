@@ -8,7 +8,7 @@ use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -21,12 +21,10 @@ use serde_json::value::RawValue;
 
 use super::{
     HttpResponse, Request,
+    exchange::Received,
     redact::{Side, redact_pairs, redact_text},
 };
-use crate::{
-    api::{AUTHORIZE, REGISTER, TOKEN},
-    error::{Delivery, Error, ErrorKind, Redactor, Result},
-};
+use crate::error::{Delivery, Error, ErrorKind, Redactor, Result, Unredacted};
 
 /// What records the traffic of a client, or replaces the network.
 #[derive(Debug)]
@@ -48,6 +46,10 @@ pub struct Recorder {
 struct Recording {
     /// None once it is closed.
     file: Option<File>,
+    /// The bytes of its complete lines.
+    length: u64,
+    /// Whether a line that could not be written may have begun: it is removed before the next one.
+    is_broken: bool,
     /// The service whose traffic is recorded, once the head that names it is written.
     base_url: Option<String>,
 }
@@ -144,11 +146,11 @@ impl Cassette {
         &self,
         base_url: &str,
         request: &Request,
-        outcome: &Result<HttpResponse>,
+        outcome: &Result<Received, Unredacted>,
         redactor: &Redactor,
     ) -> Result<()> {
         let Cassette::Recorder(recorder) = self else { return Ok(()) };
-        if request.unrecorded || is_of_login(request.url.path()) {
+        if request.unrecorded {
             return Ok(());
         }
         let without_known = |text: &str| {
@@ -190,7 +192,8 @@ impl Recorder {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(|error| at(path, &error))?;
-        let recording = Mutex::new(Recording { file: Some(file), base_url: None });
+        let recording =
+            Mutex::new(Recording { file: Some(file), length: 0, is_broken: false, base_url: None });
         Ok(Recorder { path: path.to_owned(), recording })
     }
 
@@ -213,15 +216,35 @@ impl Recorder {
             add_line(&mut text, &Line { head: Some(head), ..Line::default() })?;
         }
         add_line(&mut text, &line)?;
-        let Some(file) = &mut recording.file else {
-            let path = self.path.display();
-            return Err(Error::config(format!(
-                "the recorder of {path} is closed; create a new one"
-            )));
-        };
-        file.write_all(text.as_bytes()).map_err(|error| at(&self.path, &error))?;
+        recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?.ok_or_else(
+            || {
+                let path = self.path.display();
+                Error::config(format!("the recorder of {path} is closed; create a new one"))
+            },
+        )?;
         recording.base_url = Some(base_url.to_owned());
         Ok(())
+    }
+}
+
+impl Recording {
+    /// Adds whole lines, or nothing: what a full disk has taken of one would make the file unreadable.
+    /// None if it is closed.
+    fn append(&mut self, lines: &[u8]) -> io::Result<Option<()>> {
+        let Some(file) = &mut self.file else { return Ok(None) };
+        if self.is_broken {
+            file.set_len(self.length)?;
+            file.seek(SeekFrom::Start(self.length))?;
+            self.is_broken = false;
+        }
+        if let Err(error) = file.write_all(lines) {
+            // Tried now for readers of the file, and else again before the next line.
+            self.is_broken = true;
+            let _ = file.set_len(self.length);
+            return Err(error);
+        }
+        self.length += lines.len() as u64;
+        Ok(Some(()))
     }
 }
 
@@ -291,11 +314,6 @@ impl Replay {
     }
 }
 
-/// Whether this is an endpoint of the login, whose requests and responses consist of secrets.
-fn is_of_login(path: &str) -> bool {
-    [&TOKEN, &REGISTER, &AUTHORIZE].iter().any(|endpoint| path.ends_with(&*endpoint.path))
-}
-
 /// The next of these; the last one stays.
 fn next<T: Clone>(queue: &mut VecDeque<T>) -> Option<T> {
     if queue.len() > 1 { queue.pop_front() } else { queue.front().cloned() }
@@ -313,9 +331,10 @@ fn key(method: &str, path: &str, query: &str, body: &[u8]) -> Vec<u8> {
 }
 
 impl Recorded {
-    fn of(outcome: &Result<HttpResponse>, redactor: &Redactor) -> Self {
+    fn of(outcome: &Result<Received, Unredacted>, redactor: &Redactor) -> Self {
         match outcome {
-            Ok(response) => {
+            Ok(received) => {
+                let response = received.to_record();
                 let kept = |name: &str| {
                     let mut value = response.headers().get(name)?.to_str().ok()?.to_owned();
                     redactor.redact(&mut value);
@@ -328,8 +347,8 @@ impl Recorded {
                 }
             }
             Err(error) => Recorded::Failure {
-                error: error.clone().redacted(redactor).kind.to_string(),
-                timeout: matches!(error.kind.as_ref(), ErrorKind::Timeout(_)),
+                error: error.shown(redactor).to_string(),
+                timeout: error.is_timeout(),
             },
         }
     }

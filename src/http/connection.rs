@@ -4,9 +4,10 @@ use std::error::Error as _;
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
+use zeroize::{Zeroize, Zeroizing};
 
 use super::{BaseUrl, HttpResponse, SenderOptions};
-use crate::error::{Delivery, Error, ErrorKind, Result};
+use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
@@ -56,14 +57,18 @@ pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::
         .map_err(|error| Error::config(format!("the HTTP client cannot start: {}", chain(&error))))
 }
 
-/// Reads the body, decompressed, up to the limit.
-pub async fn read_response(mut response: reqwest::Response, limit: usize) -> Result<HttpResponse> {
-    let too_large = |read: &[u8]| {
-        Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), read)
-    };
+/// Reads the body, decompressed, up to the limit. Of a larger one nothing is shown: it may have secrets
+/// that only its end would tell.
+pub async fn read_response(
+    mut response: reqwest::Response,
+    limit: usize,
+    has_secrets: bool,
+) -> Result<HttpResponse, Unredacted> {
+    let too_large =
+        || Error::protocol(format!("the response is larger than max_body_bytes ({limit})"), b"");
     let announced = response.content_length().unwrap_or_default();
     if announced > limit as u64 {
-        return Err(too_large(b""));
+        return Err(too_large().into());
     }
     // The announced length may be wrong: more memory is allocated as the body arrives.
     let expected = usize::try_from(announced).unwrap_or_default().min(CHUNK);
@@ -72,7 +77,7 @@ pub async fn read_response(mut response: reqwest::Response, limit: usize) -> Res
     while let Some(chunk) = response.chunk().await.map_err(|error| transport_error(error, true))? {
         length += chunk.len();
         if length > limit {
-            return Err(too_large(full.first().unwrap_or(&body)));
+            return Err(too_large().into());
         }
         if body.len() + chunk.len() > body.capacity() && body.len() >= CHUNK / 2 {
             full.push(std::mem::replace(&mut body, BytesMut::with_capacity(CHUNK)));
@@ -85,14 +90,25 @@ pub async fn read_response(mut response: reqwest::Response, limit: usize) -> Res
         full.push(body);
         Bytes::from(full.concat())
     };
+    let whole = if has_secrets { wiped(whole) } else { whole };
     let mut received = HttpResponse::new(whole);
     *received.status_mut() = response.status();
     std::mem::swap(received.headers_mut(), response.headers_mut());
     Ok(received)
 }
 
+/// The same bytes, wiped when the last reader has dropped them. The only other copy is wiped now, unless
+/// the HTTP library still has it.
+fn wiped(body: Bytes) -> Bytes {
+    let copy = Bytes::from_owner(Zeroizing::new(body.to_vec()));
+    if let Ok(mut body) = body.try_into_mut() {
+        body.as_mut().zeroize();
+    }
+    copy
+}
+
 /// The error of an exchange; `receiving` if the head of the response had been received.
-pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
+pub fn transport_error(error: reqwest::Error, receiving: bool) -> Unredacted {
     let host = error.url().map_or("the service".to_owned(), address);
     let error = error.without_url();
     // A connection that breaks within a compressed body is a decoding error too, but with another
@@ -101,7 +117,8 @@ pub fn transport_error(error: reqwest::Error, receiving: bool) -> Error {
         return Error::protocol(
             format!("the response's compression is broken: {}", chain(&error)),
             b"",
-        );
+        )
+        .into();
     }
     if error.is_timeout() {
         return ErrorKind::Timeout(format!(
@@ -154,11 +171,25 @@ fn chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let more = error.to_string();
+        let more = match error.downcast_ref::<h2::Error>() {
+            Some(error) => http2_error(error),
+            None => error.to_string(),
+        };
         if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
         cause = error.source();
     }
     text
+}
+
+/// An error of HTTP/2, without the debug data of a GOAWAY: a peer may write anything there.
+fn http2_error(error: &h2::Error) -> String {
+    match error.reason() {
+        Some(reason) if error.is_go_away() && error.is_remote() => {
+            format!("connection error received: {reason}")
+        }
+        Some(reason) if error.is_go_away() => format!("connection error detected: {reason}"),
+        _ => error.to_string(),
+    }
 }

@@ -10,6 +10,7 @@ mod cassette;
 mod clock;
 mod clock_sync;
 mod connection;
+mod exchange;
 mod handoff;
 mod observer;
 mod options;

@@ -1,4 +1,5 @@
-//! Events of requests, for logs and hooks. They contain no secrets.
+//! Events of requests, for logs and hooks. They contain no secrets: what they tell of an error is
+//! [`Shown`], which only a redactor makes.
 
 use std::{
     any::Any,
@@ -15,9 +16,9 @@ use std::{
 use ::http::HeaderMap;
 use url::Position;
 
-use super::{HttpResponse, Request};
+use super::Request;
 use crate::{
-    error::Result,
+    error::{ExceptionClass, Shown},
     process::{Caller, origin},
 };
 
@@ -92,7 +93,7 @@ pub enum EventKind {
     /// There was no response.
     Failed {
         /// Why.
-        error: String,
+        error: Shown,
         /// The class of the error.
         class: &'static str,
         /// From the first byte sent to the failure.
@@ -103,12 +104,12 @@ pub enum EventKind {
         /// The time until then.
         wait: Duration,
         /// Why.
-        reason: String,
+        reason: Shown,
     },
     /// It would be sent again, but earlier retries have used up the retry budget.
     RetryBudgetExhausted {
         /// Why it would be sent again.
-        reason: String,
+        reason: Shown,
     },
     /// The service throttled the requests of this path.
     Throttled {
@@ -125,7 +126,7 @@ pub enum EventKind {
     /// The access token could not be refreshed.
     TokenNotRefreshed {
         /// Why.
-        reason: String,
+        reason: Shown,
     },
 }
 
@@ -176,16 +177,17 @@ impl RequestSpan {
         self.observer.observe(self.event(kind)).await
     }
 
-    /// Emits how the attempt ended, and how long it took.
-    pub async fn emit_outcome(&self, outcome: &Result<HttpResponse>, duration: Duration) {
-        let kind = match outcome {
-            Ok(response) => EventKind::Responded { status: response.status().as_u16(), duration },
-            Err(error) => {
-                let class = error.exception_class().name();
-                EventKind::Failed { error: error.to_string(), class, duration }
-            }
-        };
-        self.emit(kind).await;
+    /// Emits how the attempt ended, by a status or an error, and how long it took.
+    pub async fn emit_outcome(
+        &self,
+        outcome: Result<u16, (Shown, ExceptionClass)>,
+        duration: Duration,
+    ) {
+        self.emit(match outcome {
+            Ok(status) => EventKind::Responded { status, duration },
+            Err((error, class)) => EventKind::Failed { error, class: class.name(), duration },
+        })
+        .await;
     }
 
     fn event(&self, kind: EventKind) -> Event {
@@ -197,7 +199,7 @@ impl Drop for RequestSpan {
     fn drop(&mut self) {
         if *self.open.get_mut() {
             self.observer.observe_abandoned(self.event(EventKind::Failed {
-                error: "the call was cancelled, or its time was up".to_owned(),
+                error: Shown::constant("the call was cancelled, or its time was up"),
                 class: "cancelled",
                 duration: self.started.elapsed(),
             }));

@@ -14,7 +14,9 @@ use super::{
     time_range::check_order,
 };
 use crate::{
-    api::{Argument, EncodedValue, Endpoint, Parameter, ParameterLocation},
+    api::{
+        AUTHORIZE, Argument, EncodedValue, Endpoint, Parameter, ParameterLocation, REGISTER, TOKEN,
+    },
     error::{Error, Result, did_you_mean},
 };
 
@@ -131,6 +133,9 @@ impl RequestPlan {
                 (ParameterLocation::Body, EncodedValue::Text(text)) => {
                     members.push((name, json_member(&text)?));
                 }
+                (ParameterLocation::Body, EncodedValue::Secret(text)) => {
+                    members.push((name, json_member(&*text.0)?));
+                }
                 (ParameterLocation::Body, EncodedValue::Texts(texts)) => {
                     members.push((name, json_member(&texts)?));
                 }
@@ -224,6 +229,9 @@ impl RequestPlan {
         {
             headers.insert(CONTENT_TYPE, content_type);
         }
+        let is_of_login = |endpoint: &Endpoint| self.path.ends_with(&*endpoint.path);
+        let has_secrets = matches!(self.body, Body::Form(_))
+            || [&TOKEN, &REGISTER, &AUTHORIZE].into_iter().any(is_of_login);
         Ok(Request {
             label: self.label.clone(),
             route: self.route.clone(),
@@ -232,7 +240,8 @@ impl RequestPlan {
             headers,
             body: self.body.encode(in_body.map(|cursor| (cursor.name, cursor.value)))?,
             idempotent: self.idempotent,
-            unrecorded: matches!(self.body, Body::Form(_)),
+            unrecorded: has_secrets,
+            has_secrets,
         })
     }
 

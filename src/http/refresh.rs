@@ -6,7 +6,7 @@ use super::{
     transport::Transport,
 };
 use crate::{
-    api::{Argument, TOKEN},
+    api::{Argument, SecretText, TOKEN},
     auth::{RefreshFuture, RefreshGrant, TokenEndpoint},
     decode::parse_token_response,
     error::Result,
@@ -15,7 +15,7 @@ use crate::{
 impl TokenEndpoint for Transport {
     fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
         Box::pin(async move {
-            let request = self.request(&plan(&grant)?, None, None)?;
+            let request = self.request(&plan(grant)?, None, None)?;
             let outcome = call(self, &mut Anonymous, &request, parse_token_response).await;
             if let Some(span) = self.span(&request, 1) {
                 let kind = match &outcome {
@@ -29,15 +29,15 @@ impl TokenEndpoint for Transport {
     }
 }
 
-fn plan(grant: &RefreshGrant) -> Result<RequestPlan> {
+fn plan(grant: RefreshGrant) -> Result<RequestPlan> {
     let text = |value: &str| Argument::Text(value.to_owned());
     let mut arguments = vec![
         ("grant_type", text("refresh_token")),
-        ("refresh_token", text(&grant.refresh_token)),
+        ("refresh_token", Argument::Secret(SecretText(grant.refresh_token))),
         ("client_id", text(&grant.client_id)),
     ];
-    if let Some(secret) = &grant.client_secret {
-        arguments.push(("client_secret", text(secret)));
+    if let Some(secret) = grant.client_secret {
+        arguments.push(("client_secret", Argument::Secret(SecretText(secret))));
     }
     // A refresh token can be used again, so a refresh is idempotent; the exchange of a code is not.
     RequestPlan::new(&TOKEN, &arguments).map(RequestPlan::idempotent)

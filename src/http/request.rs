@@ -1,6 +1,6 @@
 //! One request, complete: what is signed is what is sent.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use bytes::Bytes;
@@ -12,7 +12,6 @@ use crate::{
 };
 
 /// A request with its final URL and bytes, to be signed and sent any number of times.
-#[derive(Debug)]
 pub struct Request {
     /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
     pub label: String,
@@ -28,8 +27,17 @@ pub struct Request {
     pub body: Bytes,
     /// Whether sending it twice has the same effect as sending it once.
     pub idempotent: bool,
-    /// Whether it must not be recorded: its body has secrets, which a response may repeat.
+    /// Whether it must not be recorded.
     pub unrecorded: bool,
+    /// Whether it and its response consist of secrets, as those of a login do.
+    pub has_secrets: bool,
+}
+
+/// Neither the query nor the headers nor the body.
+impl fmt::Debug for Request {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Request({} {})", self.method, self.url.path())
+    }
 }
 
 /// The HTTP method of that name.

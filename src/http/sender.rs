@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use super::{
     BaseUrl, Cursor, HttpResponse, PoolSlot, Request, RequestPlan, SenderOptions,
     authorize::{CallAuthorization, authorization_headers},
@@ -10,7 +12,10 @@ use super::{
     clock_sync,
     transport::Transport,
 };
-use crate::{auth::Credentials, error::Result};
+use crate::{
+    auth::Credentials,
+    error::{Redactor, Result},
+};
 
 /// Sends the requests of one client.
 #[derive(Debug)]
@@ -55,8 +60,19 @@ impl Sender {
     }
 
     /// The headers that would authorize a request now; the token of a login is masked.
-    pub fn authorization_headers(&self, request: &Request) -> Result<Vec<(&'static str, String)>> {
+    pub fn authorization_headers(
+        &self,
+        request: &Request,
+    ) -> Result<Vec<(&'static str, Zeroizing<String>)>> {
         authorization_headers(self.credentials.as_ref(), None, self.clock(), request)
+    }
+
+    /// Redacts the secrets of the credentials, for errors about responses that were received earlier.
+    pub fn redactor(&self) -> Redactor {
+        let login = self.credentials.as_ref().and_then(Credentials::login);
+        let token = login.and_then(|oauth| oauth.current_token());
+        let own = self.credentials.as_ref().and_then(Credentials::secret);
+        Redactor::new(token.iter().flat_map(|set| set.secrets()).chain(own))
     }
 
     /// The service's time in milliseconds at which an open range ends; `id` identifies the call in a

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ::http::{HeaderMap, HeaderValue};
+use ::http::HeaderMap;
 use arc_swap::ArcSwap;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -18,11 +18,12 @@ use tokio::{
 };
 
 use super::{
-    BaseUrl, Cursor, HttpResponse, Request, RequestPlan, SenderOptions,
+    BaseUrl, Cursor, Request, RequestPlan, SenderOptions,
     adaptive_throttle::AdaptiveThrottle,
     blocking_pool::{BlockingPool, PoolSlot, local_client},
     clock::{Clock, ClockReading, LocalInstant},
     connection::{build_client, read_response, transport_error},
+    exchange::{Received, SentHeaders},
     handoff::Handoff,
     observer::RequestSpan,
     rate_limit::RateLimit,
@@ -32,7 +33,7 @@ use super::{
 use crate::{
     api::SERVER_TIME,
     decode::parse_server_time,
-    error::{Delivery, Error, ErrorKind, Result},
+    error::{Delivery, Error, ErrorKind, Result, Unredacted},
     process::{PerProcess, origin},
 };
 
@@ -164,24 +165,20 @@ impl Transport {
         state: &ProcessState,
         request: &Request,
         added: HeaderMap,
-        authorization: Vec<(&'static str, String)>,
-    ) -> Result<(Duration, Result<HttpResponse>)> {
+        authorization: &SentHeaders,
+    ) -> (Duration, Result<Received, Unredacted>) {
         let mut message = reqwest::Request::new(request.method.clone(), request.url.clone());
         // Those that the request has are kept.
         *message.headers_mut() = added;
         message.headers_mut().extend(request.headers.clone());
         for (name, value) in authorization {
-            let mut value = HeaderValue::try_from(value).map_err(|_| {
-                Error::config("the credentials cannot be sent in a header; check their characters")
-            })?;
-            value.set_sensitive(true);
-            message.headers_mut().insert(name, value);
+            message.headers_mut().insert(*name, value.clone());
         }
         let handoff = Handoff::default();
         *message.body_mut() = Some(handoff.body(request.body.clone()));
         let started = Instant::now();
-        let outcome = self.execute(state, message, &handoff).await;
-        Ok((started.elapsed(), outcome))
+        let outcome = self.execute(state, message, &handoff, request.has_secrets).await;
+        (started.elapsed(), outcome)
     }
 
     async fn execute(
@@ -189,7 +186,8 @@ impl Transport {
         state: &ProcessState,
         message: reqwest::Request,
         handoff: &Handoff,
-    ) -> Result<HttpResponse> {
+        has_secrets: bool,
+    ) -> Result<Received, Unredacted> {
         let (local, shared) = (local_client(), state.client.load_full());
         let has_time = self.base.is_path(message.url().path(), &SERVER_TIME.path);
         let sent = LocalInstant::now();
@@ -197,7 +195,8 @@ impl Transport {
             let client = local.as_ref().unwrap_or(&shared);
             let response = client.execute(message).await;
             let response = response.map_err(|error| transport_error(error, false))?;
-            read_response(response, self.options.max_body_bytes).await
+            let limit = self.options.max_body_bytes;
+            read_response(response, limit, has_secrets).await.map(Received::new)
         };
         let mut whole = pin!(whole);
         // Connecting fails earlier: a request that still waits is for a connection that has ended, or
@@ -224,7 +223,7 @@ impl Transport {
         // Every response with the service's time is a reading of its clock, whatever it was requested for.
         if has_time
             && let Ok(response) = &outcome
-            && let Ok(service_ms) = parse_server_time(response)
+            && let Ok(service_ms) = response.parse(parse_server_time)
         {
             self.clock.learn(ClockReading::new(service_ms, sent));
         }

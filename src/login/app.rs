@@ -122,7 +122,7 @@ impl App {
             Verdict::Code(code) => code,
             Verdict::Error { error, description } => {
                 let error = ErrorKind::OAuth { error, description }.into();
-                return Err(self.grant.redacted(error, None, &attempt));
+                return Err(self.grant.redacted(error, &attempt));
             }
             Verdict::Unrelated(why) => return Err(callback::invalid(why)),
         };

@@ -4,7 +4,7 @@
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use super::endpoints::{send, text};
+use super::endpoints::{secret, send, text};
 use crate::{
     api::{AUTHORIZE, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, TokenResponse, now_ms},
@@ -43,28 +43,26 @@ impl CodeGrant {
     /// Exchanges the code, once: the token endpoint is not idempotent. Also returns when the request was
     /// sent.
     pub async fn exchange(&self, code: &str, attempt: &Attempt) -> Result<(TokenResponse, i64)> {
-        let secret = self.client_secret.as_ref();
         let mut arguments = vec![
             ("grant_type", text("authorization_code")),
-            ("code", text(code)),
+            ("code", secret(code)),
             ("client_id", text(&self.client_id)),
             ("redirect_uri", text(&self.redirect_uri)),
-            ("code_verifier", text(&attempt.verifier)),
+            ("code_verifier", secret(&attempt.verifier)),
         ];
-        if let Some(secret) = secret {
-            arguments.push(("client_secret", text(secret)));
+        if let Some(client_secret) = &self.client_secret {
+            arguments.push(("client_secret", secret(client_secret)));
         }
         let requested_at_ms = now_ms();
         let sent = send(&self.sender, &TOKEN, &arguments, parse_token_response).await;
-        let response =
-            sent.map_err(|error| self.start_over(self.redacted(error, Some(code), attempt)))?;
+        let response = sent.map_err(|error| self.start_over(error))?;
         Ok((response, requested_at_ms))
     }
 
-    /// Redacts the secrets of a login: whoever writes a callback or a response may repeat them.
-    pub fn redacted(&self, error: Error, code: Option<&str>, attempt: &Attempt) -> Error {
+    /// Redacts the secrets of a login: whoever writes a callback may repeat them.
+    pub fn redacted(&self, error: Error, attempt: &Attempt) -> Error {
         let secret = self.client_secret.as_ref().map(|secret| secret.as_str());
-        let secrets = [Some(attempt.verifier.as_str()), code, secret];
+        let secrets = [Some(attempt.verifier.as_str()), secret];
         error.redacted(&Redactor::new(secrets.into_iter().flatten()))
     }
 

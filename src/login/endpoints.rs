@@ -1,7 +1,9 @@
 //! Requests to the OAuth endpoints.
 
+use zeroize::Zeroizing;
+
 use crate::{
-    api::{Argument, Endpoint},
+    api::{Argument, Endpoint, SecretText},
     error::Result,
     http::{HttpResponse, RequestPlan, Sender},
 };
@@ -20,4 +22,9 @@ pub async fn send<T>(
 /// A string argument.
 pub fn text(value: &str) -> Argument {
     Argument::Text(value.to_owned())
+}
+
+/// A secret argument, wiped from memory when it is dropped.
+pub fn secret(value: &str) -> Argument {
+    Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
 }

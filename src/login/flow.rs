@@ -175,7 +175,7 @@ impl Login {
             Verdict::Code(code) => self.exchange(&code).await,
             Verdict::Error { error, description } => {
                 let error = ErrorKind::OAuth { error, description }.into();
-                Err(self.grant.redacted(error, None, &self.attempt))
+                Err(self.grant.redacted(error, &self.attempt))
             }
             Verdict::Unrelated(why) => Err(callback::invalid(why)),
         }

@@ -330,8 +330,10 @@ impl Pages {
         Ok(())
     }
 
-    /// The error with the call and the checkpoint to resume from.
+    /// The error with the call and the checkpoint to resume from. It may be about a page that was received
+    /// before, and show the beginning of it.
     fn located(&self, error: Error) -> Error {
+        let error = error.redacted(&self.source.redactor());
         error.with_endpoint(self.listing.plan.request.label()).with_checkpoint(self.checkpoint())
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     decode::{Page, PageSlice},
-    error::{Error, Result},
+    error::{Error, Redactor, Result},
     http::Sender,
     process::AbortOnDrop,
 };
@@ -33,6 +33,11 @@ pub trait Source: std::fmt::Debug + Send + Sync {
 
     /// The address of the service that the pages come from.
     fn origin(&self) -> &str;
+
+    /// Redacts the secrets that a page may repeat; a source that sends none has none.
+    fn redactor(&self) -> Redactor {
+        Redactor::default()
+    }
 
     /// The end in milliseconds of the open time range of this listing: all that existed at the service
     /// before this was called is earlier, and all that it adds after this has returned is later.
@@ -58,6 +63,10 @@ impl Source for Sender {
 
     fn origin(&self) -> &str {
         self.base().as_str()
+    }
+
+    fn redactor(&self) -> Redactor {
+        self.redactor()
     }
 
     fn now_ms<'a>(

@@ -9,15 +9,16 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple},
+    types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple},
 };
-use zeroize::Zeroizing;
 
+pub use super::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use super::{
     callback::Invoke,
     dates::{DateClasses, date},
     errors::{raise, wrong_type},
     request_arguments::compact_json,
+    texts::not_unicode,
 };
 use crate::{api::Argument, error::Error};
 
@@ -31,10 +32,9 @@ pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
         return Ok(Argument::Flag(flag.is_true()));
     }
     if let Ok(text) = value.cast::<PyString>() {
-        // A lone surrogate cannot be sent.
         return match text.to_str() {
             Ok(text) => Ok(Argument::Text(text.to_owned())),
-            Err(_) => refuse("not valid Unicode", "a string without lone surrogates"),
+            Err(_) => Err(not_unicode(name, value)),
         };
     }
     // Also the integers of other libraries, such as numpy's.
@@ -102,35 +102,6 @@ fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
         (Err(error), _) | (_, Err(error)) => return error,
     };
     raise(value.py(), Error::argument(name, &shown, expected))
-}
-
-/// A string.
-pub fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
-    let text = value.cast::<PyString>().map_err(|_| wrong_type(name, value, "a string"))?;
-    // A lone surrogate cannot be sent.
-    text.extract().map_err(|_| {
-        let expected = "a string without lone surrogates";
-        raise(value.py(), Error::argument(name, "not valid Unicode", expected))
-    })
-}
-
-/// A string, or None.
-pub fn optional_text(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<String>> {
-    value.map(|value| text(name, value)).transpose()
-}
-
-/// A string that is erased from memory when it is dropped. Python's own copy is not.
-pub fn secret_text(value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<String>> {
-    value.extract::<String>().map(Zeroizing::new)
-}
-
-/// A string or bytes, erased likewise.
-pub fn secret_bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(Zeroizing::new(bytes.as_bytes().to_vec()));
-    }
-    let text = secret_text(value).map_err(|_| wrong_type(name, value, "a string or bytes"))?;
-    Ok(Zeroizing::new(text.as_bytes().to_vec()))
 }
 
 /// A number of seconds.

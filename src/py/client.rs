@@ -11,7 +11,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{argument, optional_text, text},
+    arguments::{argument, optional_text, text, text_of},
     call::{Call, CallMode},
     callback::{Invoke, import},
     client_options::{build_client, check_names, check_picklable},
@@ -90,7 +90,7 @@ impl ClientBase {
     #[pyo3(signature = (base_url = None, **options))]
     fn new(
         class: &Bound<'_, PyType>,
-        base_url: Option<String>,
+        #[pyo3(from_py_with = text_of::base_url)] base_url: Option<String>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = class.py();
@@ -315,7 +315,7 @@ impl ClientBase {
         endpoint: &Bound<'py, PyAny>,
         keys: &Bound<'py, PyAny>,
         concurrency: i64,
-        on_error: &str,
+        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, base) = (this.py(), this.get());
@@ -377,7 +377,7 @@ impl ClientBase {
     fn _ipo_calendar<'py>(
         this: &Bound<'py, Self>,
         markets: &Bound<'py, PyAny>,
-        on_error: &str,
+        #[pyo3(from_py_with = text_of::on_error)] on_error: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let name = match this.get().mode {
             CallMode::Sync => "ipo_calendar",

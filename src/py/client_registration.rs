@@ -6,7 +6,7 @@ use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyString};
 
 use super::{
-    arguments::optional_text,
+    arguments::{optional_text, text_of},
     blocking::block,
     dates::DateClasses,
     errors::{raise, wrong_type},
@@ -83,12 +83,12 @@ impl Registration {
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn register_client<'py>(
     py: Python<'py>,
-    base_url: &str,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
     redirect_uris: &Bound<'py, PyAny>,
     client_name: Option<&Bound<'py, PyAny>>,
     confidential: bool,
     timeout: f64,
-    proxy: Option<String>,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<Registration> {
     let refuse = |error| raise(py, error);

@@ -6,11 +6,15 @@ use std::{
 };
 
 use boardlot_gated::gated;
-use pyo3::{exceptions::PyUserWarning, prelude::*, types::PyBytes};
+use pyo3::{
+    exceptions::PyUserWarning,
+    prelude::*,
+    types::{PyBytes, PyString},
+};
 use zeroize::Zeroizing;
 
 use super::{
-    arguments::{secret_bytes, secret_text},
+    arguments::{secret_bytes, secret_text, text_of},
     callback::{Invoke, import},
     errors::{raise, wrong_type},
 };
@@ -77,7 +81,7 @@ impl ApiKey {
     #[pyo3(signature = (key_id, private_key, *, password = None))]
     fn new(
         py: Python<'_>,
-        key_id: &str,
+        #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
         private_key: &Bound<'_, PyAny>,
         password: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -88,7 +92,8 @@ impl ApiKey {
             let key = KeyPair::read(bytes.as_bytes(), password).map_err(refuse)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
-        if let Ok(text) = secret_text(private_key)
+        if let Ok(text) = private_key.cast::<PyString>()
+            && let text = secret_text("private_key", text)?
             && text.contains("-----BEGIN")
         {
             let key = KeyPair::read(text.as_bytes(), password).map_err(refuse)?;
@@ -162,7 +167,8 @@ impl BearerToken {
 impl BearerToken {
     #[new]
     fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Credentials::bearer(secret_text(token)?).map(BearerToken).map_err(|error| raise(py, error))
+        let token = secret_text("token", token)?;
+        Credentials::bearer(token).map(BearerToken).map_err(|error| raise(py, error))
     }
 
     fn __repr__(&self) -> &'static str {

@@ -31,10 +31,10 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
     if let Ok(endpoint) = value.cast::<Endpoint>() {
         return Ok(endpoint.get().row.clone().into());
     }
-    let Ok(method) = value.cast::<PyString>() else {
+    if !value.is_instance_of::<PyString>() {
         return Err(wrong_type("endpoint", value, "an Endpoint or the name of a method"));
-    };
-    let method = method.to_cow()?;
+    }
+    let method = text("method", value)?;
     let found = endpoint(&method).ok_or_else(|| {
         let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
         let nearest = did_you_mean(&method, methods.iter().copied());

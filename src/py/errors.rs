@@ -6,7 +6,7 @@ use super::{
     callback::{Invoke, import},
     fork_safe_cell::ForkSafeOnce,
 };
-use crate::error::{ApiFailure, BODY_SHOWN_BYTES, Error, ErrorKind, FailureClass, excerpt};
+use crate::error::{ApiFailure, Error, ErrorKind, FailureClass, excerpt};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
@@ -68,18 +68,9 @@ fn set_response_attributes(attributes: &Bound<'_, PyDict>, failure: &ApiFailure)
     attributes.set_item("error_code", &failure.error_code)?;
     attributes.set_item("message", &failure.message)?;
     attributes.set_item("headers", headers)?;
-    attributes.set_item("body", body_start(&failure.body))?;
+    attributes.set_item("body", &failure.body)?;
     if failure.class == FailureClass::RateLimited {
         attributes.set_item("retry_after", failure.retry_after.map(|wait| wait.as_secs_f64()))?;
     }
     Ok(())
-}
-
-/// The start of a body, cut between two characters.
-fn body_start(body: &str) -> &str {
-    let mut end = body.len().min(BODY_SHOWN_BYTES);
-    while !body.is_char_boundary(end) {
-        end -= 1;
-    }
-    body.get(..end).unwrap_or_default()
 }

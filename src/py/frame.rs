@@ -8,6 +8,7 @@ use pyo3::{
 };
 
 use super::{
+    arguments::text_of,
     arrow::{ArrowStream, column_options},
     callback::{Invoke, import},
     errors::raise,
@@ -129,10 +130,10 @@ impl FrameLibrary {
 #[pyo3(name = "_to_frame")]
 pub fn to_frame(
     py: Python<'_>,
-    method: &str,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
     records: &Bound<'_, PyAny>,
-    decimals: &str,
-    invalid: &str,
+    #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+    #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
 ) -> PyResult<Py<PyAny>> {
     let frame = Frame::prepare(py, library(py, method)?, decimals, invalid)?;
     let strings = frame.library.strings;
@@ -143,7 +144,10 @@ pub fn to_frame(
 #[gated]
 #[pyfunction]
 #[pyo3(name = "_import_frame_library")]
-pub fn import_frame_library(py: Python<'_>, method: &str) -> PyResult<()> {
+pub fn import_frame_library(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
+) -> PyResult<()> {
     library(py, method)?.import(py)
 }
 

@@ -6,7 +6,7 @@ use boardlot_gated::gated;
 use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
 
 use super::{
-    arguments::{file_contents, seconds},
+    arguments::{file_contents, seconds, text_of},
     blocking::{block, block_polling},
     call::{Call, CallMode},
     callback::Invoke,
@@ -44,7 +44,11 @@ impl LoginFlow {
     /// Completes the login with the URL to which the browser was redirected, copied from its address
     /// bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
     /// be completed then.
-    fn finish<'py>(&self, py: Python<'py>, callback_url: &str) -> PyResult<Bound<'py, OAuth>> {
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::callback_url)] callback_url: &str,
+    ) -> PyResult<Bound<'py, OAuth>> {
         let flow = self.flow.clone();
         let core = block(py, async move { flow.finish(callback_url).await })?;
         Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
@@ -93,14 +97,14 @@ impl LoginFlow {
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn begin_login<'py>(
     py: Python<'py>,
-    base_url: &str,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
     store: Option<&Bound<'py, PyAny>>,
-    client_id: Option<String>,
+    #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
     redirect_port: i64,
     timeout: f64,
     confidential: bool,
-    proxy: Option<String>,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<LoginFlow> {
     let refuse = |error| raise(py, error);
@@ -136,15 +140,15 @@ pub fn begin_login<'py>(
 #[expect(clippy::too_many_arguments, reason = "the public signature")]
 pub fn login<'py>(
     py: Python<'py>,
-    base_url: &str,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
     store: Option<&Bound<'py, PyAny>>,
-    client_id: Option<String>,
+    #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
     client_name: Option<&Bound<'py, PyAny>>,
     redirect_port: i64,
     open_browser: bool,
     timeout: f64,
     confidential: bool,
-    proxy: Option<String>,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
     ca_file: Option<PathBuf>,
 ) -> PyResult<OAuth> {
     let LoginFlow { flow, store } = begin_login(

@@ -68,6 +68,7 @@ mod store_argument;
 mod store_call;
 mod stored_records;
 mod stores;
+mod texts;
 mod thread_end;
 mod time_range;
 mod trial;

@@ -10,7 +10,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{secret_text, text},
+    arguments::{secret_text, text, text_of},
     blocking::block,
     dates::DateClasses,
     errors::raise,
@@ -57,10 +57,10 @@ impl OAuth {
     #[pyo3(signature = (client_id, *, store, client_secret = None, base_url = None, user = None))]
     fn new(
         py: Python<'_>,
-        client_id: &str,
+        #[pyo3(from_py_with = text_of::client_id)] client_id: &str,
         store: &Bound<'_, PyAny>,
         client_secret: Option<&Bound<'_, PyAny>>,
-        base_url: Option<&str>,
+        #[pyo3(from_py_with = text_of::base_url)] base_url: Option<&str>,
         user: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let refuse = |error| raise(py, error);
@@ -68,7 +68,7 @@ impl OAuth {
             let expected = "a non-empty string without control characters";
             return Err(refuse(Error::argument("client_id", "not valid", expected)));
         }
-        let secret = client_secret.map(secret_text).transpose()?;
+        let secret = client_secret.map(|value| secret_text("client_secret", value)).transpose()?;
         let (store, object) = StoreObject::from_argument(py, Some(store))?;
         let user = user.map(|user| text("user", user)).transpose()?;
         let core = Core::new(client_id.to_owned(), secret, store).of_user(user).map_err(refuse)?;

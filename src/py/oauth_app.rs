@@ -11,10 +11,10 @@ use pyo3::{
 use zeroize::Zeroizing;
 
 use super::{
-    arguments::{file_contents, seconds, secret_text, text},
+    arguments::{file_contents, seconds, secret_text, text, text_of},
     blocking::block,
     call::{Call, CallMode},
-    errors::{raise, wrong_type},
+    errors::raise,
     oauth::OAuth,
     observer::PythonObserver,
     store_argument::StoreObject,
@@ -73,7 +73,7 @@ fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<Strin
     if value.is_none() {
         return Ok(None);
     }
-    secret_text(value).map(Some).map_err(|_| wrong_type(name, value, "a string"))
+    secret_text(name, value).map(Some)
 }
 
 #[gated]
@@ -203,13 +203,13 @@ macro_rules! app_class {
             #[expect(clippy::too_many_arguments, reason = "the public signature")]
             fn new<'py>(
                 py: Python<'py>,
-                base_url: &str,
-                client_id: String,
-                redirect_uri: String,
+                #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+                #[pyo3(from_py_with = text_of::client_id)] client_id: String,
+                #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
                 store: Option<&Bound<'py, PyAny>>,
                 client_secret: Option<&Bound<'py, PyAny>>,
                 timeout: f64,
-                proxy: Option<String>,
+                #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
                 ca_file: Option<PathBuf>,
             ) -> PyResult<PyClassInitializer<Self>> {
                 let base = new_base(
@@ -230,7 +230,7 @@ macro_rules! app_class {
             #[pyo3(signature = (callback_url, *, state, code_verifier, user))]
             fn fetch_token<'py>(
                 this: &Bound<'py, Self>,
-                callback_url: &str,
+                #[pyo3(from_py_with = text_of::callback_url)] callback_url: &str,
                 state: &Bound<'py, PyAny>,
                 code_verifier: &Bound<'py, PyAny>,
                 user: &Bound<'py, PyAny>,

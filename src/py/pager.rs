@@ -11,6 +11,7 @@ use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyTuple};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
+    arguments::text_of,
     arrow::ArrowStream,
     call::{Call, CallMode, Finish, Start},
     errors::raise,
@@ -307,8 +308,8 @@ impl PagerBase {
     fn to_pandas<'py>(
         &self,
         py: Python<'py>,
-        decimals: &str,
-        invalid: &str,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.frame(py, &PANDAS, decimals, invalid, progress)
@@ -319,8 +320,8 @@ impl PagerBase {
     fn to_polars<'py>(
         &self,
         py: Python<'py>,
-        decimals: &str,
-        invalid: &str,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.frame(py, &POLARS, decimals, invalid, progress)
@@ -337,8 +338,8 @@ impl PagerBase {
     )]
     fn to_arrow<'py>(
         this: &Bound<'py, Self>,
-        decimals: &str,
-        invalid: &str,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
         progress: bool,
         batches: bool,
     ) -> PyResult<Bound<'py, PyAny>> {

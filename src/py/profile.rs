@@ -10,6 +10,7 @@ use pyo3::{
 };
 
 use super::{
+    arguments::{text, text_of},
     errors::raise,
     files::os_error,
     shutdown_gate::{detach, with_interpreter},
@@ -24,7 +25,7 @@ use crate::profile::{self, ChangeError, Profile, ProfileAuth};
 #[pyo3(name = "_save_profile", signature = (name, entry, *, replace = false))]
 pub fn save_profile(
     py: Python<'_>,
-    name: &str,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
     entry: &Bound<'_, PyDict>,
     replace: bool,
 ) -> PyResult<PathBuf> {
@@ -36,7 +37,10 @@ pub fn save_profile(
 #[gated]
 #[pyfunction]
 #[pyo3(name = "_remove_profile")]
-pub fn remove_profile(py: Python<'_>, name: &str) -> PyResult<PathBuf> {
+pub fn remove_profile(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
+) -> PyResult<PathBuf> {
     change(py, |interrupted| Profile::remove(name, interrupted))
 }
 
@@ -44,7 +48,10 @@ pub fn remove_profile(py: Python<'_>, name: &str) -> PyResult<PathBuf> {
 #[gated]
 #[pyfunction]
 #[pyo3(name = "_set_default_profile")]
-pub fn set_default_profile(py: Python<'_>, name: Option<&str>) -> PyResult<PathBuf> {
+pub fn set_default_profile(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::name)] name: Option<&str>,
+) -> PyResult<PathBuf> {
     change(py, |interrupted| Profile::set_default(name, interrupted))
 }
 
@@ -97,7 +104,7 @@ pub fn config_file(py: Python<'_>) -> PyResult<PathBuf> {
 #[pyo3(name = "_profile", signature = (name, *, may_be_missing = false))]
 pub fn load_profile<'py>(
     py: Python<'py>,
-    name: &str,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
     may_be_missing: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
@@ -138,7 +145,8 @@ fn from_entry(entry: &Bound<'_, PyDict>) -> PyResult<Profile> {
         value.map(|value| value.extract().map_err(Into::into)).transpose()
     }
     let required = |name: &str| {
-        member::<String>(entry, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        let value = entry.get_item(name)?.filter(|value| !value.is_none());
+        value.map_or_else(|| Err(PyKeyError::new_err(name.to_owned())), |value| text(name, &value))
     };
     let passphrase_file = member(entry, "passphrase_file")?;
     let passphrase_command = member(entry, "passphrase_command")?;

@@ -13,6 +13,7 @@ use pyo3::{
 
 use super::fork_safe_cell::intern;
 use super::{
+    arguments::text_of,
     arrow::{ArrowStream, column_options},
     call::Finish,
     callback::{Invoke, import},
@@ -273,19 +274,34 @@ impl Records {
 
     /// The records as a pandas DataFrame; see `boardlot.frames.to_pandas`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_pandas(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+    fn to_pandas(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+    ) -> PyResult<Py<PyAny>> {
         self.frame(py, &PANDAS, decimals, invalid)
     }
 
     /// The records as a polars DataFrame; see `boardlot.frames.to_polars`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_polars(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+    fn to_polars(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+    ) -> PyResult<Py<PyAny>> {
         self.frame(py, &POLARS, decimals, invalid)
     }
 
     /// The records as a pyarrow Table; see `boardlot.frames.to_arrow`.
     #[pyo3(signature = (*, decimals = "float64", invalid = "raise"))]
-    fn to_arrow(&self, py: Python<'_>, decimals: &str, invalid: &str) -> PyResult<Py<PyAny>> {
+    fn to_arrow(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+    ) -> PyResult<Py<PyAny>> {
         self.frame(py, &ARROW, decimals, invalid)
     }
 
@@ -334,9 +350,9 @@ impl Records {
     fn _arrow(
         &self,
         py: Python<'_>,
-        decimals: &str,
-        invalid: &str,
-        strings: &str,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+        #[pyo3(from_py_with = text_of::strings)] strings: &str,
     ) -> PyResult<ArrowStream> {
         let options = column_options(decimals, invalid, strings).map_err(|e| raise(py, e))?;
         ArrowStream::of_rows(py, &self.rows, options)

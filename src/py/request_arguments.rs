@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::{
     callback::{Invoke, import},
     errors::{raise, wrong_type},
+    texts::text,
 };
 use crate::{
     error::Error,
@@ -31,9 +32,10 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
     };
     let mut pairs = Vec::new();
     for item in items.try_iter()? {
-        let Ok((name, item)) = item?.extract::<(String, Bound<'_, PyAny>)>() else {
+        let Ok((name, item)) = item?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
             return refuse("a list with an entry that is not a pair");
         };
+        let name = text("a name in query", &name)?;
         let plain = !item.is_instance_of::<PyBool>()
             && (item.is_instance_of::<PyString>()
                 || item.is_instance_of::<PyInt>()
@@ -45,7 +47,9 @@ pub fn query(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>
         }
         // Of an enum member, its value.
         let item = item.getattr("value").unwrap_or(item);
-        pairs.push((name, item.str()?.extract()?));
+        let value =
+            text(&format!("query: the value of '{}'", name.escape_debug()), item.str()?.as_any())?;
+        pairs.push((name, value));
     }
     Ok(pairs)
 }
@@ -71,8 +75,7 @@ pub fn body_members(value: Option<&Bound<'_, PyAny>>) -> PyResult<Body> {
         let raw = RawValue::from_string(compact_json("body", &member)?).map_err(|error| {
             raise(value.py(), Error::config(format!("body cannot be written as JSON: {error}")))
         })?;
-        let name = name.extract().map_err(|_| wrong_type("a key of body", &name, "a string"))?;
-        members.push((name, raw));
+        members.push((text("a key of body", &name)?, raw));
     }
     Ok(Body::Json(members))
 }
@@ -97,16 +100,11 @@ pub fn headers(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<HeaderM
     const EXPECTED: &str = "a dict with strings as keys and values";
     let mapping = value.cast::<PyMapping>().map_err(|_| wrong_type(name, value, EXPECTED))?;
     for item in mapping.items()? {
-        let (key, text): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let pair = match (key.extract::<String>(), text.extract::<String>()) {
-            (Ok(key), Ok(text)) => header_pair(&key, &text),
-            (Ok(_), Err(_)) => {
-                return Err(wrong_type(&format!("a value of {name}"), &text, "a string"));
-            }
-            (Err(_), _) => return Err(wrong_type(&format!("a key of {name}"), &key, "a string")),
-        };
-        let (key, text) = pair.map_err(|error| raise(value.py(), error))?;
-        map.append(key, text);
+        let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let key = text(&format!("a key of {name}"), &key)?;
+        let item = text(&format!("a value of {name}"), &item)?;
+        let (key, item) = header_pair(&key, &item).map_err(|error| raise(value.py(), error))?;
+        map.append(key, item);
     }
     Ok(map)
 }

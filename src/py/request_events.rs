@@ -76,7 +76,7 @@ impl ResponseEvent {
                 Some(Self::new(event, duration.as_secs_f64(), Some(*status), None, None))
             }
             EventKind::Failed { error, class, duration } => {
-                let (seconds, error) = (duration.as_secs_f64(), error.clone());
+                let (seconds, error) = (duration.as_secs_f64(), error.to_string());
                 Some(Self::new(event, seconds, None, Some(error), Some(class)))
             }
             _ => None,

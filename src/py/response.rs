@@ -55,7 +55,8 @@ impl Response {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
             let text = format!("the response is not valid JSON: {}", error.value(py));
-            raise(py, Error::protocol(text, self.0.body()))
+            // The caller has the body, which may repeat secrets.
+            raise(py, Error::protocol(text, b""))
         })
     }
 

@@ -11,7 +11,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::{argument, text},
+    arguments::{argument, text, text_of},
     callback::{Invoke, import},
     credentials::ApiKey,
     endpoint::Endpoint,
@@ -57,7 +57,7 @@ impl Sandbox {
         clock_offset: f64,
         faults: Option<&Bound<'_, Faults>>,
         today: Option<&Bound<'_, PyAny>>,
-        host: &str,
+        #[pyo3(from_py_with = text_of::host)] host: &str,
     ) -> PyResult<Self> {
         let refuse = |error| raise(py, error);
         let host: IpAddr = host.parse().map_err(|_| {
@@ -174,7 +174,7 @@ impl Sandbox {
         times: Option<i128>,
         status: Option<i128>,
         code: Option<i64>,
-        message: Option<String>,
+        #[pyo3(from_py_with = text_of::message)] message: Option<String>,
     ) -> PyResult<()> {
         let refuse = |error| raise(py, error);
         let status = status.unwrap_or(if code.is_some() { 200 } else { 503 });
@@ -192,13 +192,21 @@ impl Sandbox {
     }
 
     /// Registers a public key (PEM), as the developer dashboard does, and returns its key id.
-    fn upload_key(&self, py: Python<'_>, public_pem: &str) -> PyResult<String> {
+    fn upload_key(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::public_pem)] public_pem: &str,
+    ) -> PyResult<String> {
         self.0.upload_key(public_pem).map_err(|error| raise(py, error))
     }
 
     /// Generates and registers a key, for `Client(auth=...)`.
     #[pyo3(signature = (algorithm = "Ed25519"))]
-    fn api_key<'py>(&self, py: Python<'py>, algorithm: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn api_key<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (private, public) = Algorithm::parse(algorithm)
             .and_then(|algorithm| detach(py, || generate(algorithm, 2048)))
             .map_err(|error| raise(py, error))?;
@@ -233,8 +241,8 @@ impl Sandbox {
     fn authorize_demo_user(
         &self,
         py: Python<'_>,
-        authorize_url: &str,
-        scopes: Option<Vec<String>>,
+        #[pyo3(from_py_with = text_of::authorize_url)] authorize_url: &str,
+        #[pyo3(from_py_with = text_of::scopes)] scopes: Option<Vec<String>>,
     ) -> PyResult<String> {
         self.0
             .authorize_demo_user(authorize_url, scopes.as_deref())

@@ -7,7 +7,7 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{errors::raise, shutdown_gate::detach};
+use super::{arguments::text_of, errors::raise, shutdown_gate::detach};
 use crate::{
     auth::{Algorithm, generate, payload},
     error::Error,
@@ -23,9 +23,9 @@ use crate::{
 pub fn signature_payload<'py>(
     py: Python<'py>,
     timestamp_ms: i64,
-    method: &str,
-    path: &str,
-    query: &str,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
+    #[pyo3(from_py_with = text_of::path)] path: &str,
+    #[pyo3(from_py_with = text_of::query)] query: &str,
     body: Option<&[u8]>,
 ) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
@@ -36,7 +36,11 @@ pub fn signature_payload<'py>(
 #[gated]
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
-pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
+pub fn generate_key(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
+    bits: i64,
+) -> PyResult<GeneratedKey> {
     let (private_pem, public_pem) = Algorithm::parse(algorithm)
         .and_then(|algorithm| {
             let bits = usize::try_from(bits).map_err(|_| {

@@ -7,7 +7,7 @@ use pyo3::{prelude::*, pybacked::PyBackedBytes};
 use tokio::task::JoinHandle;
 
 use super::{
-    arguments::argument,
+    arguments::{argument, text_of},
     endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
     errors::raise,
     records::Records,
@@ -111,7 +111,11 @@ fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
 #[gated]
 #[pyfunction]
 #[pyo3(name = "_micros")]
-pub fn micros(py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<i128> {
+pub fn micros(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<i128> {
     const NAMES: [&str; 4] = ["at", "since", "start", "end"];
     let given = argument(name, value)?;
     let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");

@@ -13,7 +13,7 @@ use pyo3::{
 };
 
 use super::{
-    arguments::secret_text,
+    arguments::{secret_text, text_of},
     blocking::block,
     callback::Invoke,
     errors::{raise, wrong_type},
@@ -53,20 +53,33 @@ impl KeyringStore {
     }
 
     /// Returns the bytes stored under a key, or None.
-    fn load<'py>(&self, py: Python<'py>, key: String) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let store = self.store.clone();
         let found = block(py, blocking(move || store.load(&key)))?;
         Ok(found.map(|value| PyBytes::new(py, &value)))
     }
 
     /// Stores bytes under a key.
-    fn save(&self, py: Python<'_>, key: String, data: &[u8]) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+        data: &[u8],
+    ) -> PyResult<()> {
         let (store, data) = (self.store.clone(), Secret::new(data.to_vec()));
         block(py, blocking(move || store.save(&key, &data)))
     }
 
     /// Deletes a key, if it exists.
-    fn delete(&self, py: Python<'_>, key: String) -> PyResult<()> {
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+    ) -> PyResult<()> {
         let store = self.store.clone();
         block(py, blocking(move || store.delete(&key)))
     }
@@ -105,17 +118,30 @@ impl MemoryStore {
     }
 
     /// Returns the bytes stored under a key, or None.
-    fn load<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         load(py, &*self.store, key)
     }
 
     /// Stores bytes under a key.
-    fn save(&self, py: Python<'_>, key: &str, data: &[u8]) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+        data: &[u8],
+    ) -> PyResult<()> {
         call_store(py, || self.store.save(key, data))
     }
 
     /// Deletes a key, if it exists.
-    fn delete(&self, py: Python<'_>, key: &str) -> PyResult<()> {
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<()> {
         call_store(py, || self.store.delete(key))
     }
 
@@ -159,7 +185,7 @@ impl EncryptedFileStore {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, passphrase: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
-            let text = secret_text(passphrase)?;
+            let text = secret_text("passphrase", passphrase)?;
             if text.is_empty() {
                 let text = "passphrase is empty; expected one that is hard to guess";
                 return Err(raise(py, Error::config(text)));
@@ -189,17 +215,30 @@ impl EncryptedFileStore {
     }
 
     /// Returns the bytes stored under a key, or None.
-    fn load<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         load(py, &*self.store, key)
     }
 
     /// Stores bytes under a key.
-    fn save(&self, py: Python<'_>, key: &str, data: &[u8]) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+        data: &[u8],
+    ) -> PyResult<()> {
         call_store(py, || self.store.save(key, data))
     }
 
     /// Deletes a key, if it exists.
-    fn delete(&self, py: Python<'_>, key: &str) -> PyResult<()> {
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<()> {
         call_store(py, || self.store.delete(key))
     }
 
@@ -232,8 +271,8 @@ fn ask(callable: WeakRef) -> Passphrase {
         let answer =
             call_python(&callable, "the callable that returns the passphrase", |callable| {
                 let answer = callable.invoke(())?;
-                Ok(secret_text(&answer)
-                    .map_err(|_| answer.get_type().name().map(|name| name.to_string())))
+                let class = || answer.get_type().name().map(|name| name.to_string());
+                Ok(secret_text("passphrase", &answer).map_err(|_| class()))
             })?;
         answer.map_err(|class| {
             Error::config(format!(

@@ -1,12 +1,17 @@
 """The command that resumes an interrupted download: the options that are added to it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("click")
-from boardlot.cli.resume_command import resumable_command, same_command
+import click
+from boardlot.cli.app import app
+from boardlot.cli.endpoints import ENDPOINTS
+from boardlot.cli.options import global_options
+from boardlot.cli.resume_command import REDACTED, resumable_command, same_command
 from boardlot.cli.settings import Settings
 
 TYPED = ["fills", "1", "HK"]
@@ -44,8 +49,57 @@ def test_only_what_is_missing_is_added(settings: dict[str, Any], added: str) -> 
         (["--proxy", "http://me:hush@proxy:3128"], "--proxy http://...@proxy:3128"),
         (["--proxy=me:hush@proxy:3128"], "--proxy=...@proxy:3128"),
         (["--proxy", "http://proxy:3128"], "--proxy http://proxy:3128"),
+        (["--passphrase-command", "echo hush"], "--passphrase-command ..."),
+        (["--passphrase-command=echo hush"], "--passphrase-command=..."),
+        (["--query", "token=hush"], "--query token=..."),
+        (["--body", '{"token":"hush"}'], "--body ..."),
     ],
 )
 def test_what_may_be_secret_is_not_shown(typed: list[str], shown: str) -> None:
     told = same_command(Settings(typed=[*typed, *TYPED]))
     assert told == f"boardlot {shown} fills 1 HK"
+
+
+# Options of free text whose values are no secrets: names, addresses, and what to show.
+PUBLIC = {
+    "--account",
+    "--base-url",
+    "--client-id",
+    "--columns",
+    "--crypto-orders",
+    "--dividends",
+    "--fills",
+    "--futures",
+    "--host",
+    "--ipos",
+    "--key-id",
+    "--name",
+    "--plates",
+    "--profile",
+    "--sim-orders",
+    "--sim-positions",
+    "--since",
+    "--sort",
+    "--where",
+}
+
+
+def options_of(command: click.Command) -> Iterator[click.Option]:
+    yield from (one for one in command.params if isinstance(one, click.Option))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        # The options of an endpoint are its parameters, of which none is a secret.
+        for name in set(command.list_commands(context)) - set(ENDPOINTS):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from options_of(inner)
+
+
+def test_each_option_of_free_text_is_known_to_be_secret_or_not() -> None:
+    free = {
+        name
+        for option in [*global_options(), *options_of(app)]
+        if isinstance(option.type, click.types.StringParamType) and not option.is_flag
+        for name in option.opts
+    }
+    assert free == set(REDACTED) | PUBLIC

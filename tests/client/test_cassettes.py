@@ -3,10 +3,14 @@
 import asyncio
 import json
 import pickle
+import sys
 import time
 
 import boardlot as bl
 import pytest
+
+from ..support.processes import run_python
+from ..support.scripted_server import ScriptedServer, answer
 
 CANARY = "canary-token-5b1f"
 
@@ -316,3 +320,68 @@ def test_cursors_and_fields_of_records_stay_on_the_tape(sandbox, path):
     with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
         client.request("GET", "/nowhere", query={"page_token": "p-1", "next_key": "n-1"})
     assert "p-1" in path.read_text("utf-8") and "n-1" in path.read_text("utf-8")
+
+
+FULL_DISK = """
+    import resource, sys
+    import boardlot as bl
+
+    path, limit = sys.argv[1], int(sys.argv[2])
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+
+    def ask(client, number):
+        try:
+            return client.request("GET", f"/nowhere/{number}").status
+        except bl.ConfigError:
+            return None
+
+    with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
+        client = sandbox.client(tape=recorder)
+        told = [ask(client, 0)]
+        # The disk has room for a part of the next line.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(open(path, "rb").read()) + limit, hard))
+        told += [ask(client, 1), ask(client, 2)]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        told += [ask(client, 3), ask(client, 4)]
+    assert told == [404, None, None, 404, 404], told
+    with bl.Client(tape=bl.Replay(path)) as client:
+        assert [ask(client, number) for number in range(5)] == told
+    """
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+@pytest.mark.parametrize("limit", [0, 1, 100])
+def test_a_recording_whose_disk_was_full_for_a_while_can_be_replayed(path, limit):
+    run_python(FULL_DISK, path, limit)
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
+
+
+SECRETS_OF_OTHERS = {
+    "JSON in JSON": {"data": json.dumps({"access_token": CANARY})},
+    "JSON in JSON in JSON": {"data": json.dumps({"a": json.dumps({"token": CANARY})})},
+    "several": {"tokens": [CANARY, CANARY]},
+    "cookies": {"cookies": {"sid": CANARY}},
+    "a URL": {"url": f"https://a.example/cb?access_token={CANARY}&x=1"},
+    "a fragment": {"urls": [f"https://a.example/cb#id_token={CANARY}"]},
+    "a header": {"log": f"GET / HTTP/1.1\r\nAuthorization: Bearer {CANARY}\r\nHost: a"},
+    "a sentence": {"msg": f"password = {CANARY}, try again"},
+    "XML": f"<login><token>{CANARY}</token><user>a</user></login>",
+    "an attribute": f'<login token="{CANARY}" user="a"/>',
+    "a form": f"user=a&api_key={CANARY}",
+    "a URL in a form": f"user=a&next=https%3A%2F%2Fa.example%2F%3Ftoken%3D{CANARY}",
+}
+
+
+@pytest.mark.parametrize("shape", SECRETS_OF_OTHERS)
+def test_a_recording_has_no_secret_that_its_name_tells(path, shape):
+    content = SECRETS_OF_OTHERS[shape]
+    body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+    script = answer(body, headers={"Content-Type": "text/plain"})
+    with ScriptedServer(lambda _: script) as service, bl.Recorder(path) as recorder:
+        client = bl.Client(service.base_url, tape=recorder)
+        client.request("POST", "/x", body=body, query={"q": body.decode()})
+    assert CANARY not in path.read_text()
+    with bl.Client(tape=bl.Replay(path)) as client:
+        told = client.request("POST", "/x", body=body, query={"q": body.decode()})
+        assert told.status == 200 and b"***" in told.content

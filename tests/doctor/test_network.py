@@ -241,6 +241,29 @@ def test_a_proxy_is_not_used_for_this_machine(sandbox: bl.Sandbox) -> None:
     assert findings["proxy"].state == "skipped"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://user:{SECRET}/x@proxy",
+        f"user:{SECRET}/x@proxy:3128",
+        f"http://user:{SECRET}@proxy:99999",
+        f"http://user:{SECRET}@[proxy",
+        f"http://{SECRET}:@",
+    ],
+)
+def test_a_proxy_whose_url_is_not_valid_is_a_finding_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("https_proxy", url)
+    findings = found("https://service.invalid")
+    assert "the environment names one with an invalid URL" in findings["proxy"].detail
+    assert SECRET not in repr(findings)
+    monkeypatch.delenv("https_proxy")
+    findings = found("https://service.invalid", proxy=url)
+    assert failed(findings) in (["settings"], ["proxy"])
+    assert SECRET not in repr(findings)
+
+
 @pytest.mark.parametrize("url", [f"http://user:{SECRET}@proxy.invalid:3128", "proxy.invalid:3128"])
 def test_a_proxy_of_the_environment_is_named_but_not_used(
     url: str, sandbox: bl.Sandbox, monkeypatch: pytest.MonkeyPatch

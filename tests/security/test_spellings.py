@@ -2,9 +2,11 @@
 
 import base64
 import contextlib
+import html.entities
 import json
 import logging
 import random
+import time
 from urllib.parse import quote, quote_plus, unquote
 
 import boardlot as bl
@@ -39,6 +41,17 @@ def mixed(text):
     return each(text, lambda c: draw.choice(ways)(c))
 
 
+NAMES = {char: f"&{name}" for name, char in html.entities.html5.items() if name.endswith(";")}
+
+
+def named(c):
+    return NAMES.get(c, c)
+
+
+def lines(text, size):
+    return "\r\n".join(text[at : at + size] for at in range(0, len(text), size))
+
+
 SPELLINGS = {
     "as it is": str,
     "percent-encoded": lambda text: quote(text, safe=""),
@@ -55,6 +68,10 @@ SPELLINGS = {
     "HTML in hexadecimal": lambda text: each(text, lambda c: f"&#X{ord(c):x};"),
     "Base64": lambda text: base64.b64encode(text.encode()).decode(),
     "Base64 for URLs": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "Base64 in lines of MIME": lambda text: base64.encodebytes(text.encode() * 4).decode(),
+    "Base64 in lines of PEM": lambda text: lines(base64.b64encode(text.encode() * 4).decode(), 64),
+    "names of HTML": lambda text: each(text, named),
+    "hexadecimal": lambda text: text.encode().hex(),
     "mixed": mixed,
 }
 spellings = pytest.mark.parametrize("spelling", SPELLINGS)
@@ -76,17 +93,17 @@ def found(secret, spelling, text):
 
 def echoes(told_):
     """Responses that repeat a text, by where they have it."""
-    plain = told_.encode()
+    plain, in_line = told_.encode(), " ".join(told_.split())
     return {
         "message": (400, {}, {"ret_code": 1, "ret_msg": f"no: {told_}"}),
         "raw message": (200, {}, b'{"ret_code":1,"ret_msg":"no: ' + plain + b'"}'),
         "error": (401, {}, {"error": told_, "error_description": told_}),
         "error.code": (400, {}, {"error": {"code": told_, "message": told_}}),
-        "header": (403, {"X-Echo": told_, "WWW-Authenticate": f'Bearer x="{told_}"'}, b"{}"),
+        "header": (403, {"X-Echo": in_line, "WWW-Authenticate": f'Bearer x="{in_line}"'}, b"{}"),
         "page": (502, {}, b"<html>no: " + plain + b"</html>"),
         "no JSON": (200, {}, b"no: " + plain),
         "no mark": (200, {}, b'{"a":"' + plain + b'"}'),
-        "at the cut": (400, {}, b'{"ret_code":1,"x":"' + b"y" * 2020 + plain + b'"}'),
+        "at the cut": (400, {}, b'{"ret_code":1,"x":"' + b"y" * 2020 + in_line.encode() + b'"}'),
         "many at the cut": (500, {}, (plain + b" ") * 400),
     }
 
@@ -181,6 +198,29 @@ def test_security_14_base64_of_a_whole_request_hides_the_secrets_within(server):
         encoded = base64.b64encode(b"x" * before + token.encode()).decode()[4:-4]
         assert encoded not in str(caught.value) + caught.value.body + caught.value.message
     assert "***" in caught.value.message
+
+
+@pytest.mark.parametrize("unit", ["x", "%25", "%2525", "&amp;", "aaaa"])
+def test_security_40_an_error_message_without_end_costs_no_more_than_its_parsing(unit):
+    resource = pytest.importorskip("resource")
+    token = "a" * 4000 + "b"
+    body = json.dumps({"ret_code": 1, "ret_msg": unit * ((24 << 20) // len(unit))}).encode()
+    started = time.process_time()
+    for _ in range(3):
+        json.loads(body)
+    parsed = (time.process_time() - started) / 3
+    with ScriptedServer(lambda _: answer(body, 400)) as service:
+        client = bl.Client(service.base_url, auth=bl.BearerToken(token), max_retries=0)
+        for _ in range(2):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            started = time.process_time()
+            with pytest.raises(bl.ApiError) as caught:
+                quotes(client)
+            spent = time.process_time() - started
+    assert len(caught.value.message) <= 2048
+    # Both ends of the connection are in this process, which copies the body a few times.
+    assert spent < 5 * parsed + 0.5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
 
 
 @pytest.mark.parametrize("token", ["a", "t0", "secret"])

@@ -12,7 +12,8 @@ class Fault:
     `drop` closes before anything is done, `lost` does the work and closes without an answer;
     `error` is an OAuth error, `status` alone is an answer without any JSON; `body` is sent as it
     is; `change` is put over the fields of the right answer, where None takes a field away; `echo`
-    refuses with everything that was sent as the description, in the spelling of `spell`.
+    refuses with everything that was sent as the description, in the spelling of `spell`; `raw`
+    makes the bytes that are sent in place of an answer, from the request.
     """
 
     delay: float = 0.0
@@ -26,6 +27,7 @@ class Fault:
     headers: dict = field(default_factory=dict)
     echo: bool = False
     spell: Callable = unquote
+    raw: Callable | None = None
 
 
 def kind_of(received):

@@ -137,6 +137,8 @@ class AuthorizationServer(ScriptedServer):
         time.sleep(fault.delay)
         if fault.drop:
             return Answer(drop=True)
+        if fault.raw is not None:
+            return Answer(raw=fault.raw(received))
         if fault.echo:
             description = told_back(received, fault.spell)
             fault = replace(fault, error="invalid_request", description=description)

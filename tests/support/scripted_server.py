@@ -73,7 +73,8 @@ class Answer:
 
     `chunks` sends the given pieces with chunked transfer coding, `pause` seconds apart; `truncate`
     promises the whole body and closes the connection after that many bytes; `stall` sends that
-    many bytes and then nothing for `delay` seconds; `drop` resets the connection with no answer.
+    many bytes and then nothing for `delay` seconds; `drop` resets the connection with no answer;
+    `raw` is sent in place of everything else, and the connection closed.
     """
 
     status: int = 200
@@ -85,6 +86,7 @@ class Answer:
     stall: int | None = None
     chunks: list | None = None
     pause: float = 0.0
+    raw: bytes | None = None
 
 
 def answer(body=b"", status=200, headers=None, **faults):
@@ -191,6 +193,9 @@ class ScriptedServer:
             self._closing.wait(told.delay)
         if told.drop:
             reset(connection)
+            return False
+        if told.raw is not None:
+            connection.sendall(told.raw)
             return False
         connection.sendall(head(told))
         if told.chunks is not None:

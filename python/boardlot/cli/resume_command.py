@@ -15,10 +15,13 @@ __all__ = ["RESUMABLE_FORMATS", "resumable_command", "same_command"]
 
 RESUMABLE_FORMATS = ["csv", "jsonl"]
 
-# Options that may contain a secret, which must not appear on a screen or in a log.
+# Every option that may contain a secret, which must not appear on a screen or in a log.
 REDACTED: dict[str, Callable[[str], str]] = {
+    "--body": lambda _: "...",
     "--header": lambda value: f"{value.partition(':')[0]}: ...",
+    "--passphrase-command": lambda _: "...",
     "--proxy": lambda value: re.sub(r"^(\w+://)?.*@", r"\1...@", value),
+    "--query": lambda value: f"{value.partition('=')[0]}=...",
 }
 
 

@@ -23,6 +23,7 @@ from boardlot.doctor.sockets import (
     look_up,
     open_tunnel,
     port_of,
+    read_proxy,
 )
 from boardlot.errors import ApiError, BoardlotError, TransportError
 
@@ -110,7 +111,9 @@ class Network:
             raise Skipped(*self._unused_proxy())
         if is_this_machine(self.host):
             raise Skipped("not used for a service on this machine")
-        proxy = urlsplit(self._proxy_url)
+        proxy = read_proxy(self._proxy_url)
+        if proxy is None:
+            raise Failed("the proxy's URL cannot be read", hints.CHECK_PROXY)
         address = address_of(proxy)
         try:
             addresses = look_up(proxy.hostname or "", port_of(proxy), self.timeout)
@@ -130,10 +133,10 @@ class Network:
         unused = named.get(self.scheme) or named.get("all")
         if unused is None or is_this_machine(self.host) or proxy_bypass(self.host):
             return "none was given", ""
-        # The variable may lack a scheme, and contain a password.
-        address = address_of(urlsplit(unused if "://" in unused else f"http://{unused}"))
+        proxy = read_proxy(unused)
+        named_proxy = "one with an invalid URL" if proxy is None else address_of(proxy)
         return (
-            f"none was given; the environment names {address}, which is not used",
+            f"none was given; the environment names {named_proxy}, which is not used",
             hints.UNUSED_PROXY,
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import threading
 from typing import Any
-from urllib.parse import SplitResult, unquote
+from urllib.parse import SplitResult, unquote, urlsplit
 
 __all__ = [
     "PORTS",
@@ -17,6 +18,7 @@ __all__ = [
     "look_up",
     "open_tunnel",
     "port_of",
+    "read_proxy",
 ]
 
 PORTS = {"http": 80, "https": 443}
@@ -69,6 +71,12 @@ def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> soc
         connection.connect()
     except HTTPException:
         raise OSError("the proxy does not speak HTTP") from None
+    except OSError as error:
+        # Its text has the proxy's own words, which may repeat the password.
+        status = re.match(r"Tunnel connection failed: (\d{3})", str(error))
+        if status is None:
+            raise
+        raise OSError(f"the proxy does not open a tunnel (HTTP {status[1]})") from None
     tunnel: socket.socket = connection.sock
     return tunnel
 
@@ -76,6 +84,18 @@ def open_tunnel(proxy: SplitResult, host: str, port: int, timeout: float) -> soc
 def address_of(proxy: SplitResult) -> str:
     """Host and port of a proxy, without the password that its URL may contain."""
     return f"{proxy.hostname}, port {port_of(proxy)}"
+
+
+def read_proxy(url: str) -> SplitResult | None:
+    """The URL of a proxy, which may lack a scheme; None if it is not valid.
+
+    What is wrong with it is not told: a password with a slash in it reads as a port.
+    """
+    try:
+        proxy = urlsplit(url if "://" in url else f"http://{url}")
+        return proxy if proxy.hostname and proxy.port != 0 else None
+    except ValueError:
+        return None
 
 
 def port_of(proxy: SplitResult) -> int:

@@ -1,0 +1,239 @@
+"""Promise 47: whatever goes wrong inside an exchange, no secret of it is shown anywhere."""
+
+import logging
+import secrets
+
+import boardlot as bl
+import pytest
+from boardlot import doctor
+
+from ..support.authorization_http import Fault
+from ..support.certificates import Authority
+from ..support.connect_proxy import ConnectProxy
+from ..support.echoes import BODY_LIMIT, ECHOES, response, secrets_in
+from ..support.http2_server import Http2, close
+from ..support.logins import begin, quotes, sign_in
+from ..support.scripted_server import Answer, ScriptedServer
+from ..support.secret_search import LogCapture, appearances, crash_report, hits
+from ..support.stores import DictStore
+
+NAMES = ("boardlot.http", "boardlot.retry", "boardlot.auth")
+LOGGERS = [logging.getLogger(), *map(logging.getLogger, NAMES)]
+
+
+class Witness:
+    """All that can be seen of a client's requests: log records, events, spans, a recording."""
+
+    def __init__(self, folder):
+        self.log, self.events, self.errors = LogCapture(), [], []
+        self.cassette = folder / f"{secrets.token_hex(8)}.jsonl"
+        self.spans = None
+
+    def __enter__(self):
+        for logger in LOGGERS:
+            logger.addHandler(self.log)
+            logger.setLevel(1)
+        return self
+
+    def __exit__(self, *_):
+        for logger in LOGGERS:
+            logger.removeHandler(self.log)
+            logger.setLevel(logging.NOTSET)
+
+    def client(self, base_url, auth, **options):
+        self.recorder = bl.Recorder(self.cassette)
+        hooks = {"on_request": self.events.append, "on_response": self.events.append}
+        options = {"max_retries": 0, "timeout": 5.0, "max_body_bytes": BODY_LIMIT, **options}
+        client = bl.Client(base_url, auth=auth, tape=self.recorder, **hooks, **options)
+        self.spans = traced(client)
+        return client
+
+    def catch(self, work):
+        try:
+            return work()
+        except bl.BoardlotError as error:
+            self.errors.append(error)
+            return None
+
+    def seen(self):
+        for error in self.errors:
+            # The report has those that caused it, too.
+            yield from appearances(error)
+            yield "report", crash_report(error)
+        for event in self.events:
+            yield from appearances(event)
+        yield from (("log", line) for line in self.log.lines)
+        if self.spans is not None:
+            yield from (("span", span.to_json()) for span in self.spans.get_finished_spans())
+        if self.cassette.exists():
+            yield "cassette", self.cassette.read_text("utf-8")
+
+    def assert_silent(self, hidden):
+        hidden = {secret for secret in hidden if secret}
+        assert hidden
+        for where, text in self.seen():
+            assert not hits(hidden, text.replace("\\\\", "\\")), (where, text)
+            # Names of headers arrive in lower case.
+            assert not [one for one in hidden if one.lower() in text.lower()], (where, text)
+
+
+def traced(client):
+    """Spans of a client's requests, in memory."""
+    otel = pytest.importorskip("boardlot.otel")
+    trace = pytest.importorskip("opentelemetry.sdk.trace")
+    export = pytest.importorskip("opentelemetry.sdk.trace.export")
+    memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
+    provider, spans = trace.TracerProvider(), memory.InMemorySpanExporter()
+    provider.add_span_processor(export.SimpleSpanProcessor(spans))
+    otel.instrument(client, tracer_provider=provider)
+    return spans
+
+
+@pytest.fixture
+def witness(tmp_path):
+    with Witness(tmp_path) as one:
+        yield one
+
+
+# Where a text may have any words: a token that it makes up has no name there to be known by.
+FREE_TEXTS = ("message", "rejected token", "wait", "page")
+
+
+def echo_with(echo, told, fresh=()):
+    """Repeats the secrets of each request, with tokens of its own; notes them in `told`."""
+    if echo in FREE_TEXTS:
+        fresh = ()
+
+    def respond(received):
+        found = [*secrets_in(received), *fresh]
+        told.update(found)
+        return ECHOES[echo](" ".join(found).encode())
+
+    return respond
+
+
+AUTH = {
+    "a token": lambda: bl.BearerToken("canary+7f/1e~0c=55&d2.aA-bb_cc"),
+    "a signature": lambda: bl.ApiKey("key-id", bl.generate_key().private_pem),
+}
+
+
+@pytest.mark.parametrize("auth", AUTH)
+@pytest.mark.parametrize("echo", ECHOES)
+def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth):
+    hidden = set()
+    respond = echo_with(echo, hidden)
+    with ScriptedServer(lambda received: Answer(raw=respond(received))) as service:
+        client = witness.client(service.base_url, AUTH[auth]())
+        witness.catch(lambda: quotes(client))
+        witness.catch(lambda: list(client.plate_stocks("HK.BK1001")))
+        witness.catch(lambda: repr(client.request("GET", "/api/v1.0/other")))
+        own = {"X-Tenant-Key": "tenant-secret-0123456789"}
+        other = bl.Client(service.base_url, auth=AUTH[auth](), headers=own, max_retries=0)
+        witness.catch(lambda: quotes(other))
+    assert witness.errors and witness.log.lines and witness.events
+    witness.assert_silent(hidden)
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_security_47_a_refresh_that_fails_shows_no_secret(witness, server, echo):
+    fresh = "access-" + secrets.token_urlsafe(24)
+    hidden = set()
+    oauth = sign_in(server, DictStore(), confidential=True)
+    server.expire()
+    server.faults["refresh_token"] = Fault(raw=echo_with(echo, hidden, [fresh]))
+    client = witness.client(server.base_url, oauth)
+    witness.catch(lambda: quotes(client))
+    assert witness.errors and witness.log.lines and len(hidden) > 1
+    witness.assert_silent(hidden | server.secrets)
+
+
+TOKENS = b'{"access_token":"%s","refresh_token":"%s",%s"token_type":"Bearer","expires_in":7200'
+GRANTED = {
+    "too large": lambda body: body + b',"x":"' + b"y" * BODY_LIMIT + b'"}',
+    "not JSON": lambda body: body,
+    "no scope": lambda body: body + b',"scope":7,"token_type":"MAC"}',
+    "with an error": lambda body: body + b',"error":"server_error"}',
+    "with a message": lambda body: body + b',"error":"no","error_description":"%s"}' % body[17:50],
+}
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request", b"503 Busy"])
+@pytest.mark.parametrize("way", GRANTED)
+def test_security_47_new_tokens_of_a_response_that_is_refused_are_not_shown(
+    witness, server, way, status
+):
+    fresh = ["access-" + secrets.token_urlsafe(24), "refresh-" + secrets.token_urlsafe(24)]
+    body = GRANTED[way](TOKENS % (fresh[0].encode(), fresh[1].encode(), b""))
+    oauth = sign_in(server, DictStore())
+    server.expire()
+    server.faults["refresh_token"] = Fault(raw=lambda _: response(status, body=body))
+    client = witness.client(server.base_url, oauth)
+    witness.catch(lambda: quotes(client))
+    server.faults["authorization_code"] = server.faults["refresh_token"]
+    witness.catch(lambda: sign_in(server))
+    assert witness.errors
+    witness.assert_silent({*fresh, *server.secrets})
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_security_47_a_login_that_fails_shows_no_secret(witness, server, echo):
+    fresh = "access-" + secrets.token_urlsafe(24)
+    hidden = set()
+    server.faults["authorization_code"] = Fault(raw=echo_with(echo, hidden, [fresh]))
+    flow = begin(server, confidential=True)
+    witness.catch(lambda: flow.finish(server.authorize(flow.url)))
+    assert witness.errors and len(hidden) > 2
+    witness.assert_silent(hidden | server.secrets)
+
+
+class TellingHttp2(Http2):
+    """Ends each connection with a GOAWAY whose debug data is what was sent."""
+
+    told = b""
+
+    def _speak(self, connection, _full):
+        connection.recv(65_536)
+        payload = bytes(4) + (2).to_bytes(4, "big") + self.told
+        frame = len(payload).to_bytes(3, "big") + bytes([0x7, 0]) + bytes(4) + payload
+        settings = bytes(3) + bytes([0x4, 0]) + bytes(4)
+        connection.sendall(settings + frame)
+        close(connection)
+
+
+def test_security_47_the_debug_data_of_http2_is_not_shown(witness):
+    authority = Authority()
+    fresh = "access-" + secrets.token_urlsafe(24)
+    token = "canary-" + secrets.token_urlsafe(24)
+    with TellingHttp2(authority.context()) as service:
+        service.told = f"{token} {fresh}".encode()
+        client = witness.client(service.base_url, bl.BearerToken(token), ca_file=authority.ca_file)
+        witness.catch(lambda: quotes(client))
+    assert "connection error received" in str(witness.errors[0])
+    witness.assert_silent({token, fresh})
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_security_47_a_proxy_that_repeats_its_password_is_not_quoted(witness, echo):
+    password = "pa55-word/with+signs"
+    hidden = [password, "bWU6cGE1NS13b3JkL3dpdGgrc2lnbnM"]
+    told = ECHOES[echo](" ".join(hidden).encode())
+    with ConnectProxy({}, answers=told) as proxy:
+        url = f"http://me:pa55-word%2Fwith+signs@127.0.0.1:{proxy.port}"
+        client = witness.client("https://api.example.com", None, proxy=url)
+        witness.catch(lambda: quotes(client))
+        options = {"proxy": url}
+        findings = list(doctor.examine("https://api.example.com", timeout=5.0, **options))
+    assert witness.errors and proxy.authorizations
+    witness.assert_silent(hidden)
+    assert not hits(hidden, repr(findings))
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_security_47_the_doctor_shows_no_secret(echo):
+    hidden = set()
+    respond = echo_with(echo, hidden)
+    with ScriptedServer(lambda received: Answer(raw=respond(received))) as service:
+        for auth in AUTH.values():
+            findings = list(doctor.examine(service.base_url, auth=auth(), timeout=5.0))
+            assert not hits(hidden, repr(findings)), findings
