@@ -18,25 +18,30 @@ const THREADS_MAX: usize = 64;
 static SLOTS: PerProcess<Arc<Semaphore>> = PerProcess::new();
 
 /// A thread that calls one store, until this is dropped. Then it releases the lock.
-pub struct StoreThread(mpsc::Sender<Job>);
+pub struct StoreThread {
+    store: Arc<dyn TokenStore>,
+    jobs: mpsc::Sender<Job>,
+}
 
 type Job = Box<dyn FnOnce(&mut Option<Guard>) + Send>;
 
 impl StoreThread {
     /// Waits until there are fewer than the maximum.
-    pub async fn start() -> Result<Self> {
+    pub async fn start(store: Arc<dyn TokenStore>) -> Result<Self> {
         let slots = SLOTS.get_or_make(|| Ok(Arc::new(Semaphore::new(THREADS_MAX))))?;
         let slot = Arc::clone(&*slots).acquire_owned().await.map_err(|error| aborted(&error))?;
         let (jobs, inbox) = mpsc::channel::<Job>();
+        let own = store.clone();
         tokio::task::spawn_blocking(move || {
-            let mut guard = None;
-            while let Ok(job) = inbox.recv() {
-                job(&mut guard);
-            }
-            drop(guard);
+            own.on_one_thread(Box::new(move || {
+                let mut guard = None;
+                while let Ok(job) = inbox.recv() {
+                    job(&mut guard);
+                }
+            }));
             drop(slot);
         });
-        Ok(StoreThread(jobs))
+        Ok(StoreThread { store, jobs })
     }
 
     /// Runs work on the thread.
@@ -50,10 +55,10 @@ impl StoreThread {
     /// Takes the lock of a key, and runs work under it.
     pub async fn run_locked<T: Send + 'static>(
         &self,
-        store: Arc<dyn TokenStore>,
         key: String,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let store = self.store.clone();
         self.run_with(move |guard| {
             *guard = Some(store.lock(&key)?);
             work()
@@ -74,7 +79,7 @@ impl StoreThread {
         let job = Box::new(move |guard: &mut Option<Guard>| {
             let _ = reply.send(work(guard));
         });
-        self.0.send(job).map_err(|error| aborted(&error))?;
+        self.jobs.send(job).map_err(|error| aborted(&error))?;
         outcome.await.unwrap_or_else(|error| Err(aborted(&error)))
     }
 }
