@@ -2,6 +2,7 @@
 
 use ::http::Response;
 use bytes::Bytes;
+use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
@@ -66,9 +67,12 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
     };
     // The rest is for the caller to see. What is not as documented is not shown.
     let redirect_uris = find_member(&top, "redirect_uris")
-        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok())
+        .filter(|uris| uris.iter().all(|uri| is_token(uri) && Url::parse(uri).is_ok()));
     let scope = text(&top, "scope").filter(|scope| printable(scope) == scope.as_str());
-    let issued_at = find_member(&top, "client_id_issued_at").and_then(|raw| raw.get().parse().ok());
+    let issued_at = find_member(&top, "client_id_issued_at")
+        .and_then(|raw| raw.get().parse().ok())
+        .filter(|seconds| (0..=LAST_SECOND).contains(seconds));
     Ok(RegisteredClient {
         client_id: client_id.to_string(),
         client_secret,
@@ -77,6 +81,9 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
         issued_at,
     })
 }
+
+/// The end of the year 9999, in seconds since 1970.
+const LAST_SECOND: i64 = 253_402_300_799;
 
 /// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain a
 /// token.

@@ -41,7 +41,9 @@ impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
         let folder = folder()?;
-        ConfigFile::read(&folder)?.profile(&folder, name)
+        let config = ConfigFile::read(&folder)?;
+        file::check_only_writer(&folder)?;
+        config.profile(&folder, name)
     }
 
     /// The same; `None` if there is no such profile, or no file yet.
@@ -49,6 +51,7 @@ impl Profile {
         check_name(name)?;
         let folder = folder()?;
         let mut config = ConfigFile::read(&folder)?;
+        file::check_only_writer(&folder)?;
         let found = config.profiles.remove(name);
         found.map(|profile| Self::of(profile, &folder, name)).transpose()
     }

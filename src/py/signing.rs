@@ -6,9 +6,9 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{errors::raise, shutdown_gate::detach};
+use super::{blocking::block, errors::raise, shutdown_gate};
 use crate::{
-    auth::{Algorithm, generate, payload},
+    auth::{Algorithm, blocking, generate, payload},
     error::Error,
 };
 
@@ -34,14 +34,14 @@ pub fn signature_payload<'py>(
 #[pyfunction]
 #[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
 pub fn generate_key(py: Python<'_>, algorithm: &str, bits: i64) -> PyResult<GeneratedKey> {
-    let (private_pem, public_pem) = Algorithm::parse(algorithm)
-        .and_then(|algorithm| {
-            let bits = usize::try_from(bits).map_err(|_| {
-                Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192")
-            })?;
-            detach(py, || generate(algorithm, bits))
-        })
-        .map_err(|error| raise(py, error))?;
+    let refuse = |error| raise(py, error);
+    let algorithm = Algorithm::parse(algorithm).map_err(refuse)?;
+    let bits = usize::try_from(bits).map_err(|_| {
+        refuse(Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
+    })?;
+    // A large key takes half a minute, in which nothing can stop the library: Ctrl-C ends the wait.
+    let _entered = shutdown_gate::enter(py);
+    let (private_pem, public_pem) = block(py, blocking(move || generate(algorithm, bits)))?;
     Ok(GeneratedKey { private_pem, public_pem })
 }
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 
 import boardlot as bl
 import pytest
@@ -199,12 +200,124 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     client = client_of(server, app.auth(user="alice"))
     store.calls.clear()
     assert list(quotes(client)) == []
-    assert [name for name, _ in store.calls] == ["load", "enter", "load", "save", "leave"]
-    assert len({thread for _, thread in store.calls}) == 1
+    names = [name for name, _ in store.calls]
+    locked = store.calls[names.index("enter") :]
+    assert [name for name, _ in locked if name != "load"] == ["enter", "save", "leave"]
+    # What was read under the lock is compared with what is there before it is replaced.
+    assert names[names.index("enter") + 1] == names[names.index("save") - 1] == "load"
+    assert len({thread for _, thread in locked}) == 1
     assert threading.get_ident() not in {thread for _, thread in store.calls}
     store.calls.clear()
     auth.logout()
     assert [name for name, _ in store.calls] == ["load", "enter", "leave"]
+
+
+class OfThread(DictStore):
+    """Keeps its transaction in a `threading.local`, from `lock` to its end."""
+
+    def __init__(self):
+        super().__init__()
+        self.thread = threading.local()
+        self.outside = []
+
+    def used(self, name):
+        if getattr(self.thread, "transaction", None) is None:
+            self.outside.append(name)
+
+    def load(self, key):
+        self.used("load")
+        return super().load(key)
+
+    def save(self, key, value):
+        self.used("save")
+        super().save(key, value)
+
+    def delete(self, key):
+        self.used("delete")
+        super().delete(key)
+
+    @contextlib.contextmanager
+    def lock(self, key):
+        assert getattr(self.thread, "transaction", None) is None
+        self.thread.transaction = key
+        try:
+            yield
+        finally:
+            assert self.thread.transaction == key
+            self.thread.transaction = None
+
+
+def test_a_thread_keeps_what_a_store_gave_it_until_the_lock_is_left(server):
+    store = OfThread()
+    app = application(server, store)
+    auth = log_in(server, app)
+    client = client_of(server, app.auth(user="alice"))
+    for _ in range(3):
+        server.expire()
+        assert list(quotes(client)) == []
+    auth.logout()
+    # Only what is read before the lock is taken has no transaction.
+    assert set(store.outside) == {"load"}
+
+
+def test_a_row_that_is_locked_for_update_is_saved_by_the_same_transaction(server, postgres_address):
+    """On another connection, `save` would wait for the lock for ever."""
+    import psycopg
+
+    local, backends = threading.local(), []
+
+    class Rows:
+        def database(self):
+            found = getattr(local, "database", None)
+            return contextlib.nullcontext(found) if found else psycopg.connect(postgres_address)
+
+        def load(self, key):
+            with self.database() as database:
+                backends.append(("load", database.info.backend_pid))
+                query = "select value from tokens where key = %s"
+                found = database.execute(query, (key,)).fetchone()
+            return found and found[0]
+
+        def save(self, key, value):
+            with self.database() as database:
+                backends.append(("save", database.info.backend_pid))
+                database.execute(
+                    "insert into tokens values (%s, %s) on conflict (key)"
+                    " do update set value = excluded.value",
+                    (key, value),
+                )
+
+        def delete(self, key):
+            with self.database() as database:
+                database.execute("delete from tokens where key = %s", (key,))
+
+        @contextlib.contextmanager
+        def lock(self, key):
+            with psycopg.connect(postgres_address) as local.database:
+                backends.append(("lock", local.database.info.backend_pid))
+                query = "select 1 from tokens where key = %s for update"
+                local.database.execute(query, (key,))
+                try:
+                    yield
+                finally:
+                    local.database = None
+
+    with psycopg.connect(postgres_address) as database:
+        database.execute("create table tokens (key text primary key, value bytea)")
+    app = application(server, Rows())
+    auth = log_in(server, app)
+    client = client_of(server, auth, timeout=20.0)
+    for _ in range(2):
+        server.expire()
+        backends.clear()
+        assert list(quotes(client)) == []
+        locked = backends[[name for name, _ in backends].index("lock") :]
+        assert {"lock", "load", "save"} == {name for name, _ in locked}
+        assert len({backend for _, backend in locked}) == 1
+    assert server.counts["refresh_token"] == 2
+    auth.logout()
+    with pytest.raises(bl.LoginRequired):
+        app.auth(user="alice")
 
 
 def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):
@@ -339,6 +452,31 @@ def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store
         monkeypatch.setattr(token_store.time, "time", lambda: 1e12)
         with store.lock("alice"):
             pass
+
+
+def test_the_example_keeps_its_lock_for_as_long_as_a_refresh_takes(
+    server, tmp_path, sqlite_store, monkeypatch
+):
+    store, other = sqlite_store(), sqlite_store()
+    from web_app import token_store
+
+    monkeypatch.setattr(token_store, "LOCK_SECONDS", 0.3)
+    app = application(server, store)
+    client = client_of(server, log_in(server, app))
+    server.expire()
+    server.faults["refresh_token"] = Fault(delay=1.5)
+    refreshing = threading.Thread(target=lambda: list(quotes(client)))
+    refreshing.start()
+    while not server.counts["refresh_token"]:
+        time.sleep(0.01)
+    with contextlib.closing(sqlite3.connect(tmp_path / "tokens.db")) as database:
+        ((key,),) = database.execute("select key from locks").fetchall()
+    until = time.monotonic() + 1.0
+    while time.monotonic() < until:
+        assert not other._take(key, "me"), "the lock was lost while its holder was alive"
+        time.sleep(0.05)
+    refreshing.join()
+    assert other._take(key, "me")
 
 
 def test_the_guide_shows_the_stores_of_the_example():

@@ -12,7 +12,7 @@ import click
 
 from boardlot import hints
 from boardlot.cli.stores import last_client_id
-from boardlot.clients.profile_auth import profile_auth, profile_store
+from boardlot.clients.profile_auth import check_address, profile_auth, profile_store
 
 __all__ = ["FORMATS", "STDOUT", "Login", "Settings"]
 
@@ -174,6 +174,8 @@ class Settings:
         entry = self.profile_entry
         client_id = client_id or self.client_id or entry.get("client_id")
         of_profile = client_id is not None and client_id == entry.get("client_id")
+        if of_profile:
+            check_address(entry, self.service)
         login = {**(entry if of_profile else {}), **self.credentials}
         file = self.store_file or login.get("store")
         if client_id is None and file is None and self.has_credentials:

@@ -85,7 +85,7 @@ def examine(
         )
     options: dict[str, Any] = {"proxy": proxy, "ca_file": ca_file, "headers": headers}
     network = Network(address, options, timeout)
-    return _findings(network, identity.credentials_factory(auth, named))
+    return _findings(network, identity.credentials_factory(auth, named, address))
 
 
 def _findings(network: Network, make_credentials: Callable[[], Any] | None) -> Iterator[Finding]:

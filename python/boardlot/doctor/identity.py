@@ -24,13 +24,15 @@ ACCOUNTS = "crypto orders, simulated orders and positions, and fills"
 ALL_ACCOUNTS = "accid:*"
 
 
-def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], Any] | None:
+def credentials_factory(
+    auth: Any, profile: Mapping[str, Any], base_url: str
+) -> Callable[[], Any] | None:
     """What makes the credentials: those given, otherwise the profile's; `None` for none."""
     if auth is not None:
         return auth if callable(auth) else lambda: auth
     if profile.get("kind") in (None, "none"):
         return None
-    return lambda: _profile_auth(profile)
+    return lambda: _profile_auth(profile, base_url)
 
 
 def findings(make: Callable[[], Any] | None, network: Network) -> Iterator[Finding]:
@@ -223,7 +225,7 @@ def _check_accounts(scopes: frozenset[str]) -> str:
     return f"trade:read allows {ACCOUNTS} of {which}"
 
 
-def _profile_auth(profile: Mapping[str, Any]) -> object:
+def _profile_auth(profile: Mapping[str, Any], base_url: str) -> object:
     from boardlot.clients.profile_auth import profile_auth
 
-    return profile_auth(profile)
+    return profile_auth(profile, base_url)
