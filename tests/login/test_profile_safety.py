@@ -46,7 +46,7 @@ def test_security_52_a_client_for_another_address_gets_no_credentials_of_a_profi
     live: None, kind: Callable[..., Any], profile: str
 ) -> None:
     with Untouched() as other:
-        with pytest.raises(bl.ConfigError, match="belong to https://api.example.com") as caught:
+        with pytest.raises(bl.ConfigError, match=r"belong to https://api\.example\.com") as caught:
             kind(other.base_url, profile=profile)
         assert "auth" in caught.value.hint and "profile add" in caught.value.hint
         # Meant, and said: other credentials, or a profile that has none.
@@ -163,7 +163,7 @@ def test_a_passphrase_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> 
     reading, writing = os.pipe()
     for file in (pipe, Path(f"/dev/fd/{reading}"), tmp_path):
         source = Passphrase.source("tokens", file, None)
-        with pytest.raises(bl.StoreError, match="not a regular file|Is a directory"):
+        with pytest.raises(bl.StoreError, match=r"not a regular file|Is a directory"):
             source()
     os.close(reading)
     os.close(writing)

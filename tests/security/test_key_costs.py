@@ -79,11 +79,11 @@ def test_ctrl_c_ends_the_wait_for_a_key_that_is_made():
 
 
 def test_other_threads_go_on_while_a_key_is_read():
-    reading = threading.Thread(
-        target=lambda: pytest.raises(
-            bl.ConfigError, bl.ApiKey, "k", encrypted(pbkdf2(2_000_000)), password=PASSWORD
-        )
-    )
+    def read():
+        with pytest.raises(bl.ConfigError):
+            bl.ApiKey("k", encrypted(pbkdf2(2_000_000)), password=PASSWORD)
+
+    reading = threading.Thread(target=read)
     reading.start()
     longest, last = 0.0, time.monotonic()
     while reading.is_alive():

@@ -26,9 +26,9 @@ def write_openers(folder):
         noted = os.path.dirname(sys.argv[0]) + ".noted"
         place = os.path.join(noted, f"{{time.time_ns()}}-{{os.getpid()}}")
         with open(place + ".part", "w") as out:
-            page = [open(argument).read() for argument in sys.argv[1:] if os.path.isfile(argument)]
-            modes = [os.stat(argument).st_mode for argument in sys.argv[1:] if os.path.isfile(argument)]
-            json.dump([sys.argv[1:], page, modes], out)
+            files = list(filter(os.path.isfile, sys.argv[1:]))
+            pages = [open(file).read() for file in files]
+            json.dump([sys.argv[1:], pages, [os.stat(file).st_mode for file in files]], out)
         os.rename(place + ".part", place)
         """
     folder.mkdir()

@@ -283,7 +283,7 @@ def test_a_user_who_cannot_be_a_key_is_rejected_before_anything_is_sent(server, 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("named", ["https://honest.example", "http://127.0.0.1:1", "", "x"])
 def test_security_44_a_callback_of_another_service_sends_nothing(server, kind, named):
-    """A hostile service has sent the browser to an honest one, and is not given its code (RFC 9207)."""
+    """A hostile service sent the browser to an honest one, and does not get its code (RFC 9207)."""
     app = application(server, kind=kind)
     begun = app.authorization_url()
     callback = server.authorize(begun.url)

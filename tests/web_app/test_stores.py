@@ -293,10 +293,10 @@ def test_a_row_that_is_locked_for_update_is_saved_by_the_same_transaction(server
 
         @contextlib.contextmanager
         def lock(self, key):
-            with psycopg.connect(postgres_address) as local.database:
-                backends.append(("lock", local.database.info.backend_pid))
-                query = "select 1 from tokens where key = %s for update"
-                local.database.execute(query, (key,))
+            with psycopg.connect(postgres_address) as database:
+                local.database = database
+                backends.append(("lock", database.info.backend_pid))
+                database.execute("select 1 from tokens where key = %s for update", (key,))
                 try:
                     yield
                 finally:
