@@ -61,11 +61,16 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Refuses a `config.toml` that other users can change, or replace in its folder: it names a service for
-/// the credentials, and a command that runs.
+/// the credentials, and perhaps a command that runs.
+///
+/// With a umask of 002, a new file can be written by the group of its owner. That is the user alone where
+/// each user has a group of the same number; for a command, that is not relied on.
 #[cfg(unix)]
-pub fn check_only_writer(folder: &Path) -> Result<(), Error> {
+pub fn check_only_writer(folder: &Path, runs_command: bool) -> Result<(), Error> {
     use std::os::unix::fs::MetadataExt;
     const STICKY: u32 = 0o1000;
+    const GROUP: u32 = 0o020;
+    const OTHERS: u32 = 0o002;
     let path = folder.join("config.toml");
     let refuse = |path: &Path, what: &str, remedy: &str| {
         Err(Error::config(format!("profile: {}: {what}; {remedy}", path.display())))
@@ -79,8 +84,10 @@ pub fn check_only_writer(folder: &Path) -> Result<(), Error> {
             let remedy = "make it yours, or use a configuration folder of your own";
             return refuse(path, "it belongs to another user", remedy);
         }
+        let is_own_group = metadata.gid() == user && !runs_command;
+        let writers = if is_own_group { OTHERS } else { GROUP | OTHERS };
         let in_sticky_folder = metadata.is_dir() && metadata.mode() & STICKY != 0;
-        if metadata.mode() & 0o022 != 0 && !in_sticky_folder {
+        if metadata.mode() & writers != 0 && !in_sticky_folder {
             let remedy = format!("run: chmod go-w {}", path.display());
             return refuse(path, "other users can change it", &remedy);
         }
@@ -89,7 +96,7 @@ pub fn check_only_writer(folder: &Path) -> Result<(), Error> {
 }
 
 #[cfg(not(unix))]
-pub fn check_only_writer(_folder: &Path) -> Result<(), Error> {
+pub fn check_only_writer(_folder: &Path, _runs_command: bool) -> Result<(), Error> {
     // On Windows, a user's folders are private by default.
     Ok(())
 }

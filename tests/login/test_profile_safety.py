@@ -58,7 +58,6 @@ def test_security_52_a_client_for_another_address_gets_no_credentials_of_a_profi
 
 
 COMMANDS = [
-    ["time"],
     ["dividends", "HK.00700"],
     ["fills", "1", "HK"],
     ["request", "GET", "/api/v1.0/server-time"],
@@ -97,8 +96,20 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
     assert asked == []
 
 
+def test_the_time_of_another_service_is_asked_for_without_credentials(
+    live: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from ..support.scripted_server import ScriptedServer, answer
+
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000000"})) as other:
+        assert main(["--profile", "live", "--base-url", other.base_url, "time"]) == 0
+        (seen,) = other.received
+    assert capfd.readouterr().out.startswith("2026-")
+    assert b"x-api-key" not in seen.everything.lower()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-@pytest.mark.parametrize(("part", "mode"), [("file", 0o620), ("file", 0o602), ("folder", 0o777)])
+@pytest.mark.parametrize(("part", "mode"), [("file", 0o606), ("file", 0o602), ("folder", 0o777)])
 def test_security_53_a_configuration_that_others_can_change_is_refused(
     live: None, config: Path, part: str, mode: int
 ) -> None:
@@ -123,10 +134,26 @@ def test_security_53_no_command_of_a_configuration_that_others_can_change_is_run
     _core._save_profile("live", {**entry, "passphrase_command": ["touch", str(ran)]})
     for changed in (config, config.parent):
         before = changed.stat().st_mode & 0o777
-        changed.chmod(before | 0o002)
-        assert main(["--profile", "live", "status"]) != 0
+        for bit in (0o002, 0o020):
+            changed.chmod(before | bit)
+            assert main(["--profile", "live", "status"]) != 0
         changed.chmod(before)
     assert not ran.exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root changes groups")
+def test_security_53_only_the_group_that_is_the_users_own_may_write(
+    live: None, config: Path
+) -> None:
+    """With a umask of 002, that is what an editor creates."""
+    config.chmod(0o664)
+    assert bl.Client(profile="live").base_url == URL
+    os.chown(config, os.geteuid(), 12345)
+    with pytest.raises(bl.ConfigError, match="other users can change it"):
+        bl.Client(profile="live")
+    os.chown(config, 12345, 12345)
+    with pytest.raises(bl.ConfigError, match="belongs to another user"):
+        bl.Client(profile="live")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

@@ -190,11 +190,13 @@ class Settings:
         oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
         return Login(oauth, store, store_name)
 
-    def client(self) -> Any:
-        """A `boardlot.Client` of the selected service and credentials."""
+    def client(self, identified: bool = True) -> Any:
+        """A `boardlot.Client` of the selected service and credentials, or without any."""
         import boardlot
 
         self.check()
+        if not identified:
+            return boardlot.Client(self.service, **self.connection)
         auth = self.auth()
         name = self.profile_name
         return boardlot.Client(self.base_url, profile=name, auth=auth, **self.connection)

@@ -46,7 +46,7 @@ def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
     from boardlot import _core
 
     own = entry.get("base_url")
-    if None not in (own, base_url) and entry["kind"] != "none":
+    if own is not None and base_url is not None and entry["kind"] != "none":
         _core._check_profile_address(own, base_url)
 
 
