@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::Semaphore,
+    task::JoinHandle,
     time::timeout,
 };
 
@@ -34,17 +35,25 @@ struct CallbackPool {
 }
 
 /// Runs a callback on a thread of the pool.
+#[cfg(any(feature = "python", test))]
 pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    start(callback).await?.await.map_err(|error| Error::aborted(&error))
+}
+
+/// Starts a callback on a thread of the pool.
+pub async fn start<T: Send + 'static>(
+    callback: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
     let pool = pool()?;
     let free = timeout(WAIT_MAX, pool.free.clone().acquire_owned()).await;
-    let task = pool.runtime.spawn_blocking(move || {
+    Ok(pool.runtime.spawn_blocking(move || {
         let _free = free;
         callback()
-    });
-    task.await.map_err(|error| Error::aborted(&error))
+    }))
 }
 
 /// Runs a callback that nobody waits for.
+#[cfg(feature = "python")]
 pub fn spawn(callback: impl FnOnce() + Send + 'static) {
     if let Ok(pool) = pool() {
         pool.runtime.spawn_blocking(callback);

@@ -30,7 +30,6 @@
 pub mod api;
 mod atomic_file;
 pub mod auth;
-#[cfg(feature = "python")]
 mod callback_pool;
 pub mod client;
 pub mod client_options;

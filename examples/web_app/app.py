@@ -102,6 +102,7 @@ class Pages:
             return refused()
         # If the store fails, the old session is replaced all the same.
         self._end_session(request)
+        self._log_out_expired()
         begun = self._app.authorization_url()
         session = {"state": begun.state, "code_verifier": begun.code_verifier}
         return self._with_session(RedirectResponse(begun.url, 303, HEADERS), session)
@@ -181,6 +182,17 @@ class Pages:
             return False
         self._sessions.end(session_id)
         return True
+
+    def _log_out_expired(self) -> None:
+        """Deletes the tokens of users whose sessions have ended by themselves."""
+        for row_id, session in self._sessions.expired():
+            try:
+                if user := session.get("user"):
+                    bl.OAuth(user=user, **self._client).logout()
+            except bl.BoardlotError:
+                # It is kept, so that the next login tries again.
+                continue
+            self._sessions.forget(row_id)
 
     def _with_session(self, response: Response, session: dict[str, str]) -> Response:
         response.set_cookie(

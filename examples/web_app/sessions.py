@@ -37,10 +37,9 @@ class Sessions:
 
     def create(self, data: dict[str, Any]) -> str:
         """A new session with this content; returns its id, for the cookie."""
-        session_id, now = secrets.token_urlsafe(32), time.time()
-        row = (_hash(session_id), json.dumps(data), now + LIFETIME_SECONDS)
+        session_id = secrets.token_urlsafe(32)
+        row = (_hash(session_id), json.dumps(data), time.time() + LIFETIME_SECONDS)
         with self._database() as database:
-            database.execute("delete from sessions where until < ?", (now,))
             database.execute("insert into sessions values (?, ?, ?)", row)
         return session_id
 
@@ -57,6 +56,18 @@ class Sessions:
         with self._database() as database:
             found = database.execute(question, (_hash(session_id or ""), time.time())).fetchall()
         return json.loads(found[0][0]) if found else {}
+
+    def expired(self) -> list[tuple[str, dict[str, Any]]]:
+        """The sessions that have ended by themselves, with their content: see `forget`."""
+        question = "select id, data from sessions where until < ?"
+        with self._database() as database:
+            found = database.execute(question, (time.time(),)).fetchall()
+        return [(row_id, json.loads(data)) for row_id, data in found]
+
+    def forget(self, row_id: str) -> None:
+        """Deletes an expired session, once the tokens of its user are deleted."""
+        with self._database() as database:
+            database.execute("delete from sessions where id = ?", (row_id,))
 
 
 def _hash(session_id: str) -> str:

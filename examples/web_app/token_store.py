@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -11,8 +12,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 NONCE_BYTES = 12
-LOCK_SECONDS = 180.0
-"""Longer than a refresh takes with all its retries: the lock of a worker that died ends then."""
+LOCK_SECONDS = 30.0
+"""When the lock of a worker that died ends. One that is alive renews it, however long it takes."""
+WAIT_SECONDS = 300.0
+"""Longer than a refresh takes with all its retries."""
 SCHEMA = """
 pragma journal_mode = wal;
 create table if not exists tokens (key text primary key, value blob not null);
@@ -75,16 +78,29 @@ class SqliteStore:
     def lock(self, key: str) -> Generator[None, None, None]:
         """Held by one thread of one process at a time; other keys are free."""
         owner = secrets.token_hex(16)
-        give_up = time.monotonic() + LOCK_SECONDS
+        give_up = time.monotonic() + WAIT_SECONDS
         while not self._take(key, owner):
             if time.monotonic() > give_up:
                 raise TimeoutError("another worker has not finished its refresh")
             time.sleep(0.02)
+        done = threading.Event()
+        renewing = threading.Thread(target=self._renew, args=(key, owner, done), daemon=True)
+        renewing.start()
         try:
             yield
         finally:
+            done.set()
+            renewing.join()
             with self._database() as database:
                 database.execute("delete from locks where key = ? and owner = ?", (key, owner))
+
+    def _renew(self, key: str, owner: str, done: threading.Event) -> None:
+        """Keeps the lock until it is released."""
+        while not done.wait(LOCK_SECONDS / 3):
+            # A database that is busy is asked again.
+            with contextlib.suppress(sqlite3.OperationalError), self._database() as database:
+                row = (time.time() + LOCK_SECONDS, key, owner)
+                database.execute("update locks set until = ? where key = ? and owner = ?", row)
 
     def _take(self, key: str, owner: str) -> bool:
         now = time.time()

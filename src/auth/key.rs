@@ -12,7 +12,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{SigningKey, pkcs8::KeypairBytes};
 use pkcs8::{
     DecodePrivateKey, Document, EncodePrivateKey, EncryptedPrivateKeyInfoRef, LineEnding,
-    ObjectIdentifier, PrivateKeyInfoRef, SecretDocument,
+    ObjectIdentifier, PrivateKeyInfoRef, SecretDocument, pkcs5::pbes2::Kdf,
 };
 use zeroize::Zeroizing;
 
@@ -92,6 +92,9 @@ impl KeyPair {
             .ok_or_else(|| Error::config("private_key is encrypted; expected `password=`"))?;
         let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
             .map_err(|error| Error::config(format!("private_key cannot be read: {error}")))?;
+        if let Some(scheme) = info.encryption_algorithm.pbes2() {
+            check_cost(&scheme.kdf)?;
+        }
         let opened = info.decrypt(password).map_err(|_| {
             Error::config(
                 "private_key cannot be decrypted: the password is wrong, or the encryption is \
@@ -212,6 +215,37 @@ pub fn generate(algorithm: Algorithm, bits: usize) -> Result<(Zeroizing<String>,
     let private =
         private.to_pem("PRIVATE KEY", LineEnding::LF).map_err(|error| unwritable(&error))?;
     Ok((private, public))
+}
+
+/// Ten times what is recommended for PBKDF2 with SHA-256, and four times what OpenSSL's largest example
+/// of scrypt needs: a file must not decide that reading it takes minutes or all memory.
+const PBKDF2_ITERATIONS_MAX: u32 = 6_000_000;
+const SCRYPT_BYTES_MAX: u128 = 256 << 20;
+
+/// Refuses the costs of an encrypted key that no user chooses.
+fn check_cost(derivation: &Kdf) -> Result<()> {
+    let refuse = |cost: String, max: &str| {
+        Err(Error::config(format!(
+            "private_key is encrypted with {cost}; expected at most {max}: encrypt it again with \
+             `openssl pkcs8 -topk8 -iter 600000`"
+        )))
+    };
+    match derivation {
+        Kdf::Pbkdf2(params) if params.iteration_count > PBKDF2_ITERATIONS_MAX => refuse(
+            format!("{} iterations of PBKDF2", params.iteration_count),
+            &PBKDF2_ITERATIONS_MAX.to_string(),
+        ),
+        Kdf::Scrypt(params) => {
+            let (n, r, p) = (params.cost_parameter, params.block_size, params.parallelization);
+            let bytes = u128::from(n) * u128::from(r) * u128::from(p) * 128;
+            match bytes {
+                // The library panics at a cost of zero.
+                1..=SCRYPT_BYTES_MAX if n > 1 && n.is_power_of_two() => Ok(()),
+                _ => refuse(format!("scrypt of N={n}, r={r}, p={p}"), "N=131072, r=8, p=2"),
+            }
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The PEM label and the DER content; bare DER is labelled by what it parses as.

@@ -27,7 +27,7 @@ pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
 pub use token::{
-    RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
+    Refusal, RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
 pub use token_caches::{SharedStore, TokenCaches};
 pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};

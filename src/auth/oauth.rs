@@ -9,9 +9,9 @@ use zeroize::Zeroizing;
 
 use super::{
     origin::Origin,
-    store::{Secret, registration_key, token_key, user_key},
+    store::{Secret, refusal_key, registration_key, token_key, user_key},
     store_thread::StoreThread,
-    token::{Registration, TokenSet, now_ms},
+    token::{Refusal, Registration, TokenSet, now_ms},
     token_cache::{Outcome, TokenCache},
     token_caches::SharedStore,
     token_endpoint::TokenEndpoint,
@@ -190,7 +190,7 @@ impl OAuth {
     ) -> Result<()> {
         let cache = self.cache()?;
         let (this, stored) = (self.clone(), set.clone());
-        self.change(move || {
+        self.change(&cache, move || {
             if let Some((key, value)) = registration {
                 this.store.save(&key, &value)?;
             }
@@ -214,8 +214,10 @@ impl OAuth {
             if blocking(move || Ok(!this.is_stored()? && !this.is_registered()?)).await? {
                 return Ok(());
             }
-            self.change(move || {
-                locked.store.delete(&locked.key()?)?;
+            self.change(&cache, move || {
+                let key = locked.key()?;
+                locked.store.delete(&refusal_key(&key))?;
+                locked.store.delete(&key)?;
                 if locked.is_registered()? {
                     locked.store.delete(&registration_key(&locked.known_origin()?))?;
                 }
@@ -230,9 +232,14 @@ impl OAuth {
     }
 
     /// Changes the store under the lock of these tokens.
-    async fn change(&self, change: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
-        let thread = StoreThread::start().await?;
-        let changed = thread.run_locked(self.store.store(), self.key()?, change).await;
+    async fn change(
+        &self,
+        cache: &TokenCache,
+        change: impl FnOnce() -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let _turn = cache.turn().await?;
+        let thread = StoreThread::start(self.store.store()).await?;
+        let changed = thread.run_locked(self.key()?, change).await;
         let released = thread.release(changed.is_err()).await;
         changed.and(released)
     }
@@ -258,7 +265,18 @@ impl OAuth {
         Redactor::new(used.secrets().chain(self.client_secret()))
     }
 
+    /// The stored tokens, marked if the service refused to refresh them.
     pub(super) fn load(&self) -> Result<TokenSet> {
+        let mut set = self.load_tokens()?;
+        if !set.refresh_refused
+            && let Some(bytes) = self.store.load(&refusal_key(&self.key()?))?
+        {
+            set.refresh_refused = Refusal::read(&bytes).is_some_and(|refusal| refusal.is_of(&set));
+        }
+        Ok(set)
+    }
+
+    fn load_tokens(&self) -> Result<TokenSet> {
         let key = self.key()?;
         let Some(bytes) = self.store.load(&key)? else {
             return Err(self.login_required("login_required", "the store has no token"));

@@ -3,40 +3,37 @@
 
 use std::sync::{Arc, mpsc};
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use super::store::{Guard, TokenStore};
 use crate::{
+    callback_pool,
     error::{Error, ErrorKind, Result},
-    process::PerProcess,
 };
 
-/// How many of them there are at most. They wait for the service, which may in turn wait for a hook on
-/// another thread of the same pool, so they must never occupy all of it.
-const THREADS_MAX: usize = 64;
-
-static SLOTS: PerProcess<Arc<Semaphore>> = PerProcess::new();
-
 /// A thread that calls one store, until this is dropped. Then it releases the lock.
-pub struct StoreThread(mpsc::Sender<Job>);
+pub struct StoreThread {
+    store: Arc<dyn TokenStore>,
+    jobs: mpsc::Sender<Job>,
+}
 
 type Job = Box<dyn FnOnce(&mut Option<Guard>) + Send>;
 
 impl StoreThread {
-    /// Waits until there are fewer than the maximum.
-    pub async fn start() -> Result<Self> {
-        let slots = SLOTS.get_or_make(|| Ok(Arc::new(Semaphore::new(THREADS_MAX))))?;
-        let slot = Arc::clone(&*slots).acquire_owned().await.map_err(|error| aborted(&error))?;
+    /// Starts the thread.
+    pub async fn start(store: Arc<dyn TokenStore>) -> Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job>();
-        tokio::task::spawn_blocking(move || {
-            let mut guard = None;
-            while let Ok(job) = inbox.recv() {
-                job(&mut guard);
-            }
-            drop(guard);
-            drop(slot);
-        });
-        Ok(StoreThread(jobs))
+        let own = store.clone();
+        callback_pool::start(move || {
+            own.on_one_thread(Box::new(move || {
+                let mut guard = None;
+                while let Ok(job) = inbox.recv() {
+                    job(&mut guard);
+                }
+            }));
+        })
+        .await?;
+        Ok(StoreThread { store, jobs })
     }
 
     /// Runs work on the thread.
@@ -50,10 +47,10 @@ impl StoreThread {
     /// Takes the lock of a key, and runs work under it.
     pub async fn run_locked<T: Send + 'static>(
         &self,
-        store: Arc<dyn TokenStore>,
         key: String,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let store = self.store.clone();
         self.run_with(move |guard| {
             *guard = Some(store.lock(&key)?);
             work()
@@ -74,7 +71,7 @@ impl StoreThread {
         let job = Box::new(move |guard: &mut Option<Guard>| {
             let _ = reply.send(work(guard));
         });
-        self.0.send(job).map_err(|error| aborted(&error))?;
+        self.jobs.send(job).map_err(|error| aborted(&error))?;
         outcome.await.unwrap_or_else(|error| Err(aborted(&error)))
     }
 }

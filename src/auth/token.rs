@@ -5,7 +5,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -47,8 +49,9 @@ pub struct TokenSet {
     /// The refresh token, if one was issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Zeroizing<String>>,
-    /// The service rejected the refresh token permanently: no process sends it again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// The service rejected the refresh token permanently: no process sends it again. Only earlier
+    /// releases wrote it here, over tokens that might have been newer: it is a [`Refusal`] now.
+    #[serde(default, skip_serializing)]
     pub refresh_refused: bool,
     /// By the local clock, in milliseconds since 1970.
     pub expires_at_ms: i64,
@@ -101,17 +104,12 @@ impl TokenSet {
         TokenSet {
             access_token: response.access_token,
             refresh_token: response.refresh_token.or_else(|| self.refresh_token.clone()),
+            refresh_refused: false,
             expires_at_ms: requested_at_ms.saturating_add(lifetime_ms),
             lifetime_ms,
             scopes: response.scopes.unwrap_or_else(|| self.scopes.clone()),
             ..self.clone()
         }
-    }
-
-    /// The same tokens, marked: their refresh token is no longer valid.
-    #[must_use]
-    pub fn with_refresh_refused(self) -> Self {
-        TokenSet { refresh_refused: true, ..self }
     }
 
     /// Whether these are the tokens of the same login or refresh, marked as refused or not.
@@ -160,6 +158,51 @@ impl fmt::Debug for TokenSet {
 impl fmt::Debug for TokenResponse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("TokenResponse(...)")
+    }
+}
+
+/// That the service refused to refresh some tokens. It is stored beside them and not in them: tokens that
+/// another process saves meanwhile are never overwritten.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    version: u32,
+    /// The hash of the tokens.
+    tokens: String,
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Refusal(...)")
+    }
+}
+
+impl Refusal {
+    /// The refusal of these tokens.
+    pub fn of(set: &TokenSet) -> Self {
+        let mut hash = Sha256::new();
+        let refresh_token = set.refresh_token.as_ref().map_or("", |token| token.as_str());
+        for text in [set.access_token.as_str(), refresh_token] {
+            hash.update(text.len().to_le_bytes());
+            hash.update(text);
+        }
+        hash.update(set.expires_at_ms.to_le_bytes());
+        Refusal { version: FORMAT_VERSION, tokens: URL_SAFE_NO_PAD.encode(hash.finalize()) }
+    }
+
+    /// Whether it is about these tokens.
+    pub fn is_of(&self, set: &TokenSet) -> bool {
+        self.tokens == Refusal::of(set).tokens
+    }
+
+    /// The refusal as a store holds it: JSON.
+    pub fn write(&self) -> Result<Zeroizing<Vec<u8>>> {
+        write_json(self)
+    }
+
+    /// Reads the output of `write`. Without a refusal that can be read, the service is asked again.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        read_json(bytes, "the refusal").ok()
     }
 }
 

@@ -8,9 +8,15 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use tokio::sync::watch;
+use tokio::{
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
+    time::timeout,
+};
 
-use super::token::{TokenSet, now_ms};
+use super::{
+    store::{REFRESH_LOCK_TIMEOUT, still_locked},
+    token::{TokenSet, now_ms},
+};
 use crate::{
     error::{Error, Result},
     process::{on_behalf_of, origin, runtime},
@@ -31,6 +37,8 @@ pub struct TokenCache {
     refused: ArcSwapOption<Refused>,
     unsaved: ArcSwapOption<Unsaved>,
     pause_until: ArcSwapOption<Instant>,
+    /// Held by whoever takes the lock of the store. The others wait without a thread.
+    turn: Arc<AsyncMutex<()>>,
 }
 
 /// A rejected refresh.
@@ -52,6 +60,13 @@ impl TokenCache {
         let set = Arc::new(set);
         self.current.store(Some(set.clone()));
         set
+    }
+
+    /// Waits until nobody else in this process changes these tokens in the store.
+    pub async fn turn(&self) -> Result<OwnedMutexGuard<()>> {
+        timeout(REFRESH_LOCK_TIMEOUT, self.turn.clone().lock_owned())
+            .await
+            .map_err(|_| still_locked())
     }
 
     /// Clears everything but a refresh that is under way.

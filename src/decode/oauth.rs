@@ -2,11 +2,12 @@
 
 use ::http::Response;
 use bytes::Bytes;
+use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
     envelope::{is_html, success_members},
-    json::{Members, Value, find_member},
+    json::{Members, Value, find_member, is_too_deep, parse_members},
 };
 use crate::{
     api::{REGISTER, TOKEN},
@@ -66,9 +67,12 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
     };
     // The rest is for the caller to see. What is not as documented is not shown.
     let redirect_uris = find_member(&top, "redirect_uris")
-        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        .and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok())
+        .filter(|uris| uris.iter().all(|uri| is_token(uri) && Url::parse(uri).is_ok()));
     let scope = text(&top, "scope").filter(|scope| printable(scope) == scope.as_str());
-    let issued_at = find_member(&top, "client_id_issued_at").and_then(|raw| raw.get().parse().ok());
+    let issued_at = find_member(&top, "client_id_issued_at")
+        .and_then(|raw| raw.get().parse().ok())
+        .filter(|seconds| (0..=LAST_SECOND).contains(seconds));
     Ok(RegisteredClient {
         client_id: client_id.to_string(),
         client_secret,
@@ -77,6 +81,9 @@ pub(crate) fn parse_registration(response: &Response<Bytes>) -> Result<Registere
         issued_at,
     })
 }
+
+/// The end of the year 9999, in seconds since 1970.
+const LAST_SECOND: i64 = 253_402_300_799;
 
 /// Converts a failure in the form of RFC 6749 to an OAuth error, and hides a body that may contain a
 /// token.
@@ -94,12 +101,32 @@ fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     }
 }
 
-/// Converts the rejection of a grant, whatever its form, to an OAuth error, with the code
-/// `invalid_grant` if the service sends none. Failures of the service itself, of a proxy or of a login
-/// page reject no grant and stay as they are.
+/// The code of an error response as RFC 6749, section 5.2, defines it: HTTP 400 or 401, and a JSON object
+/// with a string `error`. Proxies and firewalls send no such response.
+fn rfc_6749_code(response: &Response<Bytes>) -> Option<String> {
+    if !matches!(response.status().as_u16(), 400 | 401) {
+        return None;
+    }
+    let body = std::str::from_utf8(response.body()).ok()?;
+    let top = if is_too_deep(body) { None } else { parse_members(body).ok() }?;
+    text(&top, "error").filter(|code| is_oauth_code(code)).map(|code| code.to_string())
+}
+
+/// Converts the rejection of a grant: to an OAuth error if it has the form of RFC 6749, otherwise, if it
+/// reads like a rejection, to one that another attempt may overcome, with the code `invalid_grant` if the
+/// response has none. Failures of the service itself, of a proxy or of a login page reject no grant and
+/// stay as they are.
 fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     let status = response.status().as_u16();
-    let error = oauth_error(error, response);
+    if let Some(code) = rfc_6749_code(response) {
+        let description = error.api_failure().map(|failure| failure.message.clone());
+        let description = description.unwrap_or_default();
+        return ErrorKind::OAuth { error: code, description }.into();
+    }
+    let error = match error.kind.as_ref() {
+        ErrorKind::Protocol { message, .. } => Error::protocol(message.clone(), b""),
+        _ => error,
+    };
     let body = String::from_utf8_lossy(response.body());
     let (code, message) = match error.kind.as_ref() {
         ErrorKind::Api(api_failure) => (api_failure.code, api_failure.message.as_str()),
@@ -112,7 +139,7 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
         matches!(sent_code, Some("invalid_grant" | "invalid_client" | "unauthorized_client"));
     let says_rejected =
         is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
-    let is_final = match error.api_failure().map(|api_failure| api_failure.class) {
+    let is_rejection = match error.api_failure().map(|api_failure| api_failure.class) {
         _ if matches!(status, 429 | 500..=599) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
@@ -128,13 +155,14 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
         }
         _ => matches!(status, 400 | 403 | 422) && !mentions_service_failure(&body),
     };
-    if !is_final || is_html(&body) {
+    if !is_rejection || is_html(&body) {
         return error;
     }
     let sent = error.api_failure().and_then(|api_failure| api_failure.error_code.as_deref());
     let description = if message.is_empty() { sent.unwrap_or_default() } else { message };
     let code = sent.filter(|code| is_oauth_code(code)).unwrap_or("invalid_grant");
-    ErrorKind::OAuth { error: code.to_owned(), description: description.to_owned() }.into()
+    let description = description.to_owned();
+    ErrorKind::GrantRejected { error: code.to_owned(), description }.into()
 }
 
 /// Whether a message is about a failure of the service itself: its code may not be documented.

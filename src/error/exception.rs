@@ -61,7 +61,7 @@ impl Error {
             ErrorKind::Protocol { .. } => ExceptionClass::ProtocolError,
             ErrorKind::Pagination(_) => ExceptionClass::PaginationError,
             ErrorKind::Api(failure) => failure.class.exception_class(),
-            ErrorKind::OAuth { .. } => ExceptionClass::OAuthError,
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => ExceptionClass::OAuthError,
             ErrorKind::LoginRequired { .. } => ExceptionClass::LoginRequired,
             ErrorKind::Store(_) => ExceptionClass::StoreError,
         }

@@ -96,6 +96,15 @@ pub enum ErrorKind {
         /// The server's description of it.
         description: String,
     },
+    /// The token endpoint, or something in front of it, rejected the grant in another form than that of
+    /// RFC 6749, section 5.2: another attempt may succeed.
+    #[error("{}: {}", excerpt(error), excerpt(description))]
+    GrantRejected {
+        /// The code in the response, or `invalid_grant`.
+        error: String,
+        /// What the response says.
+        description: String,
+    },
     /// The tokens cannot be used or refreshed: a new login is needed.
     #[error("{message}")]
     LoginRequired {
@@ -130,7 +139,9 @@ impl ErrorKind {
             ErrorKind::Timeout(_) => "no response in time",
             ErrorKind::Protocol { .. } => "undocumented response format",
             ErrorKind::Pagination(_) => "repeated cursor",
-            ErrorKind::OAuth { .. } => "rejected by the authorization server",
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => {
+                "rejected by the authorization server"
+            }
             ErrorKind::LoginRequired { .. } => "login required",
             ErrorKind::Store(_) => "token store failed",
         })
@@ -251,6 +262,7 @@ impl Error {
             | ErrorKind::Protocol { .. }
             | ErrorKind::Pagination(_)
             | ErrorKind::OAuth { .. }
+            | ErrorKind::GrantRejected { .. }
             | ErrorKind::LoginRequired { .. }
             | ErrorKind::Store(_) => false,
         }
@@ -283,7 +295,9 @@ impl Error {
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()
             }
-            ErrorKind::OAuth { .. } => "Start the login again.".into(),
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => {
+                "Start the login again.".into()
+            }
             ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
                 "Start a new login: send the user to the URL of `authorization_url()`.".into()
             }

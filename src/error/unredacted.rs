@@ -71,7 +71,8 @@ impl Error {
                 redact(message);
                 redact(body);
             }
-            ErrorKind::OAuth { error, description } => {
+            ErrorKind::OAuth { error, description }
+            | ErrorKind::GrantRejected { error, description } => {
                 redact(error);
                 redact(description);
             }

@@ -118,7 +118,7 @@ impl App {
             return Err(Error::argument("code_verifier", "not valid", expected));
         }
         let callback = Callback::from_url(callback_url, &self.grant.redirect_uri)?;
-        let code = match callback.check(&attempt) {
+        let code = match callback.check(&attempt, self.base_url()) {
             Verdict::Code(code) => code,
             Verdict::Error { error, description } => {
                 let error = ErrorKind::OAuth { error, description }.into();

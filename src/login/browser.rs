@@ -1,12 +1,87 @@
 //! Opens the user's browser without a shell.
+//!
+//! Other users of the machine see the arguments of every program. With the state and the challenge of a
+//! login they could complete it by a grant of their own, so the browser is opened with a private file that
+//! sends it to the page.
 
-use std::process::{Command, Stdio};
+use std::{
+    fs,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use url::{Host, Url};
 
-/// Opens a URL in the user's browser; false if no graphical browser was found.
-pub fn open_browser(url: &Url) -> bool {
-    is_safe(url) && openers().into_iter().any(|opener| start(opener, url.as_str()))
+/// Opens a URL in the user's browser. `None` if no graphical browser was found, or if there is no place for
+/// a private file.
+pub fn open_browser(url: &Url) -> Option<RedirectFile> {
+    let openers = openers();
+    if !is_safe(url) || openers.is_empty() {
+        return None;
+    }
+    let file = folders().into_iter().find_map(|folder| RedirectFile::create(&folder, url).ok())?;
+    openers.into_iter().any(|opener| start(opener, &file.0)).then_some(file)
+}
+
+/// A page that sends the browser on, which only this user can read. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct RedirectFile(PathBuf);
+
+impl RedirectFile {
+    fn create(folder: &Path, url: &Url) -> io::Result<Self> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let name = format!("boardlot-login-{}.html", URL_SAFE_NO_PAD.encode(random));
+        let path = std::path::absolute(folder.join(name))?;
+        let mut file = create_private(&path)?;
+        // From here on, it is removed also if it cannot be written.
+        let created = RedirectFile(path);
+        file.write_all(page(url).as_bytes())?;
+        file.sync_all()?;
+        Ok(created)
+    }
+}
+
+impl Drop for RedirectFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(unix)]
+fn create_private(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn create_private(path: &Path) -> io::Result<File> {
+    // On Windows, a user's files are private by default.
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Where the file may be. A browser that is installed as a snap reads neither the folder for temporary
+/// files nor hidden ones, only what is in the home folder.
+fn folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
+    folders.push(std::env::temp_dir());
+    folders
+}
+
+/// A page that needs no script.
+fn page(url: &Url) -> String {
+    // A URL has no quotes and no angle brackets.
+    let url = url.as_str().replace('&', "&amp;");
+    format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"referrer\" content=\"no-referrer\">\
+         <meta http-equiv=\"refresh\" content=\"0;url={url}\">\
+         <title>Log in</title></head>\
+         <body><h1>Log in</h1><p><a href=\"{url}\">Go to the login page</a></p></body></html>\n"
+    )
 }
 
 /// Whether it is https, or http to a loopback address.
@@ -55,10 +130,10 @@ fn openers() -> Vec<Opener> {
     openers
 }
 
-fn start((program, arguments): Opener, url: &str) -> bool {
+fn start((program, arguments): Opener, file: &Path) -> bool {
     let started = Command::new(program)
         .args(arguments)
-        .arg(url)
+        .arg(file)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -80,5 +155,26 @@ mod tests {
         for text in ["http://api.example.com/", "file:///etc/passwd", "javascript:alert(1)"] {
             assert!(!safe(text), "{text}");
         }
+    }
+
+    #[test]
+    fn the_page_is_private_holds_the_whole_url_and_goes_with_its_owner() {
+        let url = "https://api.example.com/confirm?state=s&x=%22%3E'\"<>&client_id=a b";
+        let url = Url::parse(url).expect("a URL");
+        let file = RedirectFile::create(&std::env::temp_dir(), &url).expect("created");
+        let path = file.0.clone();
+        let text = fs::read_to_string(&path).expect("a page");
+        let shown = url.as_str().replace('&', "&amp;");
+        assert!(!shown.contains(['"', '<', '>']), "{shown}");
+        assert!(text.contains(&format!("content=\"0;url={shown}\"")), "{text}");
+        assert!(!text.contains("<script"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        drop(file);
+        assert!(!path.exists());
     }
 }

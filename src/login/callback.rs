@@ -84,8 +84,9 @@ impl Callback {
         query.map(Self::from_query).ok_or_else(unusable)
     }
 
-    /// Checks the state first; without the right one no other parameter is used.
-    pub fn check(&self, attempt: &Attempt) -> Verdict {
+    /// Checks the state first; without the right one no other parameter is used. `base_url` is the
+    /// service that the login is at.
+    pub fn check(&self, attempt: &Attempt, base_url: &str) -> Verdict {
         let Some(state) = self.only("state") else {
             return Verdict::Unrelated("the callback has no state, or several");
         };
@@ -95,6 +96,10 @@ impl Callback {
         // RFC 6749, section 3.1: a parameter is not included more than once.
         if self.0.iter().any(|(name, _)| self.only(name).is_none()) {
             return Verdict::Unrelated("the callback has a parameter more than once");
+        }
+        // RFC 9207: another service has sent the browser here, and its code would go to this one.
+        if self.only("iss").is_some_and(|issuer| !is_issued_by(issuer, base_url)) {
+            return Verdict::Unrelated("the callback is of another service: its iss differs");
         }
         match (self.only("code"), self.only("error")) {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
@@ -122,6 +127,18 @@ impl Callback {
     }
 }
 
+/// Whether an issuer identifier is that of this service: the same origin, and a path below its own. The
+/// document names no issuer.
+fn is_issued_by(issuer: &str, base_url: &str) -> bool {
+    let (Ok(issuer), Ok(base)) = (Url::parse(issuer), Url::parse(base_url)) else { return false };
+    let below = base.path().trim_end_matches('/');
+    let rest = issuer.path().strip_prefix(below);
+    issuer.origin() == base.origin()
+        && issuer.username().is_empty()
+        && issuer.password().is_none()
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The redirect URI of a client that listens on this port.
 pub fn redirect_uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{CALLBACK_PATH}")
@@ -139,7 +156,7 @@ mod tests {
     fn checked(query: &str) -> String {
         let attempt =
             Attempt { verifier: Zeroizing::new("v".into()), state: Zeroizing::new("right".into()) };
-        match Callback::from_query(query).check(&attempt) {
+        match Callback::from_query(query).check(&attempt, "https://api.example.com/v1") {
             Verdict::Code(code) => format!("code {}", *code),
             Verdict::Error { error, description } => format!("error {error} {description}"),
             Verdict::Unrelated(_) => "unrelated".into(),
@@ -168,6 +185,38 @@ mod tests {
             "error=x&error_description=a&error_description=b&state=right",
         ] {
             assert_eq!(checked(query), "unrelated", "{query}");
+        }
+    }
+
+    #[test]
+    fn a_callback_that_names_another_issuer_is_not_for_this_login() {
+        for own in [
+            "https://api.example.com/v1",
+            "https://api.example.com/v1/",
+            "https://api.example.com:443/v1/oauth2",
+        ] {
+            let query = format!("code=a&state=right&iss={own}");
+            assert_eq!(checked(&query), "code a", "{own}");
+            let query = format!("error=denied&state=right&iss={own}");
+            assert_eq!(checked(&query), "error denied ", "{own}");
+        }
+        for foreign in [
+            "",
+            "x",
+            "https://api.example.com",
+            "https://api.example.com/v10",
+            "https://api.example.com/v2",
+            "http://api.example.com/v1",
+            "https://api.example.com:8443/v1",
+            "https://evil.example/v1",
+            "https://api.example.com.evil.example/v1",
+            "https://api.example.com@evil.example/v1",
+            "https://x@api.example.com/v1",
+        ] {
+            for query in ["code=a", "error=denied"] {
+                let query = format!("{query}&state=right&iss={foreign}");
+                assert_eq!(checked(&query), "unrelated", "{foreign}");
+            }
         }
     }
 

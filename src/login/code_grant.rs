@@ -70,14 +70,19 @@ impl CodeGrant {
     fn start_over(&self, error: Error) -> Error {
         let Error { endpoint, .. } = error.clone();
         let kind = match error.kind.as_ref() {
-            ErrorKind::OAuth { error, description } if error == "invalid_grant" => {
+            ErrorKind::OAuth { error, description }
+            | ErrorKind::GrantRejected { error, description }
+                if error == "invalid_grant" =>
+            {
                 let description = format!(
                     "{description}; the code is unknown, has expired or was used before: start over \
                      with a new login"
                 );
                 ErrorKind::OAuth { error: error.clone(), description }
             }
-            ErrorKind::OAuth { .. } | ErrorKind::Config(_) => return error,
+            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } | ErrorKind::Config(_) => {
+                return error;
+            }
             _ => {
                 return ErrorKind::LoginRequired {
                     error: "login_required".to_owned(),

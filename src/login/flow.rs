@@ -1,6 +1,9 @@
 //! A login from its URL to the stored tokens.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio::{
     net::TcpListener,
@@ -11,7 +14,7 @@ use tokio::{
 use url::Url;
 
 use super::{
-    browser,
+    browser::{self, RedirectFile},
     callback::{self, Callback, Verdict, redirect_uri},
     code_grant::CodeGrant,
     listener::{CallbackRequest, Listener},
@@ -37,6 +40,8 @@ pub struct Flow {
     pasted: mpsc::Sender<Pasted>,
     outcome: watch::Receiver<Option<Outcome>>,
     task: AbortHandle,
+    /// What the browser was opened with; removed with this.
+    opened: OnceLock<RedirectFile>,
 }
 
 type Outcome = Result<Arc<OAuth>>;
@@ -78,7 +83,8 @@ impl Flow {
             // The socket is closed by now.
             ended.send_replace(Some(outcome));
         });
-        Ok(Flow { url, port, pasted, outcome, task: task.abort_handle() })
+        let (task, opened) = (task.abort_handle(), OnceLock::new());
+        Ok(Flow { url, port, pasted, outcome, task, opened })
     }
 
     /// The page on which the user logs in and consents.
@@ -93,7 +99,8 @@ impl Flow {
 
     /// Opens the page in the user's browser; false if none was found.
     pub fn open_browser(&self) -> bool {
-        browser::open_browser(&self.url)
+        let opened = browser::open_browser(&self.url);
+        opened.is_some_and(|file| self.opened.set(file).is_ok())
     }
 
     /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
@@ -147,7 +154,7 @@ impl Login {
         loop {
             tokio::select! {
                 CallbackRequest { callback, reply } = listener.next() => {
-                    match callback.check(&self.attempt) {
+                    match callback.check(&self.attempt, self.grant.sender.base().as_str()) {
                         Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
                         verdict => {
                             let ended = self.end(verdict).await;
@@ -158,7 +165,7 @@ impl Login {
                         }
                     }
                 }
-                Some((callback, refuse)) = inbox.recv() => match callback.check(&self.attempt) {
+                Some((callback, refuse)) = inbox.recv() => match callback.check(&self.attempt, self.grant.sender.base().as_str()) {
                     Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
                     verdict => {
                         // Accepted: the caller of `finish` waits for the outcome.
@@ -202,7 +209,8 @@ mod tests {
         let (_ended, outcome) = watch::channel(Some(Err(callback::invalid("declined"))));
         let task = tokio::spawn(async {}).abort_handle();
         let url = Url::parse("https://api.example.com/authorize").expect("a URL");
-        let flow = Flow { url, port: 8765, pasted, outcome, task };
+        let opened = OnceLock::new();
+        let flow = Flow { url, port: 8765, pasted, outcome, task, opened };
         let finished = flow.finish("http://127.0.0.1:8765/callback?code=a&state=b");
         let outcome = tokio::time::timeout(Duration::from_secs(5), finished).await;
         let error = outcome.expect("it ends").expect_err("declined");

@@ -17,7 +17,7 @@ mod page;
 mod registration;
 
 pub use app::{App, AppOptions, AuthorizationRequest};
-pub use browser::open_browser;
+pub use browser::{RedirectFile, open_browser};
 pub use callback::{Callback, Verdict};
 pub use code_grant::check_redirect_uri;
 pub use flow::Flow;

@@ -78,6 +78,15 @@ impl Profile {
         Ok(profile)
     }
 
+    /// Whether its passphrase is what a command prints.
+    pub(super) fn runs_command(&self) -> bool {
+        match &self.auth {
+            ProfileAuth::None => false,
+            ProfileAuth::ApiKey { passphrase_command, .. }
+            | ProfileAuth::OAuth { passphrase_command, .. } => passphrase_command.is_some(),
+        }
+    }
+
     /// A passphrase comes from one place, and belongs to an encrypted file.
     pub(super) fn check_passphrase(&self) -> Result<(), &'static str> {
         let (file, command, encrypted) = match &self.auth {

@@ -60,6 +60,59 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
+/// Refuses a `config.toml` that other users can change, or replace in its folder: it names a service for
+/// the credentials, and perhaps a command that runs.
+///
+/// With a umask of 002, a new file can be written by the group of its owner. That is the user alone where
+/// each user has a group of the same number; for a command, that is not relied on.
+#[cfg(unix)]
+pub fn check_only_writer(folder: &Path, runs_command: bool) -> Result<(), Error> {
+    use std::os::unix::fs::MetadataExt;
+    const STICKY: u32 = 0o1000;
+    const GROUP: u32 = 0o020;
+    const OTHERS: u32 = 0o002;
+    let path = folder.join("config.toml");
+    let refuse = |path: &Path, what: &str, remedy: &str| {
+        Err(Error::config(format!("profile: {}: {what}; {remedy}", path.display())))
+    };
+    let Ok(file) = resolve_links(&path) else { return Ok(()) };
+    let user = rustix::process::geteuid().as_raw();
+    for path in [file.as_path(), folder_of(&file), folder] {
+        // What is missing holds no profile.
+        let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
+        if ![user, 0].contains(&metadata.uid()) {
+            let remedy = "make it yours, or use a configuration folder of your own";
+            return refuse(path, "it belongs to another user", remedy);
+        }
+        let is_own_group = metadata.gid() == user && !runs_command;
+        let writers = if is_own_group { OTHERS } else { GROUP | OTHERS };
+        let in_sticky_folder = metadata.is_dir() && metadata.mode() & STICKY != 0;
+        if metadata.mode() & writers != 0 && !in_sticky_folder {
+            let remedy = format!("run: chmod go-w {}", path.display());
+            return refuse(path, "other users can change it", &remedy);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub fn check_only_writer(_folder: &Path, _runs_command: bool) -> Result<(), Error> {
+    // On Windows, a user's folders are private by default.
+    Ok(())
+}
+
+/// Creates the folder of the configuration, writable for its owner only.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
 /// Reads the file, changes its text and replaces the file, under a lock that other processes wait
 /// for. The file keeps its mode and owner, and a link to it remains a link.
 ///
@@ -75,7 +128,7 @@ pub fn change(
     // Before it is read, which a pipe would delay for ever.
     atomic_file::check_replaceable(&path).map_err(failed)?;
     let folder = folder_of(&path);
-    fs::create_dir_all(folder).map_err(failed)?;
+    create_folder(folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let lock = folder.join(format!(".{name}.lock"));
     // One that belongs to another user, as after a `sudo`, can be locked without writing to it.
@@ -121,7 +174,13 @@ impl From<io::Error> for Stopped {
 
 /// Creates the new file with the mode and the owner of the one that it replaces.
 fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create_new(true).open(new)?;
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options.write(true).create_new(true).open(new)?;
     if let Ok(before) = fs::metadata(replaced) {
         // Otherwise root would become the owner of another user's file.
         #[cfg(unix)]

@@ -41,7 +41,9 @@ impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
         let folder = folder()?;
-        ConfigFile::read(&folder)?.profile(&folder, name)
+        let profile = ConfigFile::read(&folder)?.profile(&folder, name)?;
+        file::check_only_writer(&folder, profile.runs_command())?;
+        Ok(profile)
     }
 
     /// The same; `None` if there is no such profile, or no file yet.
@@ -49,8 +51,10 @@ impl Profile {
         check_name(name)?;
         let folder = folder()?;
         let mut config = ConfigFile::read(&folder)?;
-        let found = config.profiles.remove(name);
-        found.map(|profile| Self::of(profile, &folder, name)).transpose()
+        let Some(found) = config.profiles.remove(name) else { return Ok(None) };
+        let profile = Self::of(found, &folder, name)?;
+        file::check_only_writer(&folder, profile.runs_command())?;
+        Ok(Some(profile))
     }
 
     /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is

@@ -32,9 +32,14 @@ impl Auth {
         Ok(Auth { credentials, object: Some(value.clone().unbind()) })
     }
 
-    pub fn from_profile(py: Python<'_>, profile: Profile) -> PyResult<Option<Self>> {
+    /// The credentials of a profile, for a client of this service; without one, for one that sends nothing.
+    pub fn from_profile(
+        py: Python<'_>,
+        profile: Profile,
+        base_url: Option<&str>,
+    ) -> PyResult<Option<Self>> {
         let module = import(py, "boardlot.clients.profile_auth")?;
-        let auth = module.getattr("profile_auth")?.invoke((entry(py, profile)?,))?;
+        let auth = module.getattr("profile_auth")?.invoke((entry(py, profile)?, base_url))?;
         if auth.is_none() { Ok(None) } else { Self::from_argument(&auth).map(Some) }
     }
 }

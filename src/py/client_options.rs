@@ -75,13 +75,16 @@ pub fn build_client(
     let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
     let observer = Arc::new(PythonObserver::new(hooks));
     sender.observer = Some(observer.clone());
+    let is_replay = recorded_base_url.is_some();
     let base_url = base_url
         .or(recorded_base_url)
         .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
         .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
     let auth = match (auth, profile) {
         (Some(auth), _) => Some(auth),
-        (None, Some(profile)) => Auth::from_profile(py, profile)?,
+        (None, Some(profile)) => {
+            Auth::from_profile(py, profile, (!is_replay).then_some(base_url.as_str()))?
+        }
         (None, None) => None,
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();

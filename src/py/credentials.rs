@@ -15,11 +15,13 @@ use zeroize::Zeroizing;
 
 use super::{
     arguments::{secret_bytes, secret_text, text_of},
+    blocking::block,
     callback::{Invoke, import},
     errors::{raise, wrong_type},
+    shutdown_gate::detach,
 };
 use crate::{
-    auth::{Credentials, KeyPair},
+    auth::{Credentials, KeyPair, blocking},
     error::{Error, Result},
 };
 
@@ -47,8 +49,8 @@ impl ApiKey {
         password: Option<&[u8]>,
     ) -> PyResult<Self> {
         let refuse = |error| raise(py, error);
-        let (bytes, readable_by_others) = read_key_file(&path).map_err(refuse)?;
-        let key = KeyPair::read(&bytes, password).map_err(refuse)?;
+        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).map_err(refuse)?;
+        let key = read_key(py, bytes, password)?;
         let api_key = ApiKey::from_key(key_id, key).map_err(refuse)?;
         if readable_by_others {
             let path = path.display();
@@ -89,14 +91,14 @@ impl ApiKey {
         let password = password.as_ref().map(|bytes| bytes.as_slice());
         let refuse = |error| raise(py, error);
         if let Ok(bytes) = private_key.cast::<PyBytes>() {
-            let key = KeyPair::read(bytes.as_bytes(), password).map_err(refuse)?;
+            let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
         if let Ok(text) = private_key.cast::<PyString>()
             && let text = secret_text("private_key", text)?
             && text.contains("-----BEGIN")
         {
-            let key = KeyPair::read(text.as_bytes(), password).map_err(refuse)?;
+            let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
         let path: PathBuf = private_key
@@ -181,6 +183,20 @@ impl BearerToken {
             Error::config("a BearerToken is not pickled: the token would be in the pickle"),
         ))
     }
+}
+
+/// Reads a key, detached from the interpreter. The password of an encrypted one is stretched for seconds
+/// perhaps: Ctrl-C ends the wait for that.
+fn read_key(
+    py: Python<'_>,
+    bytes: Zeroizing<Vec<u8>>,
+    password: Option<&[u8]>,
+) -> PyResult<KeyPair> {
+    let Some(password) = password else {
+        return detach(py, || KeyPair::read(&bytes, None)).map_err(|error| raise(py, error));
+    };
+    let password = Zeroizing::new(password.to_vec());
+    block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
 }
 
 /// The contents of a key file, and whether other users can read it.

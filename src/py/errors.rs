@@ -38,7 +38,8 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
     attributes.set_item("checkpoint", &error.checkpoint)?;
     match error.kind.as_ref() {
         ErrorKind::Api(failure) => set_response_attributes(&attributes, failure)?,
-        ErrorKind::OAuth { error, description } => {
+        ErrorKind::OAuth { error, description }
+        | ErrorKind::GrantRejected { error, description } => {
             attributes.set_item("error", excerpt(error))?;
             attributes.set_item("description", excerpt(description))?;
         }

@@ -104,8 +104,8 @@ mod _core {
         pager::{AsyncPager, Pager, PagerBase},
         paging::DateRange,
         profile::{
-            config_file, load_profile, profile_names, remove_profile, save_profile,
-            set_default_profile,
+            check_profile_address, config_file, load_profile, profile_names, remove_profile,
+            save_profile, set_default_profile,
         },
         records::{Records, RecordsIterator},
         request_events::{RequestEvent, ResponseEvent},

@@ -15,7 +15,11 @@ use super::{
     files::os_error,
     shutdown_gate::{detach, with_interpreter},
 };
-use crate::profile::{self, ChangeError, Profile, ProfileAuth};
+use crate::{
+    error::Error,
+    http::BaseUrl,
+    profile::{self, ChangeError, Profile, ProfileAuth},
+};
 
 /// Writes a profile to `config.toml`, without any secret, and returns the path of the file. The entry is
 /// a dict as `_profile` returns it. Refuses to change an existing profile unless `replace` is set.
@@ -109,6 +113,27 @@ pub fn load_profile<'py>(
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = if may_be_missing { Profile::find(name) } else { Profile::load(name).map(Some) };
     found.map_err(|error| raise(py, error))?.map(|profile| entry(py, profile)).transpose()
+}
+
+/// Refuses to use the credentials of a profile at another service than its own: it could replay what they
+/// sign, or keep a token.
+#[pyfunction]
+#[pyo3(name = "_check_profile_address")]
+pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {
+    let parsed = |url| BaseUrl::parse(url).map_err(|error| raise(py, error));
+    let (own, other) = (parsed(of_profile)?, parsed(base_url)?);
+    if own.as_str() == other.as_str() {
+        return Ok(());
+    }
+    let text = format!(
+        "base_url is '{}'; the credentials of the profile belong to {} and are not sent elsewhere",
+        other.as_str(),
+        own.as_str()
+    );
+    let advice = "Leave the base URL out. If the same key or login is meant for that address, too, pass \
+                  it as `auth` (`--key-id` and `--key-file`, or `--client-id`), or add a profile with \
+                  `boardlot profile add`.";
+    Err(raise(py, Error::config(text).with_advice(advice.to_owned())))
 }
 
 /// A profile as a dict.

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::{
     callback::Invoke,
     fork_safe_cell::intern,
+    shutdown_gate::with_one_thread_state,
     store_call::{call_object, call_python},
     weak_ref::{StrongRef, WeakRef},
 };
@@ -116,6 +117,15 @@ impl TokenStore for PythonStore {
                 outcome => outcome.map(drop),
             }
         })
+    }
+
+    fn excludes_other_processes(&self) -> bool {
+        self.has_lock
+    }
+
+    /// Python forgets a thread's `threading.local` as soon as the thread leaves the interpreter for good.
+    fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
+        with_one_thread_state(work);
     }
 
     /// Only the object knows how processes share it. Without a lock of its own, a refresh happens once in

@@ -118,6 +118,14 @@ pub fn attach<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     outcome
 }
 
+/// Runs work that attaches several times on this thread, and keeps the thread's Python state until it ends:
+/// what Python code has put into a `threading.local` stays there. The work begins detached.
+pub fn with_one_thread_state(work: impl FnOnce() + Send) {
+    // Once the gate is closed, the work finds that it cannot attach.
+    let Ok(_entered) = try_enter() else { return work() };
+    Python::attach(|py| detach(py, work));
+}
+
 /// Whether this thread runs Python code that the core called and waits for: a hook or a store. Such
 /// code must not wait for a lock that the core holds.
 pub fn is_in_callback() -> bool {

@@ -7,9 +7,9 @@ use pyo3::{
 };
 use zeroize::Zeroizing;
 
-use super::{arguments::text_of, errors::raise, shutdown_gate::detach};
+use super::{arguments::text_of, blocking::block, errors::raise};
 use crate::{
-    auth::{Algorithm, generate, payload},
+    auth::{Algorithm, blocking, generate, payload},
     error::Error,
 };
 
@@ -41,14 +41,13 @@ pub fn generate_key(
     #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
     bits: i64,
 ) -> PyResult<GeneratedKey> {
-    let (private_pem, public_pem) = Algorithm::parse(algorithm)
-        .and_then(|algorithm| {
-            let bits = usize::try_from(bits).map_err(|_| {
-                Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192")
-            })?;
-            detach(py, || generate(algorithm, bits))
-        })
-        .map_err(|error| raise(py, error))?;
+    let refuse = |error| raise(py, error);
+    let algorithm = Algorithm::parse(algorithm).map_err(refuse)?;
+    let bits = usize::try_from(bits).map_err(|_| {
+        refuse(Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
+    })?;
+    // A large key takes half a minute, in which nothing can stop the library: Ctrl-C ends the wait.
+    let (private_pem, public_pem) = block(py, blocking(move || generate(algorithm, bits)))?;
     Ok(GeneratedKey { private_pem, public_pem })
 }
 

@@ -11,7 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("lock", &[]),
     ("atomic_file", &[]),
     ("fork_gate", &[]),
-    ("auth", &["api", "atomic_file", "error", "fork_gate", "lock", "process"]),
+    ("auth", &["api", "atomic_file", "callback_pool", "error", "fork_gate", "lock", "process"]),
     ("process", &["error"]),
     ("callback_pool", &["error", "process"]),
     ("profile", &["atomic_file", "error", "lock"]),

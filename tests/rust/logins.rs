@@ -13,7 +13,9 @@ use boardlot::{
     auth::{
         OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
         check_client_secret, now_ms,
-        store::{Guard, Memory, Secret, TokenStore, registration_key, token_key, user_key},
+        store::{
+            Guard, Memory, Secret, TokenStore, refusal_key, registration_key, token_key, user_key,
+        },
     },
     error::{ErrorKind, Result},
 };
@@ -21,11 +23,11 @@ use zeroize::Zeroizing;
 
 use super::tokens::{answer, set};
 
-const ORIGIN: &str = "https://api.example.com";
+pub const ORIGIN: &str = "https://api.example.com";
 
 /// A store that counts, and fails when it is told to.
 #[derive(Default)]
-struct Disk {
+pub struct Disk {
     values: Memory,
     loads: AtomicU32,
     holds: AtomicU32,
@@ -34,12 +36,16 @@ struct Disk {
 }
 
 impl Disk {
-    fn stored(&self) -> TokenSet {
+    pub fn stored(&self) -> TokenSet {
         let bytes = self.values.load(&token_key(ORIGIN, "c")).expect("loads").expect("tokens");
         TokenSet::read(&bytes, "it").expect("read")
     }
 
-    fn put(&self, set: &TokenSet) {
+    pub fn has_refusal(&self) -> bool {
+        self.values.load(&refusal_key(&token_key(ORIGIN, "c"))).expect("loads").is_some()
+    }
+
+    pub fn put(&self, set: &TokenSet) {
         let written = set.write().expect("written");
         self.values.save(&token_key(ORIGIN, "c"), &written).expect("saved");
     }
@@ -76,7 +82,7 @@ impl TokenStore for Disk {
 
 /// Answers with what it was given, in turn, and keeps what it was sent.
 #[derive(Default)]
-struct Service {
+pub struct Service {
     answers: Mutex<VecDeque<Result<TokenResponse>>>,
     grants: Mutex<Vec<RefreshGrant>>,
 }
@@ -89,11 +95,11 @@ impl TokenEndpoint for Service {
     }
 }
 
-struct Rig {
-    disk: Arc<Disk>,
+pub struct Rig {
+    pub disk: Arc<Disk>,
     service: Arc<Service>,
-    endpoint: Arc<dyn TokenEndpoint>,
-    oauth: Arc<OAuth>,
+    pub endpoint: Arc<dyn TokenEndpoint>,
+    pub oauth: Arc<OAuth>,
 }
 
 fn secret(text: &str) -> Option<Zeroizing<String>> {
@@ -107,7 +113,7 @@ fn oauth(disk: &Arc<Disk>, client_secret: Option<Zeroizing<String>>) -> Arc<OAut
 }
 
 /// Credentials with these tokens in their store, and a service that answers in turn.
-fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenResponse>>) -> Rig {
+pub fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenResponse>>) -> Rig {
     let disk = Arc::new(Disk::default());
     disk.put(stored);
     let service = Arc::new(Service { answers: Mutex::new(answers.into()), ..Service::default() });
@@ -116,12 +122,12 @@ fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenResponse>>
 }
 
 impl Rig {
-    async fn token(&self, rejected: Option<&TokenSet>) -> Result<String> {
+    pub async fn token(&self, rejected: Option<&TokenSet>) -> Result<String> {
         let token = self.oauth.token(&self.endpoint, rejected).await?;
         Ok(token.access_token.to_string())
     }
 
-    fn ready(&self, rejected: Option<&TokenSet>) -> Option<String> {
+    pub fn ready(&self, rejected: Option<&TokenSet>) -> Option<String> {
         let ready = self.oauth.cached_token(rejected).expect("ready or not");
         ready.map(|token| token.access_token.to_string())
     }
@@ -131,7 +137,7 @@ impl Rig {
     }
 }
 
-fn refused(error: &str) -> Result<TokenResponse> {
+pub fn refused(error: &str) -> Result<TokenResponse> {
     let description = "no more".to_owned();
     Err(ErrorKind::OAuth { error: error.to_owned(), description }.into())
 }
@@ -141,7 +147,7 @@ fn away() -> Result<TokenResponse> {
 }
 
 /// Tokens that are good for another `seconds` of an hour.
-fn good_for(access: &str, seconds: i64) -> TokenSet {
+pub fn good_for(access: &str, seconds: i64) -> TokenSet {
     set(access, Some("r"), 3_600, now_ms() - 3_600_000 + 1_000 * seconds)
 }
 
@@ -280,7 +286,7 @@ async fn while_the_service_is_away_a_token_serves_until_its_end_and_no_longer() 
     let ended = rig(&good_for("a", -1), None, vec![away()]);
     let error = ended.token(None).await.expect_err("no token");
     assert!(matches!(*error.kind, ErrorKind::Timeout(_)), "{error}");
-    assert!(!ended.disk.stored().refresh_refused, "trouble of the service costs no login");
+    assert!(!ended.disk.has_refusal(), "trouble of the service costs no login");
 }
 
 #[tokio::test]
@@ -303,7 +309,7 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
         assert!(matches!(*told.kind, ErrorKind::LoginRequired { .. }), "{told}");
         assert!(told.to_string().contains("no more"), "{told}");
         let case = format!("{error} {own:?} {stored:?}");
-        assert_eq!(rig.disk.stored().refresh_refused, written_down, "{case}");
+        assert_eq!(rig.disk.has_refusal(), written_down, "{case}");
         let sent = rig.service.grants.lock().expect("a lock");
         let sent = sent[0].client_secret.as_deref().map(String::as_str);
         assert_eq!(sent, own.or(stored), "{case}");
@@ -375,7 +381,6 @@ async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
 
     oauth.log_out().await.expect("nothing to do");
     assert_eq!(disk.holds.load(Ordering::SeqCst), 0);
-    // The registration is that of another client by now.
     disk.put(&good_for("a", 3_000));
     register("other");
     oauth.log_out().await.expect("logged out");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use boardlot::auth::{Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
+use boardlot::auth::{Refusal, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
 use zeroize::Zeroizing;
 
 pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenResponse {
@@ -22,12 +22,39 @@ pub fn set(access: &str, refresh: Option<&str>, seconds: u64, requested_at_ms: i
 #[test]
 fn tokens_are_the_same_by_access_refresh_and_end() {
     let one = set("a", Some("r"), 10, 0);
-    assert!(one.is_same(&one.clone().with_refresh_refused()));
-    assert!(one.clone().with_refresh_refused().refresh_refused && !one.refresh_refused);
+    assert!(one.is_same(&one.clone()));
     assert!(!one.is_same(&set("b", Some("r"), 10, 0)));
     assert!(!one.is_same(&set("a", Some("s"), 10, 0)));
     assert!(!one.is_same(&set("a", None, 10, 0)));
     assert!(!one.is_same(&set("a", Some("r"), 10, 1)));
+}
+
+#[test]
+fn a_refusal_is_about_some_tokens_and_no_others() {
+    let one = set("a", Some("r"), 10, 0);
+    let written = Refusal::of(&one).write().expect("written");
+    let refusal = Refusal::read(&written).expect("read");
+    assert!(refusal.is_of(&one));
+    for other in [
+        set("b", Some("r"), 10, 0),
+        set("a", Some("s"), 10, 0),
+        set("a", None, 10, 0),
+        set("a", Some("r"), 10, 1),
+        set("ar", None, 10, 0),
+    ] {
+        assert!(!refusal.is_of(&other));
+    }
+    assert!(Refusal::read(b"{}").is_none() && Refusal::read(b"").is_none());
+}
+
+#[test]
+fn tokens_that_an_earlier_release_marked_as_refused_stay_so_until_they_are_renewed() {
+    let one = set("a", Some("r"), 10, 0);
+    let written = String::from_utf8(one.write().expect("written").to_vec()).expect("text");
+    let marked = written.replacen('{', "{\"refresh_refused\":true,", 1);
+    let marked = TokenSet::read(marked.as_bytes(), "it").expect("read");
+    assert!(marked.refresh_refused && marked.is_same(&one));
+    assert!(!marked.refreshed(answer("b", None, 20), 0).refresh_refused);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 """A login in a real Chromium: the sandbox's consent page, and the callback page."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import boardlot as bl
 import pytest
 
+from ..support.browsers import opened_with
 from ..support.callbacks import listener_address, query_of
-from ..support.logins import scopes_of, waiting
+from ..support.logins import Waiting, scopes_of, waiting
 from ..support.system import chromium
 from ..support.webdriver import Browser
 
@@ -113,6 +115,23 @@ def test_a_login_without_trade_read_reads_quotes_and_may_not_trade(page, sandbox
         ):
             with pytest.raises(bl.PermissionDenied):
                 refused()
+
+
+def test_the_file_that_opens_the_browser_leads_to_the_page(page, sandbox, opened, tmp_path):
+    login = Waiting(lambda: bl.login(sandbox.base_url, store=bl.MemoryStore(), timeout=90.0))
+    (browser,) = opened_with(opened)
+    (file,) = browser.arguments
+    page.open(Path(file).as_uri())
+    page.wait(lambda: page.all("input[type=password]"))
+    assert page.url == browser.url
+    (secret,) = page.all("input[type=password]")
+    (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
+    user.type(USER)
+    secret.type(PASSWORD)
+    (button,) = allowing(page)
+    button.click()
+    assert login.get().scopes
+    assert not Path(file).exists()
 
 
 def test_a_login_that_is_denied_says_so(page, sandbox, tmp_path):

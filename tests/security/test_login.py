@@ -4,7 +4,11 @@ import json
 import math
 import re
 import socket
+import stat
+import tempfile
 import time
+from pathlib import Path
+from urllib.parse import urlencode
 
 import boardlot as bl
 import pytest
@@ -94,14 +98,52 @@ def in_a_thread(server, **options):
 
 def test_security_08_the_browser_gets_one_url_that_we_built(server, opened):
     login = in_a_thread(server)
-    (arguments,) = opened_with(opened)
-    (url,) = [argument for argument in arguments if "://" in argument]
-    assert url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
-    assert set(query_of(url)) == QUERY
-    visit(url)
+    (browser,) = opened_with(opened)
+    assert browser.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
+    assert set(query_of(browser.url)) == QUERY
+    visit(browser.url)
     oauth = login.get()
     assert list(quotes(client_of(server, oauth))) == []
     assert len(opened_with(opened)) == 1
+
+
+def test_security_08_other_users_see_neither_state_nor_challenge(server, opened, tmp_path):
+    """They see the arguments of every program: the browser is opened with a private file."""
+    login = in_a_thread(server)
+    (browser,) = opened_with(opened)
+    (argument,) = browser.arguments
+    query = query_of(browser.url)
+    assert "://" not in argument and argument.endswith(".html")
+    assert query["state"] not in argument and query["code_challenge"] not in argument
+    assert [stat.S_IMODE(mode) for mode in browser.modes] == [0o600]
+    assert Path(argument).exists()
+    visit(browser.url)
+    login.get()
+    assert not Path(argument).exists(), "it is removed after the login"
+
+
+@pytest.mark.parametrize("end", ["cancelled", "no time left"])
+def test_security_08_the_file_is_removed_however_the_login_ends(server, opened, end):
+    login = in_a_thread(server, timeout=1.0 if end == "no time left" else 30.0)
+    (browser,) = opened_with(opened)
+    if end == "cancelled":
+        declined = {"error": "access_denied", "state": query_of(browser.url)["state"]}
+        visit(f"{query_of(browser.url)['redirect_uri']}?{urlencode(declined)}")
+    assert login.over() and login.error is not None
+    assert not Path(browser.arguments[0]).exists()
+
+
+def test_security_08_a_browser_of_a_snap_can_read_the_file(server, opened, tmp_path, monkeypatch):
+    """It reads what is in the home folder and not hidden; without one, temporary files will do."""
+    for home, expected in [(tmp_path, tmp_path), (tmp_path / "missing", tempfile.gettempdir())]:
+        monkeypatch.setenv("HOME", str(home))
+        login = in_a_thread(server)
+        browser = opened_with(opened)[-1]
+        assert Path(browser.arguments[0]).parent == Path(expected)
+        visit(browser.url)
+        login.get()
+        for file in opened.iterdir():
+            file.unlink()
 
 
 def test_security_08_no_browser_is_opened_where_none_is_wanted(server, opened, capfd):
@@ -131,9 +173,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("client_id", HOSTILE)
-def test_security_08_a_hostile_client_id_stays_one_argument(
-    client_id, opened, tmp_path, monkeypatch
-):
+def test_security_08_a_hostile_client_id_stays_in_the_url(client_id, opened, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with AuthorizationServer() as server:
         server.client_id = lambda: client_id
@@ -146,11 +186,11 @@ def test_security_08_a_hostile_client_id_stays_one_argument(
             assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
             assert opened_with(opened, 0.3) == []
         else:
-            (arguments,) = opened_with(opened)
-            (url,) = [argument for argument in arguments if "://" in argument]
-            assert query_of(url)["client_id"] == client_id
-            assert set(query_of(url)) == QUERY
-            visit(url)
+            (browser,) = opened_with(opened)
+            assert query_of(browser.url)["client_id"] == client_id
+            assert set(query_of(browser.url)) == QUERY
+            assert "<script" not in browser.pages[0]
+            visit(browser.url)
             login.get()
     assert not list(tmp_path.rglob("PWNED*"))
 
@@ -191,8 +231,8 @@ def test_security_08_addresses_of_the_registration_answer_are_not_believed(serve
     end = time.monotonic() + 10
     while not opened_with(opened, 0.0) and not login.over(0.05) and time.monotonic() < end:
         pass
-    for arguments in opened_with(opened, 0.0):
-        (url,) = [argument for argument in arguments if "://" in argument]
+    for browser in opened_with(opened, 0.0):
+        url = browser.url
         assert url.startswith(server.base_url + "/")
         assert query_of(url)["redirect_uri"].startswith("http://127.0.0.1:")
         visit(url)

@@ -174,10 +174,16 @@ def json_fault(status, body):
     return Fault(status=status, body=json.dumps(body).encode())
 
 
-REFUSALS = {
-    "RFC 6749": Fault(error="invalid_grant", description="revoked"),
+# RFC 6749, section 5.2.
+FINAL = {
+    "invalid_grant": Fault(error="invalid_grant", description="revoked"),
     "invalid_client": Fault(error="invalid_client", status=401),
-    "another code": Fault(error="invalid_request"),
+    "invalid_request": Fault(error="invalid_request"),
+    "unauthorized_client": Fault(error="unauthorized_client", status=401),
+    "beside other members": json_fault(400, {"error": "invalid_grant", "status": 400}),
+}
+# What reads like a rejection. Proxies and firewalls send such responses too.
+OTHERS = {
     "401 without a body": Fault(status=401, body=b""),
     "400 without a body": Fault(status=400, body=b""),
     "code and message": json_fault(200, {"code": 400, "message": "refresh token expired"}),
@@ -188,19 +194,66 @@ REFUSALS = {
     "any JSON": json_fault(400, {"reason": "no"}),
     "a sentence": json_fault(400, {"error": "Refresh token is no longer valid"}),
     "text": Fault(status=400, body=b"refresh token expired"),
-    "401 with a word": Fault(status=401, body=b"Unauthorized"),
-    "403 with a word": Fault(status=403, body=b"Forbidden"),
     "a session": json_fault(401, {"code": 401, "message": "session timeout, please login"}),
     "log in again": json_fault(400, {"code": 400, "message": "revoked, log in and try again"}),
     "410": json_fault(410, {"message": "refresh token was revoked"}),
     "RFC 6749 with 404": Fault(error="invalid_grant", status=404),
+    "RFC 6749 with 200": json_fault(200, {"error": "invalid_grant"}),
+    "RFC 6749 with 403": json_fault(403, {"error": "invalid_grant"}),
+    "a list with it": json_fault(400, [{"error": "invalid_grant"}]),
+    "an object in it": json_fault(400, {"error": {"code": "invalid_grant"}}),
 }
+PROXIES = {
+    "AWS API Gateway": json_fault(403, {"message": "Forbidden"}),
+    "AWS, no token": json_fault(403, {"message": "Missing Authentication Token"}),
+    "AWS, expired": json_fault(403, {"message": "The security token included is expired"}),
+    "AWS WAF": Fault(status=403, body=b"<html><h1>403 Forbidden</h1></html>"),
+    "Cloudflare": Fault(status=403, body=b"error code: 1020"),
+    "Cloudflare, blocked": Fault(status=403, body=b"error code: 1010"),
+    "Envoy, RBAC": Fault(status=403, body=b"RBAC: access denied"),
+    "Envoy, JWT": Fault(status=401, body=b"Jwt is expired"),
+    "HAProxy": Fault(status=400, body=b"400 Bad request"),
+    "nginx": Fault(status=400, body=b"<html><title>400 Bad Request</title></html>"),
+    "Go": Fault(status=400, body=b"Bad Request"),
+    "Go, HTTPS": Fault(status=400, body=b"Client sent an HTTP request to an HTTPS server.\n"),
+    "a word": Fault(status=403, body=b"Forbidden"),
+    "401 and a word": Fault(status=401, body=b"Unauthorized"),
+    "nothing": Fault(status=403, body=b""),
+    "Spring": json_fault(400, {"status": 400, "error": "Bad Request", "path": "/oauth2/token"}),
+    "Spring, 401": json_fault(401, {"status": 401, "error": "Unauthorized", "path": "/"}),
+    "Kong": json_fault(401, {"message": "Invalid authentication credentials"}),
+    "Kong, key": json_fault(401, {"message": "No API key found in request"}),
+    "Azure": json_fault(403, {"statusCode": 403, "message": "IP address is not allowed."}),
+    "Google": json_fault(403, {"error": {"code": 403, "status": "PERMISSION_DENIED"}}),
+    "a WAF": Fault(status=422, body=b"The request was blocked. Support ID: 8123"),
+    "Squid": Fault(status=407, body=b"Proxy Authentication Required"),
+    "Traefik": Fault(status=404, body=b"404 page not found"),
+}
+REFUSALS = {**FINAL, **OTHERS}
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("response", {**OTHERS, **PROXIES})
+def test_security_51_what_rfc_6749_does_not_define_ends_no_login(server, response):
+    store = DictStore()
+    client = expired_client(server, store, {**OTHERS, **PROXIES}[response], max_retries=0)
+    kept = dict(store.kept)
+    for n in (1, 2):
+        with pytest.raises(bl.BoardlotError) as caught:
+            quotes(client)
+        if isinstance(caught.value, bl.LoginRequired):
+            assert caught.value.hint.startswith("Call again: the stored login is unchanged")
+        assert response not in OTHERS or isinstance(caught.value, bl.LoginRequired)
+        # The refresh token is good, and it is tried again.
+        assert server.counts["refresh_token"] == n
+    assert store.kept == kept
+    server.faults.clear()
+    assert list(quotes(client)) == []
+
+
+@pytest.mark.parametrize("refusal", FINAL)
 def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
     store = DictStore()
-    client = expired_client(server, store, REFUSALS[refusal], max_retries=2)
+    client = expired_client(server, store, FINAL[refusal], max_retries=2)
     (client_id,) = server.clients
     for _ in range(20):
         with pytest.raises(bl.LoginRequired) as caught:

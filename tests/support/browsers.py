@@ -1,9 +1,12 @@
 """Programs in place of a browser, which note what they are opened with."""
 
+import html
 import json
+import re
 import sys
 import textwrap
 import time
+from typing import NamedTuple
 
 OPENERS = [
     *("xdg-open", "x-www-browser", "www-browser", "sensible-browser", "gnome-open", "kde-open"),
@@ -23,7 +26,9 @@ def write_openers(folder):
         noted = os.path.dirname(sys.argv[0]) + ".noted"
         place = os.path.join(noted, f"{{time.time_ns()}}-{{os.getpid()}}")
         with open(place + ".part", "w") as out:
-            json.dump(sys.argv, out)
+            files = list(filter(os.path.isfile, sys.argv[1:]))
+            pages = [open(file).read() for file in files]
+            json.dump([sys.argv[1:], pages, [os.stat(file).st_mode for file in files]], out)
         os.rename(place + ".part", place)
         """
     folder.mkdir()
@@ -33,11 +38,26 @@ def write_openers(folder):
         path.chmod(0o755)
 
 
+class Opened(NamedTuple):
+    """How a browser was opened."""
+
+    arguments: list[str]
+    pages: list[str]
+    modes: list[int]
+
+    @property
+    def url(self):
+        """Where the page sends the browser."""
+        (page,) = self.pages
+        (url,) = re.findall(r'http-equiv="refresh" content="0;url=([^"]*)"', page)
+        return html.unescape(url)
+
+
 def opened_with(noted, seconds=60.0):
-    """The arguments of every opened browser, waiting for the first; [] after `seconds`."""
+    """How every browser was opened, waiting for the first; [] after `seconds`."""
     end = time.monotonic() + seconds
     while True:
         files = [path for path in sorted(noted.iterdir()) if path.suffix != ".part"]
         if files or time.monotonic() > end:
-            return [json.loads(path.read_text())[1:] for path in files]
+            return [Opened(*json.loads(path.read_text())) for path in files]
         time.sleep(0.02)

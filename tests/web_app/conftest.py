@@ -1,5 +1,18 @@
 """No real browser is opened but by the tests that drive one."""
 
+import pytest
+
 from ..support.fixtures import opened, openers, place, server
+from ..support.system import need_postgres
 
 __all__ = ["opened", "openers", "place", "server"]
+
+
+@pytest.fixture
+def postgres_address():
+    """A database of its own."""
+    need_postgres()
+    from ..support import postgres
+
+    with postgres.Postgres() as running:
+        yield running.address()

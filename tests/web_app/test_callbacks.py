@@ -278,3 +278,17 @@ def test_a_user_who_cannot_be_a_key_is_rejected_before_anything_is_sent(server, 
             bl.OAuth("client-1", store=DictStore(), user=user)
     assert server.counts == {"register": 1}
     assert log_in(server, app, "élise o'brien 🦊").user == "élise o'brien 🦊"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("named", ["https://honest.example", "http://127.0.0.1:1", "", "x"])
+def test_security_44_a_callback_of_another_service_sends_nothing(server, kind, named):
+    """A hostile service sent the browser to an honest one, and does not get its code (RFC 9207)."""
+    app = application(server, kind=kind)
+    begun = app.authorization_url()
+    callback = server.authorize(begun.url)
+    with pytest.raises(bl.OAuthError, match="another service: its iss differs"):
+        fetch(app, f"{callback}&{urlencode({'iss': named})}", begun)
+    assert server.counts["authorization_code"] == 0
+    # The login is still in progress, and completed by the callback of its own service.
+    assert fetch(app, f"{callback}&{urlencode({'iss': server.base_url})}", begun).scopes

@@ -182,3 +182,19 @@ def test_an_application_that_cannot_work_is_rejected_by_name(change, names):
 def test_credentials_with_an_empty_secret_are_rejected_by_name():
     with pytest.raises(bl.ConfigError, match="client_secret is empty"):
         bl.OAuth("client-1", store=bl.MemoryStore(), client_secret="")
+
+
+@pytest.mark.parametrize("seconds", [-1, 253_402_300_800, 10**18, 10**30])
+def test_a_time_of_registration_that_no_calendar_has_is_none(server, seconds):
+    server.faults["register"] = Fault(change={"client_id_issued_at": seconds})
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    assert registered.issued_at is None
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://a.example/\x1b[2J", "https://a.example/ b", "nowhere", ""]
+)
+def test_redirect_uris_that_are_none_are_not_shown(server, uri):
+    server.faults["register"] = Fault(change={"redirect_uris": [REDIRECT, uri]})
+    registered = bl.register_client(server.base_url, redirect_uris=[REDIRECT])
+    assert registered.redirect_uris == [REDIRECT], "those that were asked for"

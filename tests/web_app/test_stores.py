@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 
 import boardlot as bl
 import pytest
@@ -55,16 +56,6 @@ WORKER = """
 def example(monkeypatch):
     """Its modules can be imported."""
     monkeypatch.syspath_prepend(str(EXAMPLE.parent))
-
-
-@pytest.fixture
-def postgres_address():
-    """A database of its own."""
-    need_postgres()
-    from ..support import postgres
-
-    with postgres.Postgres() as running:
-        yield running.address()
 
 
 @pytest.fixture
@@ -198,8 +189,12 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     client = client_of(server, app.auth(user="alice"))
     store.calls.clear()
     assert list(quotes(client)) == []
-    assert [name for name, _ in store.calls] == ["load", "enter", "load", "save", "leave"]
-    assert len({thread for _, thread in store.calls}) == 1
+    names = [name for name, _ in store.calls]
+    locked = store.calls[names.index("enter") :]
+    assert [name for name, _ in locked if name != "load"] == ["enter", "save", "leave"]
+    # What was read under the lock is compared with what is there before it is replaced.
+    assert names[names.index("enter") + 1] == names[names.index("save") - 1] == "load"
+    assert len({thread for _, thread in locked}) == 1
     assert threading.get_ident() not in {thread for _, thread in store.calls}
     store.calls.clear()
     auth.logout()
@@ -338,6 +333,31 @@ def test_the_example_frees_the_lock_of_a_worker_that_died(tmp_path, sqlite_store
         monkeypatch.setattr(token_store.time, "time", lambda: 1e12)
         with store.lock("alice"):
             pass
+
+
+def test_the_example_keeps_its_lock_for_as_long_as_a_refresh_takes(
+    server, tmp_path, sqlite_store, monkeypatch
+):
+    store, other = sqlite_store(), sqlite_store()
+    from web_app import token_store
+
+    monkeypatch.setattr(token_store, "LOCK_SECONDS", 0.3)
+    app = application(server, store)
+    client = client_of(server, log_in(server, app))
+    server.expire()
+    server.faults["refresh_token"] = Fault(delay=1.5)
+    refreshing = threading.Thread(target=lambda: list(quotes(client)))
+    refreshing.start()
+    while not server.counts["refresh_token"]:
+        time.sleep(0.01)
+    with contextlib.closing(sqlite3.connect(tmp_path / "tokens.db")) as database:
+        ((key,),) = database.execute("select key from locks").fetchall()
+    until = time.monotonic() + 1.0
+    while time.monotonic() < until:
+        assert not other._take(key, "me"), "the lock was lost while its holder was alive"
+        time.sleep(0.05)
+    refreshing.join()
+    assert other._take(key, "me")
 
 
 def test_the_guide_shows_the_stores_of_the_example():

@@ -12,7 +12,7 @@ import click
 
 from boardlot import hints
 from boardlot.cli.stores import last_client_id
-from boardlot.clients.profile_auth import profile_auth, profile_store
+from boardlot.clients.profile_auth import check_address, profile_auth, profile_store
 
 __all__ = ["FORMATS", "STDOUT", "Login", "Settings"]
 
@@ -174,6 +174,8 @@ class Settings:
         entry = self.profile_entry
         client_id = client_id or self.client_id or entry.get("client_id")
         of_profile = client_id is not None and client_id == entry.get("client_id")
+        if of_profile:
+            check_address(entry, self.service)
         login = {**(entry if of_profile else {}), **self.credentials}
         file = self.store_file or login.get("store")
         if client_id is None and file is None and self.has_credentials:
@@ -188,11 +190,13 @@ class Settings:
         oauth = boardlot.OAuth(client_id, store=store, base_url=self.service)
         return Login(oauth, store, store_name)
 
-    def client(self) -> Any:
-        """A `boardlot.Client` of the selected service and credentials."""
+    def client(self, identified: bool = True) -> Any:
+        """A `boardlot.Client` of the selected service and credentials, or without any."""
         import boardlot
 
         self.check()
+        if not identified:
+            return boardlot.Client(self.service, **self.connection)
         auth = self.auth()
         name = self.profile_name
         return boardlot.Client(self.base_url, profile=name, auth=auth, **self.connection)

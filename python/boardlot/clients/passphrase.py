@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import getpass
 import os
+import stat
 import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 from boardlot import hints
 from boardlot.errors import StoreError
@@ -104,8 +104,14 @@ def _line_of_stdin() -> str | None:
 def _content(file: str) -> bytes:
     """The content of a file that only its owner can read."""
     try:
-        with Path(file).open("rb") as opened:
+        with open(file, "rb", opener=_open_at_once) as opened:
             status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreError(
+                    f"passphrase_file {file} is not a regular file; for the output of a program, "
+                    "such as <(...) in a shell, use passphrase_command",
+                    hint=hints.PASSPHRASE_FILE,
+                )
             if os.name == "posix":
                 if status.st_uid not in (os.geteuid(), 0):
                     raise StoreError(
@@ -124,6 +130,11 @@ def _content(file: str) -> bytes:
             f"passphrase_file {file} cannot be read: {error.strerror or error}",
             hint=hints.PASSPHRASE_FILE,
         ) from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Without waiting for the writer of a pipe, which may never come."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _output(command: Sequence[str]) -> bytes:

@@ -12,7 +12,7 @@ from boardlot.clients.passphrase import Passphrase
 if TYPE_CHECKING:
     from boardlot import ApiKey, EncryptedFileStore, KeyringStore, OAuth
 
-__all__ = ["passphrase_of", "profile_auth", "profile_store"]
+__all__ = ["check_address", "passphrase_of", "profile_auth", "profile_store"]
 
 
 def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKey | OAuth | None:
@@ -20,10 +20,14 @@ def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKe
 
     A passphrase comes from the profile's `passphrase_file` or `passphrase_command`, otherwise from
     the terminal. That of a login is read when the store first needs it. `base_url` is the service
-    of a login that is used without a client.
+    that they are used at.
+
+    Raises:
+        ConfigError: The profile is of another service.
     """
     import boardlot as bl
 
+    check_address(entry, base_url)
     if entry["kind"] == "api_key":
         file = entry["private_key"]
         password = passphrase_of(entry, file, "password")() if _is_encrypted(file) else None
@@ -31,6 +35,19 @@ def profile_auth(entry: Mapping[str, Any], base_url: str | None = None) -> ApiKe
     if entry["kind"] == "oauth":
         return bl.OAuth(entry["client_id"], store=profile_store(entry), base_url=base_url)
     return None
+
+
+def check_address(entry: Mapping[str, Any], base_url: str | None) -> None:
+    """Refuse the credentials of a profile at another service than its own.
+
+    Raises:
+        ConfigError: It is of another service.
+    """
+    from boardlot import _core
+
+    own = entry.get("base_url")
+    if own is not None and base_url is not None and entry["kind"] != "none":
+        _core._check_profile_address(own, base_url)
 
 
 def profile_store(entry: Mapping[str, Any]) -> EncryptedFileStore | KeyringStore:

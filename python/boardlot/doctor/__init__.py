@@ -17,6 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from boardlot import _core, hints
+from boardlot.clients.profile_auth import check_address
 from boardlot.doctor import identity
 from boardlot.doctor.findings import Finding
 from boardlot.doctor.network import Network, clock_offset
@@ -85,9 +86,13 @@ def examine(
         )
     options: dict[str, Any] = {"proxy": proxy, "ca_file": ca_file, "headers": headers}
     network = Network(address, options, timeout)
-    return _findings(network, identity.credentials_factory(auth, named))
+    make = identity.credentials_factory(auth, named)
+    own = None if auth is not None else named
+    return _findings(network, make, lambda: check_address(own or {}, address))
 
 
-def _findings(network: Network, make_credentials: Callable[[], Any] | None) -> Iterator[Finding]:
+def _findings(
+    network: Network, make_credentials: Callable[[], Any] | None, check: Callable[[], None]
+) -> Iterator[Finding]:
     yield from network.findings()
-    yield from identity.findings(make_credentials, network)
+    yield from identity.findings(make_credentials, network, check)

@@ -33,14 +33,19 @@ def credentials_factory(auth: Any, profile: Mapping[str, Any]) -> Callable[[], A
     return lambda: _profile_auth(profile)
 
 
-def findings(make: Callable[[], Any] | None, network: Network) -> Iterator[Finding]:
-    """The steps about the credentials that this function makes."""
+def findings(
+    make: Callable[[], Any] | None, network: Network, check_address: Callable[[], None]
+) -> Iterator[Finding]:
+    """The steps about the credentials that this function makes.
+
+    `check_address` raises a `ConfigError` if they are not sent to the service.
+    """
     import boardlot
 
     if make is None:
         yield Finding("credentials", "skipped", "none were given", hints.NO_CREDENTIALS_TO_CHECK)
         return
-    identity = _Identity(make, network)
+    identity = _Identity(make, network, check_address)
     yield (finding := run_step("credentials", identity.load))
     if finding.state == "failed":
         return
@@ -56,9 +61,13 @@ def findings(make: Callable[[], Any] | None, network: Network) -> Iterator[Findi
 class _Identity:
     """Credentials, and the client that uses them."""
 
-    def __init__(self, make: Callable[[], Any], network: Network) -> None:
+    def __init__(
+        self, make: Callable[[], Any], network: Network, check_address: Callable[[], None]
+    ) -> None:
         self._make = make
         self._network = network
+        self._check_address = check_address
+        self.refusal: ConfigError | None = None
         self.auth: Any = None
         self.client: Client | None = None
         self.warning = ""
@@ -76,7 +85,12 @@ class _Identity:
             except OSError as error:
                 raise Failed(str(error), hints.CREDENTIALS_FILE) from None
         self.warning = str(caught[0].message) if caught else ""
-        if self._network.failed_step != "settings":
+        try:
+            self._check_address()
+        except ConfigError as refusal:
+            # A key can still be checked without the service.
+            self.refusal = refusal
+        if self._network.failed_step != "settings" and self.refusal is None:
             self.client = self._network.client(self.auth)
         return _describe(self.auth)
 
@@ -132,6 +146,8 @@ def _warning_of(key: ApiKey) -> str:
 def _check_accepted(identity: _Identity, what: str) -> str:
     """One request that needs credentials and changes nothing."""
     client = identity.client
+    if identity.refusal is not None and not identity.failed_step:
+        raise identity.refusal
     if client is None or identity.failed_step:
         raise Skipped(f"not tried: {identity.failed_step} failed")
     today = date.today()
@@ -163,7 +179,7 @@ def _hint_for(auth: Any, message: str) -> str:
 def _login_findings(identity: _Identity) -> Iterator[Finding]:
     login: OAuth = identity.auth
     if identity.client is None:
-        yield Finding("login", "skipped", "not tried: settings failed")
+        yield run_step("login", lambda: _check_accepted(identity, "the login"))
         return
     yield (finding := run_step("login", lambda: _check_stored(login)))
     if finding.state == "failed":

@@ -6,11 +6,8 @@ use std::{
     time::Instant,
 };
 
-use super::{Guard, REFRESH_LOCK_TIMEOUT};
-use crate::{
-    error::{ErrorKind, Result},
-    process::PerProcess,
-};
+use super::{Guard, REFRESH_LOCK_TIMEOUT, still_locked};
+use crate::{error::Result, process::PerProcess};
 
 /// The keys that are locked now.
 #[derive(Default)]
@@ -31,8 +28,7 @@ impl KeyLocks {
         while keys.contains(key) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let what = "another refresh has not finished; call again";
-                return Err(ErrorKind::Store(what.into()).into());
+                return Err(still_locked());
             }
             keys =
                 locked.released.wait_timeout(keys, left).unwrap_or_else(PoisonError::into_inner).0;

@@ -19,6 +19,12 @@ pub fn registration_key(origin: &str) -> String {
     origin.to_owned()
 }
 
+/// The key of what is known about the tokens under another key: that the service refused them. It is the
+/// key of no tokens, since a word that is encoded has no such `%`.
+pub fn refusal_key(key: &str) -> String {
+    format!("{key} %refused")
+}
+
 /// The part of the name of the lock file for a key; empty for a key without a user. Users share a fixed
 /// number of lock files: there is no file per user.
 pub fn lock_slot(key: &str) -> String {
@@ -70,9 +76,13 @@ mod tests {
         let key = |client: &str, user: Option<&str>| {
             user.map_or_else(|| token_key(origin, client), |user| user_key(origin, client, user))
         };
-        let keys: std::collections::HashSet<String> =
-            pairs.iter().map(|(client, user)| key(client, *user)).collect();
-        assert_eq!(keys.len(), pairs.len(), "{keys:?}");
+        let pairs = pairs.into_iter().chain([("a", Some("%refused")), ("a", Some("b %refused"))]);
+        let keys: Vec<String> = pairs
+            .map(|(client, user)| key(client, user))
+            .flat_map(|key| [refusal_key(&key), key])
+            .collect();
+        let different: std::collections::HashSet<&String> = keys.iter().collect();
+        assert_eq!(keys.len(), different.len(), "{keys:?}");
         assert!(keys.iter().all(|key| !key.contains(['\n', '\0'])));
         assert_eq!(user_key(origin, "a", "b"), "https://api.example.com a b");
     }

@@ -18,7 +18,7 @@ pub use encrypted::{EncryptedFile, Passphrase};
 pub use files::WhileWaiting;
 pub use key_locks::KeyLocks;
 pub use keychain::Keychain;
-pub use keys::{registration_key, token_key, user_key};
+pub use keys::{refusal_key, registration_key, token_key, user_key};
 pub use memory::Memory;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// How long to wait for another process to finish changing a file.
 const CHANGE_LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for another process to finish a refresh, with its retries.
-const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const REFRESH_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Secrets by key. Every method may block.
 pub trait TokenStore: Send + Sync {
@@ -39,6 +39,18 @@ pub trait TokenStore: Send + Sync {
     /// Makes every other process and thread that refreshes the value of the key wait until the guard
     /// is released, on the thread that took it.
     fn lock(&self, key: &str) -> Result<Guard>;
+
+    /// Whether the lock excludes other processes too. Without that, another one may be about to save
+    /// tokens that the service has already granted.
+    fn excludes_other_processes(&self) -> bool {
+        true
+    }
+
+    /// Runs work that takes a lock, uses the store and releases the lock, all on this thread: so that a
+    /// store may keep something for its thread meanwhile.
+    fn on_one_thread(&self, work: Box<dyn FnOnce() + Send + '_>) {
+        work();
+    }
 }
 
 /// Bytes that are wiped from memory when they are dropped.
@@ -82,6 +94,11 @@ impl std::fmt::Debug for Guard {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Guard(..)")
     }
+}
+
+/// The error of a lock that is not released in time.
+pub(super) fn still_locked() -> Error {
+    ErrorKind::Store("another refresh has not finished; call again".into()).into()
 }
 
 /// An error of a file, with what to do about it.

@@ -1,6 +1,6 @@
 //! The format of an encrypted token file.
 //!
-//! Version 1, all lengths little-endian:
+//! Version 2, all lengths little-endian:
 //!
 //! | Bytes | Content |
 //! |---|---|
@@ -8,12 +8,16 @@
 //! | 1 | format version |
 //! | 16 | salt of the passphrase; kept for the life of the file |
 //! | 12 | nonce; random with each change |
-//! | 4 | length of the list of keys |
-//! | variable | the keys (origin and client id), each with a line feed, in order |
-//! | remainder | the values, each preceded by its length, encrypted by AES-256-GCM, and the 16-byte tag |
+//! | remainder | the keys and values, encrypted by AES-256-GCM, and the 16-byte tag |
 //!
-//! Everything before the values is associated data, so any flipped bit is detected. The costs of
-//! Argon2id belong to the format version: a file cannot ask for excessive ones.
+//! What is encrypted is the length of the list of keys (4 bytes), the keys (origin, client id and perhaps a
+//! user's name), each with a line feed, in order, and then the values, each preceded by its length (4 bytes).
+//!
+//! Everything before it is associated data, so any flipped bit is detected. The costs of Argon2id belong
+//! to the format version: a file cannot ask for excessive ones.
+//!
+//! Version 1 had the list of keys in plain text, as a part of the associated data. It is read, and the
+//! next change writes version 2.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +28,8 @@ use super::Secret;
 use crate::error::{ErrorKind, Result};
 
 const MAGIC: &[u8; 16] = b"boardlot tokens\n";
-const FORMAT_VERSION: u8 = 1;
+const FORMAT_VERSION: u8 = 2;
+const PLAIN_KEYS_VERSION: u8 = 1;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 const TAG_BYTES: usize = 16;
@@ -37,7 +42,8 @@ pub type Values = BTreeMap<String, Secret>;
 pub struct Sealed<'a> {
     pub salt: Salt,
     nonce: [u8; NONCE_BYTES],
-    keys: &'a [u8],
+    /// The list of keys, if it is not encrypted.
+    plain_keys: Option<&'a [u8]>,
     /// Everything before the ciphertext.
     associated_data: &'a [u8],
     ciphertext: &'a [u8],
@@ -48,17 +54,21 @@ impl<'a> Sealed<'a> {
         let truncated = || "it is not a token store, or is truncated".to_owned();
         let rest = content.strip_prefix(MAGIC.as_slice()).ok_or_else(truncated)?;
         let (&[version], rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        if version != FORMAT_VERSION {
+        if ![PLAIN_KEYS_VERSION, FORMAT_VERSION].contains(&version) {
             return Err(format!("its format version is {version}; expected {FORMAT_VERSION}"));
         }
         let (&salt, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
         let (&nonce, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        let (&length, rest) = rest.split_first_chunk().ok_or_else(truncated)?;
-        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-        let (keys, ciphertext) = rest.split_at_checked(length).ok_or_else(truncated)?;
+        let (plain_keys, ciphertext) = match version {
+            PLAIN_KEYS_VERSION => {
+                let (keys, rest) = split_counted(rest).ok_or_else(truncated)?;
+                (Some(keys), rest)
+            }
+            _ => (None, rest),
+        };
         let associated_data =
             content.get(..content.len() - ciphertext.len()).ok_or_else(truncated)?;
-        Ok(Sealed { salt, nonce, keys, associated_data, ciphertext })
+        Ok(Sealed { salt, nonce, plain_keys, associated_data, ciphertext })
     }
 
     /// The plaintext of the values; `None` if the key is wrong or the content was changed.
@@ -73,18 +83,26 @@ impl<'a> Sealed<'a> {
     }
 
     /// The values by their keys; `None` if the plaintext does not fit the keys.
-    pub fn values(&self, mut plaintext: &[u8]) -> Option<Values> {
-        let keys = std::str::from_utf8(self.keys).ok()?;
+    pub fn values(&self, plaintext: &[u8]) -> Option<Values> {
+        let (keys, mut rest) = match self.plain_keys {
+            Some(keys) => (keys, plaintext),
+            None => split_counted(plaintext)?,
+        };
+        let keys = std::str::from_utf8(keys).ok()?;
         let mut values = Values::new();
         for key in keys.split_terminator('\n') {
-            let (&length, rest) = plaintext.split_first_chunk()?;
-            let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
-            let (value, rest) = rest.split_at_checked(length)?;
+            let value;
+            (value, rest) = split_counted(rest)?;
             values.insert(key.to_owned(), Secret::new(value.to_vec()));
-            plaintext = rest;
         }
-        plaintext.is_empty().then_some(values)
+        rest.is_empty().then_some(values)
     }
+}
+
+/// Bytes that are preceded by their length, and what follows them.
+fn split_counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u32::from_le_bytes(length)).ok()?)
 }
 
 /// The content of a file with these values, under a new nonce.
@@ -96,11 +114,11 @@ pub fn seal(salt: &Salt, key: &Key, values: &Values) -> Result<Vec<u8>> {
     content.push(FORMAT_VERSION);
     content.extend_from_slice(salt);
     content.extend_from_slice(&nonce);
-    content.extend_from_slice(&encoded_length(keys.len())?);
-    content.extend_from_slice(keys.as_bytes());
     // Enough that the buffer does not move and leave copies of the secrets behind.
-    let capacity = values.values().map(|value| value.len() + 4).sum::<usize>() + TAG_BYTES;
-    let mut buffer = Secret::new(Vec::with_capacity(capacity));
+    let capacity = values.values().map(|value| value.len() + 4).sum::<usize>();
+    let mut buffer = Secret::new(Vec::with_capacity(4 + keys.len() + capacity + TAG_BYTES));
+    buffer.extend_from_slice(&encoded_length(keys.len())?);
+    buffer.extend_from_slice(keys.as_bytes());
     for value in values.values() {
         buffer.extend_from_slice(&encoded_length(value.len())?);
         buffer.extend_from_slice(value);
@@ -134,7 +152,7 @@ fn encoded_length(length: usize) -> Result<[u8; 4]> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -152,6 +170,9 @@ mod tests {
             let values: Values =
                 values.into_iter().map(|(key, value)| (key, Secret::new(value))).collect();
             let content = seal(&[1; SALT_BYTES], &key, &values).expect("sealed");
+            for name in values.keys().filter(|name| name.len() > 3) {
+                prop_assert!(!content.windows(name.len()).any(|bytes| bytes == name.as_bytes()));
+            }
             let sealed = Sealed::parse(&content).expect("parsed");
             prop_assert_eq!(sealed.salt, [1; SALT_BYTES]);
             let plaintext = sealed.decrypt(&key).expect("AES").expect("the right key");
@@ -163,8 +184,8 @@ mod tests {
         fn any_bytes_are_parsed_or_refused(
             bytes in proptest::collection::vec(any::<u8>(), 0..120),
         ) {
-            let whole = [MAGIC.as_slice(), &[FORMAT_VERSION], &bytes].concat();
-            for bytes in [&bytes, &whole] {
+            let whole = |version| [MAGIC.as_slice(), &[version], &bytes].concat();
+            for bytes in [&bytes, &whole(FORMAT_VERSION), &whole(PLAIN_KEYS_VERSION)] {
                 if let Ok(sealed) = Sealed::parse(bytes) {
                     let length = sealed.associated_data.len() + sealed.ciphertext.len();
                     prop_assert_eq!(length, bytes.len());
@@ -172,5 +193,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A file of an earlier release: with its keys in plain text.
+    pub fn seal_with_plain_keys(salt: &Salt, key: &Key, values: &Values) -> Vec<u8> {
+        let counted = |bytes: &[u8]| [&encoded_length(bytes.len()).expect("small"), bytes].concat();
+        let keys: String = values.keys().map(|key| format!("{key}\n")).collect();
+        let nonce = [3; NONCE_BYTES];
+        let head = [MAGIC.as_slice(), &[PLAIN_KEYS_VERSION], salt, &nonce].concat();
+        let mut content = [head, counted(keys.as_bytes())].concat();
+        let mut buffer: Vec<u8> = values.values().flat_map(|value| counted(value)).collect();
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let sealing = cipher(key).expect("AES");
+        let sealed = sealing.seal_in_place_append_tag(nonce, Aad::from(&content), &mut buffer);
+        sealed.expect("sealed");
+        content.extend(buffer);
+        content
     }
 }

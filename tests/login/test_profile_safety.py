@@ -1,0 +1,196 @@
+"""A profile's credentials go to its own service only, and its file is changed by its owner only."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boardlot as bl
+import pytest
+from boardlot import _core
+from boardlot.cli import main
+
+from ..support.relay import Untouched
+
+URL = "https://api.example.com"
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config" / "boardlot" / "config.toml"
+
+
+@pytest.fixture
+def live(config: Path, tmp_path: Path) -> None:
+    """A profile of a key, one of a login and one without credentials."""
+    key = tmp_path / "key.pem"
+    key.touch(0o600)
+    key.write_text(bl.generate_key().private_pem)
+    entry: dict[str, Any] = {"base_url": URL, "kind": "api_key", "key_id": "k", "private_key": key}
+    _core._save_profile("live", entry)
+    login = {"base_url": URL, "kind": "oauth", "client_id": "c", "store": tmp_path / "tokens"}
+    _core._save_profile("login", login)
+    _core._save_profile("open", {"base_url": URL, "kind": "none"})
+
+
+KINDS: list[Callable[..., Any]] = [bl.Client, bl.AsyncClient]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("profile", ["live", "login"])
+def test_security_52_a_client_for_another_address_gets_no_credentials_of_a_profile(
+    live: None, kind: Callable[..., Any], profile: str
+) -> None:
+    with Untouched() as other:
+        with pytest.raises(bl.ConfigError, match=r"belong to https://api\.example\.com") as caught:
+            kind(other.base_url, profile=profile)
+        assert "auth" in caught.value.hint and "profile add" in caught.value.hint
+        # Meant, and said: other credentials, or a profile that has none.
+        kind(other.base_url, profile=profile, auth=bl.BearerToken("t"))
+        kind(other.base_url, profile="open")
+    for same in [None, URL, URL + "/", "HTTPS://API.EXAMPLE.COM:443"]:
+        client = kind(same, profile=profile)
+        assert pickle.loads(pickle.dumps(client)).base_url == URL
+
+
+COMMANDS = [
+    ["dividends", "HK.00700"],
+    ["fills", "1", "HK"],
+    ["request", "GET", "/api/v1.0/server-time"],
+    ["status"],
+    ["doctor"],
+    ["login", "--no-browser", "--timeout", "1"],
+    ["logout"],
+    ["archive", "update", "trades.db", "--ipos", "hk"],
+]
+
+
+@pytest.mark.parametrize("profile", ["live", "login"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
+    live: None,
+    profile: str,
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked: list[str] = []
+    monkeypatch.setattr("getpass.getpass", lambda prompt: asked.append(prompt) or "secret")
+    from ..support.scripted_server import ScriptedServer, answer
+
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000000"})) as other:
+        line = ["--profile", profile, "--base-url", other.base_url, *command]
+        failed = main(line) != 0
+        told = capfd.readouterr()
+        # What is about a login has no use for a key.
+        if profile == "login" or command[0] not in ("status", "login", "logout"):
+            assert failed and "https://api.example.com" in told.out + told.err
+        sent = b"".join(seen.everything for seen in other.received)
+    assert b"X-Api-Key" not in sent and b"x-api-key" not in sent and b"refresh_token" not in sent
+    assert asked == []
+
+
+def test_the_time_of_another_service_is_asked_for_without_credentials(
+    live: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from ..support.scripted_server import ScriptedServer, answer
+
+    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000000"})) as other:
+        assert main(["--profile", "live", "--base-url", other.base_url, "time"]) == 0
+        (seen,) = other.received
+    assert capfd.readouterr().out.startswith("2026-")
+    assert b"x-api-key" not in seen.everything.lower()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize(("part", "mode"), [("file", 0o606), ("file", 0o602), ("folder", 0o777)])
+def test_security_53_a_configuration_that_others_can_change_is_refused(
+    live: None, config: Path, part: str, mode: int
+) -> None:
+    changed = config if part == "file" else config.parent
+    before = changed.stat().st_mode & 0o777
+    changed.chmod(mode)
+    with pytest.raises(
+        bl.ConfigError, match="other users can change it; run: chmod go-w"
+    ) as caught:
+        bl.Client(profile="live")
+    assert str(changed) in str(caught.value)
+    changed.chmod(before)
+    bl.Client(profile="live")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_security_53_no_command_of_a_configuration_that_others_can_change_is_run(
+    config: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    entry = {"base_url": URL, "kind": "oauth", "client_id": "c", "store": tmp_path / "tokens"}
+    _core._save_profile("live", {**entry, "passphrase_command": ["touch", str(ran)]})
+    for changed in (config, config.parent):
+        before = changed.stat().st_mode & 0o777
+        for bit in (0o002, 0o020):
+            changed.chmod(before | bit)
+            assert main(["--profile", "live", "status"]) != 0
+        changed.chmod(before)
+    assert not ran.exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root changes groups")
+def test_security_53_only_the_group_that_is_the_users_own_may_write(
+    live: None, config: Path
+) -> None:
+    """With a umask of 002, that is what an editor creates."""
+    config.chmod(0o664)
+    assert bl.Client(profile="live").base_url == URL
+    os.chown(config, os.geteuid(), 12345)
+    with pytest.raises(bl.ConfigError, match="other users can change it"):
+        bl.Client(profile="live")
+    os.chown(config, 12345, 12345)
+    with pytest.raises(bl.ConfigError, match="belongs to another user"):
+        bl.Client(profile="live")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_security_53_a_link_is_as_safe_as_what_it_leads_to(config: Path, tmp_path: Path) -> None:
+    _core._save_profile("open", {"base_url": URL, "kind": "none"})
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    config.rename(shared / "config.toml")
+    config.symlink_to(shared / "config.toml")
+    assert bl.Client(profile="open").base_url == URL
+    shared.chmod(0o777)
+    with pytest.raises(bl.ConfigError, match="other users can change it"):
+        bl.Client(profile="open")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_security_53_what_is_created_is_safe_whatever_the_umask(config: Path) -> None:
+    before = os.umask(0)
+    try:
+        _core._save_profile("open", {"base_url": URL, "kind": "none"})
+    finally:
+        os.umask(before)
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert config.parent.stat().st_mode & 0o777 == 0o700
+    assert bl.Client(profile="open").base_url == URL
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_passphrase_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    from boardlot.clients.passphrase import Passphrase
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    reading, writing = os.pipe()
+    for file in (pipe, Path(f"/dev/fd/{reading}"), tmp_path):
+        source = Passphrase.source("tokens", file, None)
+        with pytest.raises(bl.StoreError, match=r"not a regular file|Is a directory"):
+            source()
+    os.close(reading)
+    os.close(writing)

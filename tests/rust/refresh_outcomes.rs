@@ -1,0 +1,103 @@
+//! What ends a login, and what a refresh finds in the store when it ends.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use boardlot::{
+    auth::{
+        RefreshFuture, RefreshGrant, TokenEndpoint, TokenResponse,
+        store::{TokenStore, token_key},
+    },
+    error::{ErrorKind, Result},
+};
+
+use super::{
+    logins::{Disk, ORIGIN, Rig, good_for, refused, rig},
+    tokens::answer,
+};
+
+/// A service during whose answer another process changes the store.
+struct Meanwhile {
+    disk: Arc<Disk>,
+    change: fn(&Disk),
+    answers: Mutex<VecDeque<Result<TokenResponse>>>,
+}
+
+impl TokenEndpoint for Meanwhile {
+    fn refresh(&self, _: RefreshGrant) -> RefreshFuture<'_> {
+        (self.change)(&self.disk);
+        let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
+        Box::pin(async move { answer })
+    }
+}
+
+async fn token_meanwhile(
+    change: fn(&Disk),
+    answer: Result<TokenResponse>,
+) -> (Rig, Result<String>) {
+    let mut rig = rig(&good_for("a", -1), None, Vec::new());
+    let answers = Mutex::new(VecDeque::from([answer]));
+    rig.endpoint = Arc::new(Meanwhile { disk: rig.disk.clone(), change, answers });
+    let token = rig.token(None).await;
+    (rig, token)
+}
+
+#[tokio::test]
+async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_answers() {
+    let newer = |disk: &Disk| disk.put(&good_for("n", 3_000));
+    for answered in [refused("invalid_grant"), Ok(answer("late", None, 3_600))] {
+        let (rig, token) = token_meanwhile(newer, answered).await;
+        assert_eq!(token.expect("a token"), "n");
+        assert_eq!(rig.disk.stored().access_token.as_str(), "n");
+        assert_eq!(rig.ready(None).as_deref(), Some("n"));
+        assert!(!rig.disk.has_refusal());
+    }
+    // What is there meanwhile and of no use does not replace a new token.
+    let older = |disk: &Disk| disk.put(&good_for("o", -2));
+    let (rig, token) = token_meanwhile(older, Ok(answer("b", None, 3_600))).await;
+    assert_eq!(token.expect("a token"), "b");
+    assert_eq!(rig.disk.stored().access_token.as_str(), "b");
+}
+
+#[tokio::test]
+async fn a_refresh_that_ends_after_a_logout_brings_the_login_back_in_no_case() {
+    let logout = |disk: &Disk| disk.delete(&token_key(ORIGIN, "c")).expect("deleted");
+    for answered in [refused("invalid_grant"), Ok(answer("late", None, 3_600))] {
+        let (rig, token) = token_meanwhile(logout, answered).await;
+        let error = token.expect_err("logged out");
+        assert!(error.to_string().contains("the store has no token"), "{error}");
+        assert!(rig.disk.load(&token_key(ORIGIN, "c")).expect("loads").is_none());
+        assert!(!rig.disk.has_refusal());
+        assert_eq!(rig.ready(None), None);
+    }
+}
+
+#[tokio::test]
+async fn a_logout_leaves_no_refusal_behind() {
+    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
+    rig.token(None).await.expect_err("refused");
+    assert!(rig.disk.has_refusal());
+    rig.oauth.log_out().await.expect("logged out");
+    assert!(!rig.disk.has_refusal());
+}
+
+#[tokio::test]
+async fn only_what_rfc_6749_defines_ends_a_login() {
+    let other_form = || {
+        let (error, description) = ("invalid_grant".to_owned(), "Forbidden".to_owned());
+        Err(ErrorKind::GrantRejected { error, description }.into())
+    };
+    for answered in [other_form(), refused("interaction_required"), refused("Unauthorized")] {
+        let rig = rig(&good_for("a", -1), None, vec![answered, Ok(answer("b", None, 3_600))]);
+        let told = rig.token(None).await.expect_err("rejected");
+        assert!(matches!(*told.kind, ErrorKind::LoginRequired { .. }), "{told}");
+        assert!(told.hint().starts_with("Call again: the stored login is unchanged"), "{told}");
+        assert!(!rig.disk.has_refusal());
+        assert_eq!(rig.token(None).await.expect("a token"), "b");
+    }
+    // A token that is still good serves meanwhile.
+    let holding = rig(&good_for("a", 30), None, vec![other_form()]);
+    assert_eq!(holding.token(None).await.expect("a token"), "a");
+}
