@@ -18,7 +18,6 @@ from ..support.logins import quotes
 from ..support.processes import ROOT, python
 from ..support.secret_search import hits
 from ..support.stores import PASSPHRASE, DictStore
-from ..support.system import need_postgres
 
 EXAMPLE = ROOT / "examples" / "web_app"
 KEY = bytes(range(32))
