@@ -117,6 +117,7 @@ pub fn load_profile<'py>(
 
 /// Refuses to use the credentials of a profile at another service than its own: it could replay what they
 /// sign, or keep a token.
+#[gated]
 #[pyfunction]
 #[pyo3(name = "_check_profile_address")]
 pub fn check_profile_address(py: Python<'_>, of_profile: &str, base_url: &str) -> PyResult<()> {

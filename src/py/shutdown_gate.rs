@@ -174,17 +174,13 @@ impl Drop for ExitHandler {
     }
 }
 
-/// Whether the interpreter is shutting down.
-pub fn is_closed() -> bool {
-    GATE.get().is_some_and(|gate| gate.closed.load(Ordering::SeqCst))
-}
-
 fn close() {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
     let _ = gate.closed_by.set(thread::current().id());
     // Either a thread that enters sees this, or this thread sees that it is inside.
     gate.closed.store(true, Ordering::SeqCst);
     let deadline = Instant::now() + CLOSE_TIMEOUT;
+    thread_end::keep_threads();
     let own = with_here(|here| here.presence.clone()).unwrap_or_default();
     while gate.is_any_other_inside(&own) && Instant::now() < deadline {
         thread::sleep(CLOSE_POLL);

@@ -6,18 +6,31 @@
 //! for long, or in PyO3's own code around a function. So such a thread stays where it is, as CPython
 //! itself does from version 3.14 on. No other C library unwinds the stack.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 pub use system::Registration;
+
+use crate::process;
+
+/// The process that is exiting, if one is.
+static EXITING: AtomicU32 = AtomicU32::new(0);
+
+/// From now on, threads that CPython ends stay where they are: the interpreter is shutting down.
+pub fn keep_threads() {
+    EXITING.store(process::id(), Ordering::SeqCst);
+}
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system {
     use std::{
         ffi::{c_int, c_void},
         ptr,
-        sync::Mutex,
+        sync::{Mutex, atomic::Ordering},
         thread,
     };
 
-    use crate::py::shutdown_gate;
+    use super::EXITING;
+    use crate::process;
 
     /// `struct _pthread_cleanup_buffer` of glibc's pthread.h.
     #[repr(C)]
@@ -81,7 +94,7 @@ mod system {
 
     extern "C" fn stay_if_exiting(_: *mut c_void) {
         // Otherwise it is not CPython that ends the thread.
-        while shutdown_gate::is_closed() {
+        while EXITING.load(Ordering::SeqCst) == process::id() {
             thread::park();
         }
     }
