@@ -197,7 +197,7 @@ def test_a_table_obeys_nothing_in_it(tmp_path: Path) -> None:
 def test_global_options_stand_before_and_after_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[settings.Settings] = []
 
-    def client(given: settings.Settings) -> None:
+    def client(given: settings.Settings, identified: bool = True) -> None:
         seen.append(given)
         raise click.exceptions.Exit(7)
 

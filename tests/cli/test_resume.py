@@ -227,10 +227,11 @@ def test_a_link_to_the_checkpoint_file_stays_a_link(
 
 
 def test_a_checkpoint_of_another_service_is_refused(
-    live: list[str], tmp_path: Path, capsys: Any
+    service: Service, tmp_path: Path, capsys: Any
 ) -> None:
-    line = [*live, *CALL, "--out", str(tmp_path / "f.csv"), "--resume", str(tmp_path / "where")]
-    assert main(line) == 0
+    key = ["--key-id", service.key_id, "--key-file", str(service.key_file)]
+    line = [*key, *CALL, "--out", str(tmp_path / "f.csv"), "--resume", str(tmp_path / "where")]
+    assert main([*line, "--base-url", service.sandbox.base_url]) == 0
     with bl.Sandbox(seed=7) as other:
         assert main([*line, "--base-url", other.base_url]) == 2
         assert not other.requests

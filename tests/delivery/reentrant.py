@@ -112,7 +112,8 @@ def rows_of(outcome):
     if isinstance(outcome, bl.Records):
         return [row["n"] for row in outcome]
     if hasattr(outcome, "to_pylist"):
-        return [row["n"] for row in outcome.to_pylist()]
+        # Undeclared fields of batches are text.
+        return [int(row["n"]) for row in outcome.to_pylist()]
     # A frame with no rows has the declared columns alone.
     return outcome["n"].to_list() if "n" in getattr(outcome, "columns", ()) else []
 

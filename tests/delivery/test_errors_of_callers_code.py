@@ -154,7 +154,7 @@ async def rows_and_errors(client, rows):
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("make", CLASSES, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("mode", MODES)
-def test_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
+def test_security_48_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
     args, kwargs = CALLS["plate_stocks"]
     book = Book("plate_stocks", LENGTHS)
 
@@ -172,7 +172,7 @@ def test_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
 
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
 @pytest.mark.parametrize("make", CLASSES, ids=lambda make: make.__name__)
-def test_records_raise_it_too(make, error):
+def test_security_48_records_raise_it_too(make, error):
     args, kwargs = CALLS["plate_stocks"]
     with (
         ScriptedServer(Book("plate_stocks", LENGTHS)) as server,

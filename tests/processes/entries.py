@@ -148,6 +148,7 @@ class Workplace:
         login = {"store": bl.MemoryStore(), "timeout": 0.05}
         dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
         return {
+            "_check_profile_address": ((self.url, self.url), {}),
             "_fill_rows": ((self.fills().all(max_items=3),), {}),
             "_import_frame_library": (("to_arrow",), {}),
             "_micros": (("start", "2026-01-01"), {}),

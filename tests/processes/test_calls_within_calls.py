@@ -57,7 +57,7 @@ class Service:
 @pytest.mark.parametrize("connections", [1, 64])
 @pytest.mark.parametrize("within", CALLS_WITHIN)
 @pytest.mark.parametrize("interrupted", INTERRUPTED)
-def test_a_signal_handler_calls_the_client_whose_call_it_interrupts(
+def test_security_38_a_signal_handler_calls_the_client_whose_call_it_interrupts(
     interrupted, within, connections
 ):
     service, outcomes = Service(), []

@@ -47,5 +47,5 @@ def test_every_entry_can_be_called():
     "times", [1, pytest.param(10, marks=pytest.mark.slow)], ids=["once", "ten times"]
 )
 @pytest.mark.parametrize("names", groups(), ids=lambda names: names[0])
-def test_a_process_ends_beside_daemon_threads_in_its_entries(names, times):
+def test_security_49_a_process_ends_beside_daemon_threads_in_its_entries(names, times):
     end_of(names, times)

@@ -188,12 +188,12 @@ def ended(script, code):
 
 
 @pytest.mark.parametrize("code", SLOW.values(), ids=SLOW)
-def test_a_process_ends_beside_code_of_the_callers_that_never_returns(code):
+def test_security_49_a_process_ends_beside_code_of_the_callers_that_never_returns(code):
     ended(BESIDE, code)
 
 
 @pytest.mark.parametrize("code", HANDLERS.values(), ids=HANDLERS)
-def test_a_handler_from_before_the_import_can_wait_for_threads_that_use_boardlot(code):
+def test_security_49_a_handler_from_before_the_import_can_wait_for_threads_that_use_boardlot(code):
     assert set(ended(EXIT, code).splitlines()) == {"flushed True"}
 
 

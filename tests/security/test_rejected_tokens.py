@@ -397,7 +397,11 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
             with ScriptedServer(lambda _, body=body: answer(body)) as service:
                 client = bl.Client(service.base_url, max_retries=0)
                 given = arguments[name]
-                named = {"code": given[2], "start": 1, "end": 2} if len(given) > 2 else {}
+                named = (
+                    {"code": given[2], "start": "2026-01-01", "end": "2026-01-02"}
+                    if len(given) > 2
+                    else {}
+                )
                 with pytest.raises(bl.ApiError) as caught:
                     list(getattr(client, name)(*given[:2], **named))
             assert type(caught.value) is known.get(code, bl.ApiError), (name, code)

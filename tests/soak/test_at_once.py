@@ -71,7 +71,7 @@ def use(make_clients, count):
     ],
     indirect=["options"],
 )
-def test_many_frames_at_once(options, count, how, caplog):
+def test_security_50_many_frames_at_once(options, count, how, caplog):
     seen = []
     if how == "with hooks":
         options |= {"on_request": lambda _event: None, "on_response": seen.append}
@@ -93,7 +93,7 @@ def test_many_frames_of_threads_at_once(options, count):
 
 
 @pytest.mark.parametrize("count", MANY)
-def test_many_hooks_at_once_that_wait_for_each_other(options, count):
+def test_security_50_many_hooks_at_once_that_wait_for_each_other(options, count):
     together = threading.Barrier(count, timeout=120)
 
     def wait(_event):
@@ -107,7 +107,7 @@ def test_many_hooks_at_once_that_wait_for_each_other(options, count):
 
 
 @pytest.mark.parametrize("count", MANY)
-def test_many_hooks_at_once_that_call_clients_with_hooks(options, count):
+def test_security_50_many_hooks_at_once_that_call_clients_with_hooks(options, count):
     calls, together = [], threading.Barrier(count, timeout=120)
     inner = bl.Client(**options, on_response=calls.append)
 
