@@ -12,14 +12,19 @@ from xdist.scheduler import LoadScopeScheduling
 WHOLE = {"tests/archive", "tests/dask"}
 # What takes more than some seconds. All else follows in the order in which it was collected.
 COMPUTING = [
+    "tests/processes/test_entries.py",
     "tests/docs/test_notebooks.py",
     "tests/docs/test_pages.py",
+    "tests/security/test_secrets_in_exchanges.py",
     "tests/archive",
     "tests/threads/test_sharing.py",
     "tests/plots/test_names.py",
     "tests/cli/test_resume.py",
     "tests/dask",
+    "tests/security/test_key_costs.py",
     "tests/security/test_browser.py",
+    "tests/web_app/test_isolation.py",
+    "tests/support/test_system.py",
     "tests/delivery/test_delivery.py",
     "tests/security/test_rejected_tokens.py",
     "tests/cli/test_terminal.py",
@@ -31,6 +36,7 @@ COMPUTING = [
     "tests/web_app/test_users.py",
     "tests/cli/test_examples.py",
     "tests/soak/test_soak.py",
+    "tests/soak/test_at_once.py",
     "tests/cli/test_output_files.py",
     "tests/login/test_profiles.py",
     "tests/processes/test_exits.py",
@@ -40,6 +46,7 @@ COMPUTING = [
     "tests/docs/test_site.py",
 ]
 WAITING = [
+    "tests/processes/test_exit_beside_callbacks.py",
     "tests/security/test_contention.py",
     "tests/security/test_one_refresh.py",
     "tests/security/test_listener.py",
