@@ -1,9 +1,9 @@
 //! Threads for code of the caller's, such as hooks and token stores, and for frame libraries.
 //!
 //! Such code takes as long as it likes, and may wait for calls of its own, which need threads for their
-//! hooks. In a pool of a fixed size, a pool full of hooks that wait for hooks would wait forever, and so
-//! would everything else that the pool is for, such as looking up names. So the runtime's own pool runs
-//! none of it, and here nothing waits for a thread for long.
+//! hooks. A pool of a fixed size that is full of hooks which wait for hooks would wait forever, and so would
+//! everything else that the pool is for, such as looking up names. So the runtime's own pool runs none of it,
+//! and a callback waits at most a tenth of a second for a thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     error::{Error, Result},
-    process::PerProcess,
+    process::{PerProcess, origin, waited_for_by},
 };
 
 static POOL: PerProcess<CallbackPool> = PerProcess::new();
@@ -25,7 +25,7 @@ static POOL: PerProcess<CallbackPool> = PerProcess::new();
 const THREADS: usize = 64;
 /// How long a callback waits for others to end. After that it gets a thread of its own.
 const WAIT_MAX: Duration = Duration::from_millis(100);
-/// As good as none.
+/// In effect no limit.
 const THREADS_MAX: usize = 1 << 20;
 
 struct CallbackPool {
@@ -35,7 +35,6 @@ struct CallbackPool {
 }
 
 /// Runs a callback on a thread of the pool.
-#[cfg(any(feature = "python", test))]
 pub async fn run<T: Send + 'static>(callback: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     start(callback).await?.await.map_err(|error| Error::aborted(&error))
 }
@@ -46,9 +45,10 @@ pub async fn start<T: Send + 'static>(
 ) -> Result<JoinHandle<T>> {
     let pool = pool()?;
     let free = timeout(WAIT_MAX, pool.free.clone().acquire_owned()).await;
+    let origin = origin();
     Ok(pool.runtime.spawn_blocking(move || {
         let _free = free;
-        callback()
+        waited_for_by(&origin, callback)
     }))
 }
 

@@ -49,9 +49,12 @@ pub fn close() {
     let deadline = Instant::now() + TIMEOUT;
     let shut = |state| if state & CLOSED == 0 { Some(state | CLOSED) } else { None };
     // Another thread may be forking.
-    while STATE.fetch_update(Acquire, Relaxed, shut).is_err() && Instant::now() < deadline {
+    let mut closed = STATE.fetch_update(Acquire, Relaxed, shut).is_ok();
+    while !closed && Instant::now() < deadline {
         thread::sleep(INTERVAL);
+        closed = STATE.fetch_update(Acquire, Relaxed, shut).is_ok();
     }
+    CLOSED_HERE.set(closed);
     while STATE.load(Acquire) != CLOSED && Instant::now() < deadline {
         thread::sleep(INTERVAL);
     }
@@ -60,7 +63,15 @@ pub fn close() {
 /// Opens it again, in the process that forked.
 #[cfg(any(feature = "python", test))]
 pub fn open() {
-    STATE.fetch_and(!CLOSED, Release);
+    // Otherwise it is another thread, which is still forking, that closed it.
+    if CLOSED_HERE.take() {
+        STATE.fetch_and(!CLOSED, Release);
+    }
+}
+
+#[cfg(any(feature = "python", test))]
+thread_local! {
+    static CLOSED_HERE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Opens it in a forked child, in which no other thread exists.

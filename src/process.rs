@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    cell::Cell,
     num::NonZero,
     sync::{
         Arc,
@@ -81,6 +82,27 @@ pub struct Origin {
     /// Whether another call waits for that code: a signal handler, a finalizer or a hook. Then this call
     /// must not wait for anything that the other one may hold.
     pub is_nested: bool,
+    /// The token cache that is being refreshed by the call which waits for that code, by its address: this
+    /// call must not wait for that refresh.
+    pub refreshing: Option<usize>,
+}
+
+thread_local! {
+    static REFRESHING: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The token cache that is being refreshed by the call which waits for the code of this thread.
+#[cfg(feature = "python")]
+pub fn refreshing() -> Option<usize> {
+    REFRESHING.get()
+}
+
+/// Runs code that a call waits for which comes from there.
+pub fn waited_for_by<T>(origin: &Origin, work: impl FnOnce() -> T) -> T {
+    let before = REFRESHING.replace(origin.refreshing);
+    let outcome = work();
+    REFRESHING.set(before);
+    outcome
 }
 
 /// The code that made a call, in a form that only the observers of its requests know.

@@ -17,8 +17,9 @@ use super::{
     token_endpoint::TokenEndpoint,
 };
 use crate::{
+    callback_pool,
     error::{Error, ErrorKind, Login, Redactor, Result},
-    process::PerProcess,
+    process::{PerProcess, origin},
 };
 
 /// The longest name of a user.
@@ -113,6 +114,15 @@ impl OAuth {
         let cache = self.cache()?;
         if let Some(current) = self.cached_token(rejected)? {
             return Ok(current);
+        }
+        if origin().refreshing == Some(cache.id()) {
+            // A hook, log handler or store that the refresh waits for.
+            return cache.valid_token().filter(|token| is_other(token, rejected)).ok_or_else(
+                || {
+                    let what = "the token is being refreshed by the call that waits for this code";
+                    ErrorKind::Store(what.into()).into()
+                },
+            );
         }
         let rejected_token = rejected.map(|set| set.access_token.clone());
         // A refresh that others began before this token was rejected may return it: then the next one is
@@ -343,9 +353,7 @@ impl std::fmt::Debug for OAuth {
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(ErrorKind::Store(format!("the token store was aborted: {error}")).into())
-    })
+    callback_pool::run(work).await?
 }
 
 /// Checks a client secret (RFC 6749, appendix A.2). Without one, it is absent and not empty.

@@ -1,5 +1,5 @@
-//! One thread for all that a refresh, a login or a logout asks of a store: a store may have one connection
-//! for each thread, and its lock may belong to the thread that took it.
+//! One thread for everything that a refresh, a login or a logout does with a store: a store may have one
+//! connection for each thread, and its lock may belong to the thread that took it.
 
 use std::sync::{Arc, mpsc};
 

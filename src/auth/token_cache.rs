@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    process::{on_behalf_of, origin, runtime},
+    process::{Origin, on_behalf_of, origin, runtime},
 };
 
 /// How long to use a token that is still valid after an early refresh has failed, and how long to wait
@@ -56,6 +56,16 @@ struct Unsaved {
 }
 
 impl TokenCache {
+    /// Identifies it in this process.
+    pub fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// The token in use, if it has not expired.
+    pub fn valid_token(&self) -> Option<Arc<TokenSet>> {
+        self.current.load_full().filter(|current| !current.is_expired(now_ms()))
+    }
+
     pub fn set_current(&self, set: TokenSet) -> Arc<TokenSet> {
         let set = Arc::new(set);
         self.current.store(Some(set.clone()));
@@ -148,7 +158,8 @@ impl TokenCache {
         let (sender, receiver) = watch::channel(None);
         *refresh = Some(receiver.clone());
         let (work, cache) = (start(), self.clone());
-        runtime.spawn(on_behalf_of(origin(), async move {
+        let origin = Origin { refreshing: Some(self.id()), ..origin() };
+        runtime.spawn(on_behalf_of(origin, async move {
             // Also cleared if the work panics, so that no caller waits for ever.
             let under_way = UnderWay(cache);
             let outcome = work.await;

@@ -125,8 +125,7 @@ impl Pages {
 enum Collector<S> {
     /// At once.
     Inline(Mutex<Vec<S>>),
-    /// In a task of its own, so that fetching goes on meanwhile. Not on a thread of its own: more lists
-    /// can be fetched at once than any pool has threads.
+    /// In its own task, so that fetching continues. Not on its own thread: no pool has one for each list.
     Task(Sender<(usize, PageSlice)>, JoinHandle<Result<Vec<S>>>),
 }
 

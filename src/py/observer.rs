@@ -25,7 +25,7 @@ use crate::{
     callback_pool,
     error::Error,
     http::{Event, EventKind, Observed, Observer},
-    process::Origin,
+    process::{self, Origin},
 };
 
 /// Whether a client of this process has hooks.
@@ -33,12 +33,12 @@ static HAS_HOOKS: AtomicBool = AtomicBool::new(false);
 
 /// Where a call that starts now comes from; without the caller if no observer would ask for it.
 pub fn origin(py: Python<'_>) -> PyResult<Origin> {
-    let is_nested = shutdown_gate::is_nested();
+    let (is_nested, refreshing) = (shutdown_gate::is_nested(), process::refreshing());
     if !HAS_HOOKS.load(Ordering::Relaxed) && !logging::is_enabled() {
-        return Ok(Origin { caller: None, is_nested });
+        return Ok(Origin { caller: None, is_nested, refreshing });
     }
     let caller = CallerContext::copy(py, logging::is_logging())?;
-    Ok(Origin { caller: Some(Arc::new(caller)), is_nested })
+    Ok(Origin { caller: Some(Arc::new(caller)), is_nested, refreshing })
 }
 
 /// Passes the events of requests to Python.
@@ -131,7 +131,8 @@ impl Observer for PythonObserver {
         let hooks = self.0.clone();
         Box::pin(async move {
             // Hooks may block, and the runtime's worker threads never attach to the interpreter.
-            let observed = callback_pool::run(move || hooks.observe(&event)).await;
+            let event = Announced(event);
+            let observed = callback_pool::run(move || hooks.observe(&event.0)).await;
             // It fails if the system has no thread for it.
             observed.unwrap_or_default()
         })
@@ -144,6 +145,19 @@ impl Observer for PythonObserver {
             event.request.announced.wait();
             hooks.observe(&event);
         });
+    }
+}
+
+/// An event whose hooks may never be called, if nobody waits for them any longer. Then its request was
+/// announced to none.
+struct Announced(Event);
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if matches!(self.0.kind, EventKind::Sending) {
+            // It fails if the hooks were called.
+            let _ = self.0.request.announced.set(Box::new(ResponseHooks::new()));
+        }
     }
 }
 

@@ -45,7 +45,8 @@ struct Gate {
 #[derive(Default)]
 struct Presence(AtomicBool);
 
-/// How long the exit waits for the threads inside. One that takes longer stays where it is: `thread_end`.
+/// How long the exit waits for the threads inside. A thread that takes longer is kept where it is; see
+/// `thread_end`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const CLOSE_POLL: Duration = Duration::from_millis(1);
 
@@ -64,7 +65,7 @@ struct Here {
     presence: Arc<Presence>,
     /// How many calls of `enter` have not been left.
     depth: u32,
-    _registration: thread_end::Registration,
+    registration: thread_end::Registration,
 }
 
 /// Counts this thread as inside while Rust code calls Python, except within `detach`. For `#[gated]`
@@ -152,7 +153,11 @@ pub struct ExitHandler {
 impl ExitHandler {
     /// Registers the handler of this process.
     pub fn register(py: Python<'_>) -> PyResult<()> {
-        let handler = Bound::new(py, ExitHandler { is_exiting: AtomicBool::new(false) })?;
+        Self::register_new(py, false)
+    }
+
+    fn register_new(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
+        let handler = Bound::new(py, ExitHandler { is_exiting: AtomicBool::new(is_exiting) })?;
         py.import("atexit")?.call_method1("register", (handler,)).map(drop)
     }
 }
@@ -160,8 +165,11 @@ impl ExitHandler {
 #[gated]
 #[pymethods]
 impl ExitHandler {
-    fn __call__(&self) {
+    /// Without an interpreter lock, only the thread that made an object drops it at once. So the thread that
+    /// exits makes another handler, which is dropped with the others but not called any more.
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         self.is_exiting.store(true, Ordering::Relaxed);
+        Self::register_new(py, true)
     }
 }
 
@@ -180,7 +188,7 @@ fn close() {
     // Either a thread that enters sees this, or this thread sees that it is inside.
     gate.closed.store(true, Ordering::SeqCst);
     let deadline = Instant::now() + CLOSE_TIMEOUT;
-    thread_end::keep_threads();
+    thread_end::keep_other_threads();
     let own = with_here(|here| here.presence.clone()).unwrap_or_default();
     while gate.is_any_other_inside(&own) && Instant::now() < deadline {
         thread::sleep(CLOSE_POLL);
@@ -217,7 +225,10 @@ fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
         let here = match &mut *here {
             Some(here) if here.process == process::id() => here,
             // In a forked child, the threads of the parent do not exist.
-            other => other.insert(Here::new()?),
+            other => {
+                let registration = other.take().map(|parent| parent.registration);
+                other.insert(Here::new(registration.unwrap_or_default())?)
+            }
         };
         Some(work(here))
     });
@@ -225,12 +236,11 @@ fn with_here<T>(work: impl FnOnce(&mut Here) -> T) -> Option<T> {
 }
 
 impl Here {
-    fn new() -> Option<Self> {
+    fn new(registration: thread_end::Registration) -> Option<Self> {
         let gate = GATE.get_or_make(|| Ok(Gate::default())).ok()?;
         let presence = Arc::new(Presence::default());
         gate.add(&presence);
-        let _registration = thread_end::Registration::new();
-        Some(Here { process: process::id(), gate, presence, depth: 0, _registration })
+        Some(Here { process: process::id(), gate, presence, depth: 0, registration })
     }
 
     /// Returns the depth before.

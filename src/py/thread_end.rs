@@ -6,7 +6,10 @@
 //! for long, or in PyO3's own code around a function. So such a thread stays where it is, as CPython
 //! itself does from version 3.14 on. No other C library unwinds the stack.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 pub use system::Registration;
 
@@ -15,9 +18,20 @@ use crate::process;
 /// The process that is exiting, if one is.
 static EXITING: AtomicU32 = AtomicU32::new(0);
 
-/// From now on, threads that CPython ends stay where they are: the interpreter is shutting down.
-pub fn keep_threads() {
+thread_local! {
+    static EXITS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on, the threads that CPython ends stay where they are: this one shuts the interpreter down.
+pub fn keep_other_threads() {
+    EXITS.set(true);
     EXITING.store(process::id(), Ordering::SeqCst);
+}
+
+/// Whether another thread of this process shuts the interpreter down.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn is_ended() -> bool {
+    EXITING.load(Ordering::SeqCst) == process::id() && !EXITS.get()
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -25,12 +39,9 @@ mod system {
     use std::{
         ffi::{c_int, c_void},
         ptr,
-        sync::{Mutex, atomic::Ordering},
+        sync::Mutex,
         thread,
     };
-
-    use super::EXITING;
-    use crate::process;
 
     /// `struct _pthread_cleanup_buffer` of glibc's pthread.h.
     #[repr(C)]
@@ -58,13 +69,13 @@ mod system {
     /// The handler of one thread, to be dropped when the thread ends.
     pub struct Registration(*mut Buffer);
 
-    impl Registration {
+    impl Default for Registration {
         /// Registers a handler for this thread.
         ///
         /// glibc calls it before it unwinds the first frame: for a buffer outside the stack, every frame
         /// is one that "has been left" (`unwind_stop` in nptl/unwind.c).
         #[expect(unsafe_code, reason = "the standard library has no function for it")]
-        pub fn new() -> Self {
+        fn default() -> Self {
             let unused = UNUSED.try_lock().ok().and_then(|mut unused| unused.pop());
             let buffer = unused.map_or_else(
                 || {
@@ -94,7 +105,7 @@ mod system {
 
     extern "C" fn stay_if_exiting(_: *mut c_void) {
         // Otherwise it is not CPython that ends the thread.
-        while EXITING.load(Ordering::SeqCst) == process::id() {
+        while super::is_ended() {
             thread::park();
         }
     }
@@ -103,11 +114,6 @@ mod system {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod system {
     /// Nothing to register.
+    #[derive(Default)]
     pub struct Registration;
-
-    impl Registration {
-        pub fn new() -> Self {
-            Registration
-        }
-    }
 }

@@ -5,10 +5,16 @@ import signal
 import subprocess
 import sys
 
+import boardlot as bl
 import pytest
 
-from ..support.processes import ROOT
-from .service import fill, path_of, unavailable
+pytest.importorskip("click")
+from boardlot.cli import main  # noqa: E402
+from boardlot.cli.output import emit  # noqa: E402
+from boardlot.cli.settings import Settings  # noqa: E402
+
+from ..support.processes import ROOT  # noqa: E402
+from .service import fill, path_of, unavailable  # noqa: E402
 
 HK = ("281756", "HK")
 
@@ -57,7 +63,7 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (["1", "'x'", "2.5", "null", "x'00ff'"], ["1", "x", "2.5", None, str(b"\0\xff")]),
+        (["1", "'x'", "2.5", "null", "x'00ff'"], ["1", "x", "2.5", None, "00ff"]),
         (["1", "2.5", "null"], [1.0, 2.5, None]),
         (["'a'", "1"], ["a", "1"]),
         (["1e400", "1"], [float("inf"), 1.0]),
@@ -69,6 +75,50 @@ def test_mixed_types_of_a_query_are_a_column_of_text(values, expected, run, tmp_
     query = " union all ".join(f"select {value} as mixed" for value in values)
     run("sql", query, "--out", str(tmp_path / "mixed.parquet"))
     assert parquet.read_table(tmp_path / "mixed.parquet").to_pydict() == {"mixed": expected}
+
+
+# What psycopg returns for the types of PostgreSQL, and what becomes of it.
+OF_POSTGRESQL = {
+    "null": None,
+    "true": "true",
+    "7": "7",
+    "2.5::float8": "2.5",
+    "'x'": "x",
+    "1.10::numeric": "1.10",
+    "'NaN'::numeric": "NaN",
+    r"'\x00ff'::bytea": "00ff",
+    "date '2026-01-02'": "2026-01-02",
+    "time '03:04:05'": "03:04:05",
+    "timestamp '2026-01-02 03:04:05'": "2026-01-02 03:04:05",
+    "timestamptz '2026-01-02 03:04:05+00'": "2026-01-02 03:04:05+00:00",
+    "interval '1 day'": "1 day, 0:00:00",
+    "'00000000-0000-0000-0000-000000000007'::uuid": "00000000-0000-0000-0000-000000000007",
+    "inet '127.0.0.1'": "127.0.0.1",
+    "array[1.10::numeric]": '["1.10"]',
+    """'{"a":{}}'::jsonb""": '{"a": {}}',
+    "int4range(1, 3)": "[1, 3)",
+}
+
+
+def test_every_type_of_postgresql_can_be_written(postgres, tmp_path, capfd):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    address, out = postgres.address(), tmp_path / "values.parquet"
+    bl.Archive(address).close()
+    columns = ", ".join(f"{value} as c{index}" for index, value in enumerate(OF_POSTGRESQL))
+    for ending in ("json", "jsonl", "csv", "parquet"):
+        query = ["archive", "sql", address, f"select {columns}"]
+        assert main([*query, "--out", str(tmp_path / f"values.{ending}")]) == 0, capfd.readouterr()
+    (row,) = json.loads((tmp_path / "values.json").read_text())
+    assert [plain if isinstance(plain, str) else json.dumps(plain) for plain in row.values()] == [
+        "null" if text is None else text for text in OF_POSTGRESQL.values()
+    ]
+    # In one column with what they cannot be with, each of them is text.
+    with bl.Archive(address) as archive:
+        for value, expected in OF_POSTGRESQL.items():
+            (found,) = archive.sql(f"select {value} as x").to_dicts()
+            emit(Settings(out=out, force=True), [found, {"x": True}, {"x": "text"}])
+            read = parquet.read_table(out).to_pydict()
+            assert read == {"x": [expected, "true", "text"]}, value
 
 
 def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):

@@ -1,6 +1,9 @@
 """`boardlot mcp` as assistants use it: a process of its own, and the SDK's client over stdio."""
 
+import asyncio
+import io
 import json
+import os
 import random
 import signal
 import subprocess
@@ -13,6 +16,7 @@ import boardlot as bl
 import pytest
 from anyio.from_thread import start_blocking_portal
 from boardlot.cli import main
+from boardlot.cli.mcp_stdio import Input, Output
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -175,12 +179,19 @@ def test_every_tool_answers(demo):
             "2026-01-01",
         ),
         ("plate_stocks", {"plate_code": "HK.BK1001", "resume": "{}"}, "checkpoint"),
-        ("place_order", {"symbol": "HK.00700"}, "there is no tool 'place_order'"),
-        ("request", {"method": "POST", "path": "/"}, "there is no tool 'request'"),
+        ("place_order", {"symbol": "HK.00700"}, "'place_order' is not a valid tool; expected one"),
+        ("request", {"method": "POST", "path": "/"}, "'request' is not a valid tool; expected one"),
     ],
 )
 def test_a_mistake_is_explained_to_the_model(demo, tool, arguments, said):
     assert said in demo.refusal(tool, **arguments)
+
+
+def test_a_mistake_of_any_length_is_explained_briefly(demo):
+    long = "x" * 100_000
+    assert len(demo.refusal("ipo_list", market=long)) < 500
+    assert len(demo.refusal("ipo_list", market="hk", **{long: 1})) < 500
+    assert len(demo.refusal(long)) < 700
 
 
 def test_only_allowed_accounts_are_read(live, service):
@@ -195,7 +206,7 @@ def test_only_allowed_accounts_are_read(live, service):
 def test_without_accounts_their_tools_are_not_offered(service):
     with started("--profile", "live", "mcp", env=service.environment) as session:
         assert set(session.tools()) == READS - OF_ACCOUNTS
-        assert "there is no tool" in session.refusal("sim_orders", acc_id="5001")
+        assert "is not a valid tool" in session.refusal("sim_orders", acc_id="5001")
 
 
 def test_nothing_but_the_ten_reads_ever_reaches_the_service(live, service):
@@ -241,6 +252,54 @@ def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
         answers += [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+
+
+def messages_of(parts):
+    """What is read of a pipe into which these parts are written."""
+    reading, writing = os.pipe()
+
+    async def read():
+        messages = []
+        async for message in Input(reading, Output(io.BytesIO())):
+            messages.append(message)
+        return messages
+
+    for part in parts:
+        os.write(writing, part)
+    os.close(writing)
+    try:
+        return asyncio.run(asyncio.wait_for(read(), 60))
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("method", ["ping", "tools/call"])
+def test_the_last_message_needs_no_line_feed(method):
+    params = {"name": "server_time", "arguments": {}} if method == "tools/call" else {}
+    last = {"jsonrpc": "2.0", "id": "last", "method": method, "params": params}
+    with raw() as (process, _):
+        send(process, {"method": "notifications/initialized"})
+        rest, _ = process.communicate(json.dumps(last).encode(), timeout=60)
+        assert process.returncode == 0
+    (answer,) = [one for one in map(json.loads, rest.splitlines()) if one.get("id") == "last"]
+    assert "result" in answer, answer
+
+
+def test_messages_are_read_up_to_the_end():
+    assert messages_of([b"a\nb", b"c\n", b"last"]) == ["a", "bc", "last"]
+    assert messages_of([b"a\n"]) == ["a"]
+    assert messages_of([]) == []
+
+
+def test_an_input_that_cannot_be_read_is_at_its_end():
+    closed, writing = os.pipe()
+    os.close(closed)
+    os.close(writing)
+
+    async def read():
+        return [message async for message in Input(closed, Output(io.BytesIO()))]
+
+    assert asyncio.run(asyncio.wait_for(read(), 60)) == []
 
 
 def send(process, *messages):

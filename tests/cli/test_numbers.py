@@ -67,8 +67,16 @@ def test_a_number_is_finite_and_within_bounds_or_wrong_usage(name: str, paramete
             continue
         accepted += 1
         assert math.isfinite(number) and number.__class__ in (int, float), text
-        assert isinstance(number, float) or abs(number) < 2**63, text
+        assert isinstance(number, float) or -(2**63) <= number < 2**63, text
     assert accepted < len(HOSTILE) - 8
+
+
+def test_a_whole_number_has_64_bits() -> None:
+    for number in (-(2**63), -1, 0, 2**63 - 1):
+        assert Whole().convert(str(number), None, None) == number
+    for number in (-(2**63) - 1, 2**63):
+        with pytest.raises(click.UsageError, match=r"an integer from -2\^63 to 2\^63 - 1"):
+            Whole().convert(str(number), None, None)
 
 
 def test_a_whole_number_may_come_from_json() -> None:

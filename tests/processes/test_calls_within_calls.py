@@ -2,6 +2,7 @@
 own: at once, whatever the call that waits for it holds."""
 
 import asyncio
+import contextlib
 import logging
 import signal
 import threading
@@ -10,9 +11,12 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.authorization_server import AuthorizationServer
 from ..support.clients import client_of
+from ..support.logins import quotes, sign_in
 from ..support.paged_service import CALLS, page
 from ..support.scripted_server import ScriptedServer, answer
+from ..support.stores import DictStore
 
 # How long the service takes for the call that is interrupted. All others are answered at once.
 SLOW = 30.0
@@ -163,13 +167,79 @@ def test_a_log_handler_calls_a_client_that_is_awaited_elsewhere(log):
     assert len(handler.records) == 20
 
 
+class CallingStore(DictStore):
+    """Calls a client of the same login each time that it is asked for the tokens."""
+
+    client = None
+    is_calling = False
+
+    def load(self, key):
+        if self.client is not None and not self.is_calling:
+            self.is_calling = True
+            try:
+                self.outcomes.append(outcome_of(self.client))
+            finally:
+                self.is_calling = False
+        return super().load(key)
+
+
+def outcome_of(client):
+    """The seconds that a call took, whether it has a result or an error of the library."""
+    began = time.monotonic()
+    with contextlib.suppress(bl.BoardlotError):
+        quotes(client)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("place", ["on_request", "on_response", "log handler", "store"])
+def test_code_that_a_refresh_waits_for_calls_a_client_of_the_same_login(log, place):
+    """The refresh is under way, so the call has the token in use or an error, at once."""
+    outcomes = []
+    store = CallingStore()
+    store.outcomes = outcomes
+
+    def call(_event):
+        if store.client is not None and not store.is_calling:
+            store.is_calling = True
+            outcomes.append(outcome_of(store.client))
+            store.is_calling = False
+
+    with AuthorizationServer() as server:
+        options = {"timeout": SLOW}
+        if place.startswith("on_"):
+            options[place] = call
+        if place == "log handler":
+            handler = logging.Handler()
+            handler.emit = call
+            log.addHandler(handler)
+        client = client_of(server, sign_in(server, store=store), **options)
+        with client:
+            quotes(client)
+            server.expire()
+            store.client = client
+            quotes(client)
+        store.client = None
+    assert outcomes
+    assert max(outcomes) < SLOW / 3
+    assert server.counts["refresh_token"] == 1
+
+
 def test_a_loop_takes_over_from_one_that_stopped_while_it_fetched():
     """Two event loops share a pager; the one whose page is under way stops for good."""
     service = Service()
     args, kwargs = CALLS["fills_history"]
 
+    waiting = threading.Event()
+
     async def fetch(pager):
         return await pager.__anext__()
+
+    async def wait_for(pager):
+        row = asyncio.ensure_future(fetch(pager))
+        await asyncio.sleep(0)
+        # By now it has begun to wait for the other loop's page.
+        waiting.set()
+        return await row
 
     with ScriptedServer(service) as server:
         client = bl.AsyncClient(server.base_url, timeout=SLOW)
@@ -179,10 +249,9 @@ def test_a_loop_takes_over_from_one_that_stopped_while_it_fetched():
         first = threading.Thread(target=stopped.run_forever)
         first.start()
         service.arrived.wait(SLOW)
-        second = threading.Thread(target=lambda: taken.append(asyncio.run(fetch(pager))))
+        second = threading.Thread(target=lambda: taken.append(asyncio.run(wait_for(pager))))
         second.start()
-        # By then it waits for the first. On a machine where it does not, less is tested.
-        time.sleep(0.5)
+        assert waiting.wait(SLOW)
         stopped.call_soon_threadsafe(stopped.stop)
         first.join()
         service.go_on.set()

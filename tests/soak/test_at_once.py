@@ -122,3 +122,31 @@ def test_security_50_many_hooks_at_once_that_call_clients_with_hooks(options, co
     with inner:
         assert len(asyncio.run(main())) == count
     assert len(calls) == count
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_security_50_many_token_stores_at_once_that_wait_for_each_other(options, count):
+    together = threading.Barrier(count, timeout=120)
+
+    class Store:
+        def load(self, key):
+            together.wait()
+
+        def save(self, key, value): ...
+
+        def delete(self, key): ...
+
+    async def refused(client):
+        with pytest.raises(bl.LoginRequired):
+            await client.dividends("HK.00700")
+
+    async def main():
+        auths = [bl.OAuth("client", store=Store(), user=str(n)) for n in range(count)]
+        clients = [bl.AsyncClient(**options | {"auth": auth}) for auth in auths]
+        try:
+            await asyncio.wait_for(asyncio.gather(*map(refused, clients)), 240)
+        finally:
+            for client in clients:
+                await client.close()
+
+    asyncio.run(main())
