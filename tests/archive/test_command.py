@@ -9,12 +9,12 @@ import boardlot as bl
 import pytest
 
 pytest.importorskip("click")
-from boardlot.cli import main  # noqa: E402
-from boardlot.cli.output import emit  # noqa: E402
-from boardlot.cli.settings import Settings  # noqa: E402
+from boardlot.cli import main
+from boardlot.cli.output import emit
+from boardlot.cli.settings import Settings
 
-from ..support.processes import ROOT  # noqa: E402
-from .service import fill, path_of, unavailable  # noqa: E402
+from ..support.processes import ROOT
+from .service import fill, path_of, unavailable
 
 HK = ("281756", "HK")
 

@@ -85,7 +85,9 @@ class Archive:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Archive {self._database.name}>"
+        # Of one that could not be opened there is no database; a debugger may show it.
+        database = getattr(self, "_database", None)
+        return "<Archive>" if database is None else f"<Archive {database.name}>"
 
     def __reduce__(self) -> Any:
         raise ConfigError(

@@ -20,6 +20,7 @@ from boardlot.cli.endpoints import parse_time
 from boardlot.cli.numbers import Number
 from boardlot.cli.output import emit
 from boardlot.cli.paths import UserPath
+from boardlot.cli.plain_values import plain
 from boardlot.cli.settings import Settings
 from boardlot.crash_safe import is_regular
 
@@ -141,10 +142,7 @@ def sql(settings: Settings, file: str, query: str) -> None:
     """
     with _existing(file) as archive:
         result = archive.sql(query)
-    emit(
-        settings,
-        [{name: _plain(value) for name, value in row.items()} for row in result.to_dicts()],
-    )
+    emit(settings, [plain(row) for row in result.to_dicts()])
 
 
 def follow(
@@ -182,11 +180,6 @@ def _existing(file: str) -> Archive:
     if "://" not in file and not is_regular(Path(file)):
         raise click.UsageError(f"{file} does not exist: `boardlot archive update` creates it")
     return Archive(file)
-
-
-def _plain(value: Any) -> Any:
-    """A value for JSON: times and decimals as text."""
-    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
 COMMANDS: dict[str, click.Command] = {

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 __all__ = ["MESSAGE_MAX", "Input", "Output"]
 
@@ -18,6 +18,8 @@ MESSAGE_MAX = 1 << 20
 CHUNK = 1 << 16
 # Chunks that were read and are not handled yet; then the client waits.
 CHUNKS = 16
+# How long the answer to a last message without a line feed may take.
+ANSWER_SECONDS = 60.0
 # Of a message that is too long the first and the last bytes are kept, for its id: there clients
 # write it, and there it cannot be one of the arguments.
 EDGE = 1 << 10
@@ -34,11 +36,22 @@ class Output:
     def __init__(self, stdout: BinaryIO) -> None:
         self._stdout = stdout
         self._lock = asyncio.Lock()
+        # The id of a request, and whether its answer was sent.
+        self._awaited: tuple[Any, asyncio.Event] | None = None
 
     async def write(self, text: str) -> None:
         """Send messages, each with its line feed."""
         async with self._lock:
             await asyncio.to_thread(self._write, text.encode())
+        if self._awaited is not None:
+            number, sent = self._awaited
+            if any(_id_of(line) == number for line in text.split("\n")):
+                sent.set()
+
+    def answer_to(self, number: int | str) -> asyncio.Event:
+        """What is set when the answer to the request with this id was sent."""
+        self._awaited = number, asyncio.Event()
+        return self._awaited[1]
 
     async def flush(self) -> None:
         """Nothing is left: every message is sent when it is written."""
@@ -68,7 +81,10 @@ class Input:
             with suppress(RuntimeError):  # The loop is closed.
                 while chunk:
                     free.acquire()
-                    chunk = os.read(self._stdin, CHUNK)
+                    try:
+                        chunk = os.read(self._stdin, CHUNK)
+                    except OSError:  # As of a terminal that was closed: nothing more arrives.
+                        chunk = b""
                     loop.call_soon_threadsafe(queue.put_nowait, chunk)
 
         threading.Thread(target=read, name="boardlot-stdin", daemon=True).start()
@@ -78,13 +94,36 @@ class Input:
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 message.add(end)
-                if message.is_too_long:
-                    await self._output.write(message.refusal())
-                else:
+                if await self._is_accepted(message):
                     yield message.text()
                 message = _Message()
             message.add(rest)
         self.ended = True
+        # The last one may have no line feed. At the end of the input the SDK ends what it has not
+        # answered yet, so that waits.
+        if not message.is_empty and await self._is_accepted(message):
+            text = message.text()
+            number = _id_of(text)
+            answer = None if number is None else self._output.answer_to(number)
+            yield text
+            if answer is not None:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(answer.wait(), ANSWER_SECONDS)
+
+    async def _is_accepted(self, message: _Message) -> bool:
+        if message.is_too_long:
+            await self._output.write(message.refusal())
+        return not message.is_too_long
+
+
+def _id_of(text: str) -> int | str | None:
+    """The id of a message, if it is whole and has one."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    number = message.get("id") if isinstance(message, dict) else None
+    return number if isinstance(number, (int, str)) else None
 
 
 class _Message:
@@ -93,6 +132,10 @@ class _Message:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._length = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return self._length == 0
 
     @property
     def is_too_long(self) -> bool:

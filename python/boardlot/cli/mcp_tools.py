@@ -36,6 +36,8 @@ __all__ = ["create_server"]
 MAX_ROWS, DEFAULT_ROWS = 1_000, 100
 # Options about the size of requests, which `max_rows` and `resume` replace.
 PAGING = {"limit", "page_size", "windows", "checkpoint"}
+# Characters of a message of the validator, which repeats the value.
+MESSAGE_MAX = 300
 # Beyond, a JSON number loses digits in many clients.
 EXACT = 2**53 - 1
 
@@ -120,15 +122,12 @@ class Tool(NamedTuple):
 
     def converted(self, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments of the method."""
-        try:
-            arguments = {
-                name: self.parameters[name].type.convert(value, self.parameters[name], None)
-                for name, value in given.items()
-            }
-            if arguments.get("request_type") is not None:
-                arguments["request_type"] = endpoints.request_number(**arguments)
-        except click.UsageError as error:
-            raise ConfigError(error.message) from None
+        arguments = {
+            name: self.parameters[name].type.convert(value, self.parameters[name], None)
+            for name, value in given.items()
+        }
+        if arguments.get("request_type") is not None:
+            arguments["request_type"] = endpoints.request_number(**arguments)
         return arguments
 
 
@@ -153,14 +152,19 @@ def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any]:
             tool = offered.get(call.name)
             if tool is None:
                 known = ", ".join(offered)
-                raise ConfigError(f"there is no tool {call.name!r}; expected one of {known}")
+                raise ConfigError(
+                    f"{_cut(call.name)!r} is not a valid tool; expected one of {known}"
+                )
             for error in validators[call.name].iter_errors(arguments):
-                raise ConfigError(f"the arguments are not valid: {error.message}")
+                raise ConfigError(f"the arguments are not valid: {_cut(error.message)}")
             if tool.account is not None and arguments.get(tool.account) not in accounts:
                 # Besides the schema: this is a promise, not a hint.
-                raise ConfigError("this account is not allowed; expected one passed with --account")
+                raise ConfigError(
+                    f"{_cut(str(arguments.get(tool.account)))!r} is not a valid {tool.account}; "
+                    "expected an account passed with --account"
+                )
             return _result(await _call(client, tool, arguments))
-        except BoardlotError as error:
+        except (BoardlotError, click.ClickException) as error:
             # Shown to the model, which may correct its call.
             return types.CallToolResult(content=[_text(str(error))], is_error=True)
 
@@ -175,6 +179,11 @@ def create_server(client: AsyncClient, accounts: Sequence[str]) -> Server[Any]:
 
 def _result(value: dict[str, Any]) -> types.CallToolResult:
     return types.CallToolResult(content=[_text(json.dumps(value))], structured_content=value)
+
+
+def _cut(text: str) -> str:
+    """A text that may contain whole arguments, for an error."""
+    return text if len(text) <= MESSAGE_MAX else f"{text[:MESSAGE_MAX]}..."
 
 
 def _text(text: str) -> types.TextContent:

@@ -9,8 +9,8 @@ import click
 
 __all__ = ["Number", "Whole"]
 
-# What the core counts with has 64 bits.
-MAX_BITS = 63
+# What the core counts with.
+LEAST, MOST = -(2**63), 2**63 - 1
 
 
 class Number(click.FloatRange):
@@ -31,7 +31,7 @@ class Number(click.FloatRange):
 
 
 class Whole(click.IntRange):
-    """A whole number of at most 64 bits."""
+    """A whole number of 64 bits."""
 
     def __init__(self, least: int | None = None, most: int | None = None) -> None:
         super().__init__(least, most)
@@ -41,6 +41,7 @@ class Whole(click.IntRange):
             number = int(super().convert(value, param, ctx))
         except OverflowError:  # An infinite float, as JSON may contain.
             self.fail(f"{value!r} is not a valid integer.", param, ctx)
-        if number.bit_length() > MAX_BITS:
-            self.fail(f"{value!r} is too large; expected at most 64 bits.", param, ctx)
+        if not LEAST <= number <= MOST:
+            message = "is not a valid integer; expected an integer from -2^63 to 2^63 - 1."
+            self.fail(f"{value!r} {message}", param, ctx)
         return number

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from boardlot import hints
 from boardlot.cli.fields import Fields, Rows
+from boardlot.cli.plain_values import plain
 from boardlot.errors import ProtocolError
 
 __all__ = ["Parquet"]
@@ -105,9 +106,18 @@ class Parquet:
         """Values without a schema, as text if no type holds them all."""
         pa = self._pyarrow
         try:
-            return pa.array(values)
+            array = pa.array(values)
+            if self._can_be_written(array.type):
+                return array
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            return pa.array([_text(value) for value in values], pa.string())
+            pass
+        return pa.array([_text(value) for value in values], pa.string())
+
+    def _can_be_written(self, kind: Any) -> bool:
+        """Parquet has no objects without members."""
+        members = [kind.field(index).type for index in range(kind.num_fields)]
+        is_empty = self._pyarrow.types.is_struct(kind) and not members
+        return not is_empty and all(map(self._can_be_written, members))
 
     def _write_group(self) -> None:
         pages, self._pages = self._pages, []
@@ -208,4 +218,5 @@ class Parquet:
 
 def _text(value: Any) -> str | None:
     """A value of a column of text: text as it is, others as JSON."""
+    value = plain(value)
     return value if value is None or isinstance(value, str) else json.dumps(value)
