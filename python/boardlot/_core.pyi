@@ -857,8 +857,7 @@ class PagerBase(Generic[_Row_co]):
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
 
-        A page may be empty although more follow: only with `max_items` alone is an empty result the end
-        of the list.
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
         """
     def to_pandas(
         self,
@@ -923,8 +922,7 @@ class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
 
-        A page may be empty although more follow: only with `max_items` alone is an empty result the end
-        of the list.
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
         """
     def to_pandas(
         self,
@@ -999,8 +997,7 @@ class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
         """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
         fails midway, the pager's position does not change.
 
-        A page may be empty although more follow: only with `max_items` alone is an empty result the end
-        of the list.
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
         """
     async def to_pandas(
         self,

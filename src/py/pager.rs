@@ -276,8 +276,7 @@ impl PagerBase {
     /// The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
     /// fails midway, the pager's position does not change.
     ///
-    /// A page may be empty although more follow: only with `max_items` alone is an empty result the end
-    /// of the list.
+    /// An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
     #[pyo3(signature = (max_items = None, max_pages = None, *, progress = false))]
     fn all<'py>(
         &self,

@@ -360,7 +360,7 @@ def test_the_example_keeps_its_lock_for_as_long_as_a_refresh_takes(
 
 
 def test_the_guide_shows_the_stores_of_the_example():
-    guide = (ROOT / "docs" / "web-applications.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "token-stores.md").read_text(encoding="utf-8")
     for name, fence in (("token_store.py", "python"), ("postgres_store.py", "py")):
         source = (EXAMPLE / name).read_text(encoding="utf-8")
         assert f"```{fence}\n{source}```\n" in guide, name
