@@ -2,11 +2,14 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+GENERATED = "Generated from the table of endpoints by `make generate`"
+LINES_MAX = 450
 PLACEHOLDER = "https://example.com/boardlot"
 
 
@@ -33,6 +36,25 @@ def test_the_release_checklist_names_every_file_with_a_placeholder() -> None:
     files = ["pyproject.toml", "CITATION.cff", "tools/conda/recipe.yaml"]
     checklist = read("CONTRIBUTING.md").partition("## A release")[2]
     assert all(PLACEHOLDER in read(name) and f"`{name}`" in checklist for name in files)
+
+
+def test_no_file_has_more_lines_than_the_style_allows() -> None:
+    assert f"at most {LINES_MAX} lines" in " ".join(read("STYLE.md").split())
+    folders = ["src", "python", "tests", "docs"]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        pytest.skip("the files are not in a repository")
+    texts = {
+        name: read(name)
+        for name in listed.stdout.split("\0")
+        if name.endswith((".py", ".rs", ".md")) and (ROOT / name).is_file()
+    }
+    assert len(texts) > 500
+    long = {name for name, text in texts.items() if text.count("\n") > LINES_MAX}
+    generated = {name for name, text in texts.items() if GENERATED in text[:500]}
+    assert long - generated == set()
 
 
 def test_the_development_container_is_json_with_comments() -> None:
