@@ -21,6 +21,8 @@ use crate::{
     fork_gate,
 };
 
+/// The largest file or text of a key that is read: an RSA key of 16,384 bits has 13 KB.
+const MAX_BYTES: usize = 1 << 16;
 /// RSA keys below this are refused.
 pub const RSA_MIN_BITS: usize = 2048;
 
@@ -72,6 +74,10 @@ impl Algorithm {
 impl KeyPair {
     /// Reads a key from PEM text or DER bytes; `password` opens an encrypted PKCS#8 key.
     pub fn read(bytes: &[u8], password: Option<&[u8]>) -> Result<Self> {
+        if bytes.len() > MAX_BYTES {
+            let shown = format!("{} bytes long", bytes.len());
+            return Err(Error::argument("private_key", &shown, "at most 65,536 bytes"));
+        }
         let (label, document) = read_document(bytes)?;
         match label.as_str() {
             "PRIVATE KEY" => Self::from_pkcs8(&document),

@@ -105,6 +105,13 @@ impl OAuth {
         self.cache().ok()?.current.load_full()
     }
 
+    /// The tokens that the service may repeat: those in use, and those that they have replaced.
+    pub fn known_tokens(&self) -> impl Iterator<Item = Arc<TokenSet>> {
+        let cache = self.cache().ok();
+        let tokens = |cache: Arc<TokenCache>| [cache.current.load_full(), cache.replaced()];
+        cache.map(tokens).into_iter().flatten().flatten()
+    }
+
     /// A token to send now. `rejected` is one that the service has just rejected.
     pub async fn token(
         self: &Arc<Self>,

@@ -196,7 +196,10 @@ impl LockedRefresh<'_> {
         let requested_at_ms = now_ms();
         let sends_secret = grant.client_secret.is_some();
         match endpoint.refresh(grant).await {
-            Ok(answer) => self.after_success(stored.refreshed(answer, requested_at_ms)).await,
+            Ok(answer) => {
+                self.cache.remember_replaced(&stored);
+                self.after_success(stored.refreshed(answer, requested_at_ms)).await
+            }
             Err(error) => self.after_failure(error, stored, sends_secret).await,
         }
     }

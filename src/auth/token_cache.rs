@@ -32,6 +32,8 @@ pub type Outcome = Result<Arc<TokenSet>>;
 #[derive(Default)]
 pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
+    /// The tokens that the current ones replaced: the service may still repeat them.
+    replaced: ArcSwapOption<TokenSet>,
     refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
@@ -68,8 +70,22 @@ impl TokenCache {
 
     pub fn set_current(&self, set: TokenSet) -> Arc<TokenSet> {
         let set = Arc::new(set);
-        self.current.store(Some(set.clone()));
+        if let Some(before) = self.current.swap(Some(set.clone()))
+            && !before.is_same(&set)
+        {
+            self.replaced.store(Some(before));
+        }
         set
+    }
+
+    /// Remembers tokens that are about to be replaced.
+    pub fn remember_replaced(&self, set: &TokenSet) {
+        self.replaced.store(Some(Arc::new(set.clone())));
+    }
+
+    /// The tokens that the current ones have replaced.
+    pub fn replaced(&self) -> Option<Arc<TokenSet>> {
+        self.replaced.load_full()
     }
 
     /// Waits until nobody else in this process changes these tokens in the store.

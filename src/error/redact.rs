@@ -20,6 +20,8 @@ use super::{
 const MASK: &str = "***";
 /// A shorter secret could be part of an ordinary word: it is replaced only if it is a whole word.
 const SHORT_BYTES: usize = 8;
+/// The shortest beginning of a secret that is redacted anywhere. Unrelated texts have fewer bytes in common.
+const TELLING_BYTES: usize = 12;
 /// The shortest beginning of a truncated secret that is redacted.
 const SHORTEST_BEGINNING: usize = 4;
 /// The longest spelling of one character, such as `\\u002B`, with a few layers of escapes.
@@ -158,6 +160,11 @@ impl Redactor {
             let original = |(from, to)| (unescaped.position(from), unescaped.position(to));
             let spans = wanted.iter().flat_map(|wanted| wanted.find_in(&unescaped.bytes));
             found.extend(spans.filter(|&span| is_whole(&unescaped.bytes, span)).map(original));
+            // Also if the service has cut it.
+            let spans = pieces
+                .iter()
+                .flat_map(|pieces| pieces.find_beginnings(&squeezed.bytes, TELLING_BYTES));
+            found.extend(spans.map(|span| original(squeezed.span(span))));
             let spans = pieces.iter().flat_map(|pieces| pieces.find_in(&squeezed.bytes));
             found.extend(spans.map(|span| original(squeezed.span(span))));
         }

@@ -38,6 +38,22 @@ impl Needle {
         })
     }
 
+    /// Where the first bytes of it are in a text, so many at least, each time with their end.
+    pub fn find_beginnings<'a>(
+        &'a self,
+        text: &'a [u8],
+        least: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let mut matched = 0;
+        // One step beyond the end, where the last match ends.
+        let bytes = text.iter().copied().map(Some).chain([None]);
+        bytes.enumerate().filter_map(move |(at, byte)| {
+            let before = matched;
+            matched = byte.map_or(0, |byte| self.step(matched, byte));
+            (before >= least && matched <= before).then(|| (at - before, at))
+        })
+    }
+
     /// How many of its first bytes are at the end of a text.
     pub fn begun_in(&self, text: &[u8]) -> usize {
         text.iter().fold(0, |matched, byte| self.step(matched, *byte))

@@ -24,6 +24,8 @@ pub struct CallAuthorization<'a> {
     token: Option<Arc<TokenSet>>,
     /// The token that the service has rejected: it is replaced once a call.
     rejected: Option<Arc<TokenSet>>,
+    /// The tokens that the service may repeat.
+    known: Vec<Arc<TokenSet>>,
     /// The clock's count of requests before the current attempt.
     clock_requests: u64,
     clock_corrected: bool,
@@ -37,6 +39,7 @@ impl<'a> CallAuthorization<'a> {
             credentials,
             token: None,
             rejected: None,
+            known: Vec::new(),
             clock_requests: 0,
             clock_corrected: false,
         }
@@ -52,7 +55,10 @@ impl Authorization for CallAuthorization<'_> {
                 Some(token) => token,
                 None => {
                     let endpoint: Arc<dyn TokenEndpoint> = self.transport.clone();
-                    oauth.token(&endpoint, rejected).await?
+                    let token = oauth.token(&endpoint, rejected).await?;
+                    // Perhaps it was refreshed just now.
+                    self.known = oauth.known_tokens().collect();
+                    token
                 }
             });
         }
@@ -85,7 +91,8 @@ impl Authorization for CallAuthorization<'_> {
     }
 
     fn secrets(&self) -> Vec<&str> {
-        let tokens = self.token.iter().chain(&self.rejected).flat_map(|set| set.secrets());
+        let tokens = self.token.iter().chain(&self.rejected).chain(&self.known);
+        let tokens = tokens.flat_map(|set| set.secrets());
         tokens.chain(self.credentials.and_then(Credentials::secret)).collect()
     }
 }

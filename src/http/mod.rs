@@ -34,9 +34,9 @@ pub use clock::{Clock, ClockReading, LocalInstant};
 pub use observer::{Event, EventKind, Observed, ObservedRequest, Observer};
 pub use options::SenderOptions;
 pub use plan::{Cursor, RequestPlan};
-pub use redact::is_public_header;
+pub use redact::{is_public_header, redact_named_secrets};
 pub use request::{Request, header_pair, method};
-pub use sender::Sender;
+pub use sender::{Sender, redactor_of_all_clients};
 pub use time_range::{RangeEnd, TimeRange};
 
 /// A response with its whole body.

@@ -109,6 +109,11 @@ fn decoded(name: &str) -> Option<Cow<'_, str>> {
     form_urlencoded::parse(name.as_bytes()).next().map(|(name, _)| name)
 }
 
+/// Redacts the secrets that their names tell, in a text that may quote tokens.
+pub fn redact_named_secrets(text: &str) -> String {
+    redact_text(text, Side::Response)
+}
+
 /// Redacts the secrets that their names tell: in a form, in JSON also within its strings, in XML, and in
 /// other text as `name=value` or `name: value`.
 pub fn redact_text(text: &str, side: Side) -> String {

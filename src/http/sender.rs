@@ -1,7 +1,8 @@
 //! A transport with the credentials of a client.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use arc_swap::ArcSwapOption;
 use zeroize::Zeroizing;
 
 use super::{
@@ -21,7 +22,37 @@ use crate::{
 #[derive(Debug)]
 pub struct Sender {
     transport: Arc<Transport>,
-    credentials: Option<Credentials>,
+    credentials: Option<Arc<Credentials>>,
+}
+
+/// The credentials of all clients. A child that is forked has them too, so there is no lock.
+static CREDENTIALS: ArcSwapOption<Vec<Weak<Credentials>>> = ArcSwapOption::const_empty();
+
+/// Redacts the secrets of all clients: for errors about values of responses that were received long ago.
+pub fn redactor_of_all_clients() -> Redactor {
+    let all = CREDENTIALS.load_full();
+    let all: Vec<_> = all.iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade).collect();
+    redactor_of(all.iter().map(AsRef::as_ref))
+}
+
+fn redactor_of<'a>(credentials: impl Iterator<Item = &'a Credentials> + Clone) -> Redactor {
+    let logins = credentials.clone().filter_map(Credentials::login);
+    let tokens: Vec<_> = logins.flat_map(|oauth| oauth.known_tokens()).collect();
+    let mut secrets: Vec<&str> = tokens.iter().flat_map(|set| set.secrets()).collect();
+    for secret in credentials.filter_map(Credentials::secret) {
+        secrets.push(secret);
+    }
+    Redactor::new(secrets)
+}
+
+/// Remembers credentials for as long as they are in use.
+fn remember(credentials: &Arc<Credentials>) {
+    CREDENTIALS.rcu(|all| {
+        let all = all.iter().flat_map(|all| all.iter());
+        let mut alive: Vec<_> = all.filter(|other| other.strong_count() > 0).cloned().collect();
+        alive.push(Arc::downgrade(credentials));
+        Some(Arc::new(alive))
+    });
 }
 
 impl Sender {
@@ -36,6 +67,8 @@ impl Sender {
         if let Some(credentials) = &credentials {
             credentials.bind(base.as_str())?;
         }
+        let credentials = credentials.map(Arc::new);
+        credentials.iter().for_each(remember);
         Ok(Sender { transport: Arc::new(Transport::new(base, options)?), credentials })
     }
 
@@ -45,7 +78,8 @@ impl Sender {
         request: &Request,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        let mut authorization = CallAuthorization::new(&self.transport, self.credentials.as_ref());
+        let mut authorization =
+            CallAuthorization::new(&self.transport, self.credentials.as_deref());
         call(&self.transport, &mut authorization, request, parse).await
     }
 
@@ -64,15 +98,12 @@ impl Sender {
         &self,
         request: &Request,
     ) -> Result<Vec<(&'static str, Zeroizing<String>)>> {
-        authorization_headers(self.credentials.as_ref(), None, self.clock(), request)
+        authorization_headers(self.credentials.as_deref(), None, self.clock(), request)
     }
 
     /// Redacts the secrets of the credentials, for errors about responses that were received earlier.
     pub fn redactor(&self) -> Redactor {
-        let login = self.credentials.as_ref().and_then(Credentials::login);
-        let token = login.and_then(|oauth| oauth.current_token());
-        let own = self.credentials.as_ref().and_then(Credentials::secret);
-        Redactor::new(token.iter().flat_map(|set| set.secrets()).chain(own))
+        redactor_of(self.credentials.as_deref().into_iter())
     }
 
     /// The service's time in milliseconds at which an open range ends; `id` identifies the call in a

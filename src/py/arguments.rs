@@ -16,7 +16,7 @@ pub use super::texts::{optional_text, secret_bytes, secret_text, text, text_of};
 use super::{
     callback::Invoke,
     dates::{DateClasses, date},
-    errors::{raise, wrong_type},
+    errors::{is_error, raise, wrong_type},
     request_arguments::compact_json,
     texts::not_unicode,
 };
@@ -134,7 +134,10 @@ pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> 
 
 /// A path.
 pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    value.extract().map_err(|_| wrong_type(name, value, "a path"))
+    value.extract().map_err(|error| match is_error(value.py(), &error) {
+        true => wrong_type(name, value, "a path"),
+        false => error,
+    })
 }
 
 /// The contents of the file with this path.

@@ -44,19 +44,16 @@ pub fn block_in<T: Send>(
 ) -> PyResult<T> {
     logging::refresh_levels(py);
     let future = on_behalf_of(observer::origin(py)?, future);
-    let outcome = shutdown_gate::detach(py, || {
-        let mut slot = match slot() {
-            Ok(slot) => slot,
-            Err(error) => return Ok(Some(Err(error))),
-        };
-        let mut outcome = None;
-        let waited = {
-            let future = pin!(async { outcome = Some(future.await) });
-            wait(&mut slot, future, &on_poll)
-        };
-        slot.release(outcome.as_ref().is_some_and(is_settled));
-        waited.map(|()| outcome)
-    })?;
+    let (mut outcome, mut slot) = (None, Some(slot));
+    let waited = {
+        let mut take = || slot.take().map_or_else(PoolSlot::shared, |slot| slot());
+        let future = pin!(async { outcome = Some(future.await) });
+        wait(py, &mut take, future, &on_poll)?
+    };
+    match waited {
+        Ok(slot) => slot.release(outcome.as_ref().is_some_and(is_settled)),
+        Err(error) => outcome = Some(Err(error)),
+    }
     let outcome = outcome.unwrap_or_else(|| Err(Error::config("the call has no outcome")));
     let value = outcome.map_err(|error| raise(py, error))?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
@@ -64,18 +61,35 @@ pub fn block_in<T: Send>(
     Ok(value)
 }
 
-/// Waits until a future is ready. Not generic: copies for the futures of all calls were over one percent
-/// of the wheel.
+/// Waits until a future is ready, in a slot that is taken once the thread is detached. Not generic: copies
+/// for the futures of all calls were over one percent of the wheel.
+///
+/// A signal handler may make a call of its own, so it runs outside the runtime. For it, this thread attaches
+/// again in the way in which it was attached, as it may be a thread whose Python state is being removed.
 fn wait(
-    slot: &mut PoolSlot,
+    py: Python<'_>,
+    slot: &mut (dyn FnMut() -> Result<PoolSlot> + Send),
     mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
     on_poll: &dyn Fn(Python<'_>) -> PyResult<()>,
-) -> PyResult<()> {
-    // A signal handler may make a call of its own, so it runs outside the runtime.
-    while slot.wait(SIGNAL_POLL, &mut future).is_none() {
-        shutdown_gate::with_interpreter(|py| py.check_signals().and_then(|()| on_poll(py)))?;
+) -> PyResult<Result<PoolSlot>> {
+    let taken = shutdown_gate::detach(py, || {
+        let mut slot = slot()?;
+        let is_ready = slot.wait(SIGNAL_POLL, &mut future).is_some();
+        Ok((slot, is_ready))
+    });
+    let (mut slot, mut is_ready) = match taken {
+        Ok(taken) => taken,
+        Err(error) => return Ok(Err(error)),
+    };
+    while !is_ready {
+        let polled = || py.check_signals().and_then(|()| on_poll(py));
+        if let Err(error) = shutdown_gate::in_interrupted_call(polled) {
+            slot.release(false);
+            return Err(error);
+        }
+        is_ready = shutdown_gate::detach(py, || slot.wait(SIGNAL_POLL, &mut future).is_some());
     }
-    Ok(())
+    Ok(Ok(slot))
 }
 
 /// Whether the call left nothing behind that is still running.

@@ -20,7 +20,7 @@ use super::{
     endpoint_arguments::{
         ArgumentName, Arguments, borrowed, endpoint_argument, endpoint_arguments,
     },
-    errors::{exception, raise, wrong_type},
+    errors::{exception, is_error, raise, wrong_type},
     event_loop::load_asyncio,
     observer::{Hooks, PythonObserver},
     pager::PagerBase,
@@ -349,7 +349,10 @@ impl ClientBase {
                 Error::argument("keys", "a string", "a list of keys, such as [\"HK.00700\"]");
             return Err(raise(py, error));
         }
-        let keys = keys.try_iter().map_err(|_| wrong_type("keys", keys, "a list of keys"))?;
+        let keys = keys.try_iter().map_err(|error| match is_error(py, &error) {
+            true => wrong_type("keys", keys, "a list of keys"),
+            false => error,
+        })?;
         let keys = keys.map(|key| argument("keys", &key?)).collect::<PyResult<Vec<_>>>()?;
         let count = Arc::new(AtomicU64::new(0));
         let total = keys.len() as u64;

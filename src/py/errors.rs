@@ -1,15 +1,23 @@
 //! The conversion of the core's errors to the exceptions of `boardlot.errors`.
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyException, prelude::*, types::PyDict};
 
 use super::{
     callback::{Invoke, import},
     fork_safe_cell::ForkSafeOnce,
 };
-use crate::error::{ApiFailure, Error, ErrorKind, FailureClass, excerpt};
+use crate::{
+    error::{ApiFailure, Error, ErrorKind, FailureClass, excerpt},
+    http::redactor_of_all_clients,
+};
 
 /// The exception for an error, ready to be raised.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
+    // Of a value that was received long ago, which may repeat a secret.
+    let error = match *error.kind {
+        ErrorKind::Protocol { .. } => error.redacted(&redactor_of_all_clients()),
+        _ => error,
+    };
     match exception(py, &error) {
         Ok(exception) => PyErr::from_value(exception),
         Err(failure) => failure,
@@ -24,6 +32,11 @@ pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr
         }
         Err(failure) => failure,
     }
+}
+
+/// Whether an exception is an error, such as one of a wrong type, and not an interrupt or an exit.
+pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
+    exception.is_instance_of::<PyException>(py)
 }
 
 /// The exception object for an error.

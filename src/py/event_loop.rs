@@ -9,7 +9,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use boardlot_gated::gated;
-use pyo3::prelude::*;
+use pyo3::{
+    prelude::*,
+    types::{PyWeakrefMethods, PyWeakrefReference},
+};
 
 use super::{
     callback::Invoke,
@@ -51,7 +54,8 @@ enum Waker {
 /// The event loops of this process, each with its queue.
 static QUEUES: PerProcess<Mutex<Vec<LoopQueue>>> = PerProcess::new();
 
-type LoopQueue = (Py<PyAny>, Arc<CompletionQueue>);
+/// A weak reference to a loop, so that one that is dropped without being closed is collected.
+type LoopQueue = (Py<PyWeakrefReference>, Arc<CompletionQueue>);
 
 impl CompletionQueue {
     pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
@@ -59,8 +63,10 @@ impl CompletionQueue {
         let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
         let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
         let known = |queues: &[LoopQueue]| {
-            let found = queues.iter().find(|(known, _)| known.is(event_loop));
-            found.map(|(_, queue)| queue.clone())
+            let is_it = |known: &Py<PyWeakrefReference>| {
+                known.bind(py).upgrade().is_some_and(|known| known.is(event_loop))
+            };
+            queues.iter().find(|(known, _)| is_it(known)).map(|(_, queue)| queue.clone())
         };
         if let Some(queue) = known(&queues()) {
             return Ok(queue);
@@ -68,8 +74,9 @@ impl CompletionQueue {
         // `asyncio.run` makes a loop each time, so those that were closed are removed here. Asking
         // them runs Python code, which must not happen under the lock.
         let before = std::mem::take(&mut *queues());
-        let is_closed = |event_loop: &Py<PyAny>| -> PyResult<bool> {
-            event_loop.bind(py).invoke_method(intern!(py, "is_closed"), ())?.is_truthy()
+        let is_closed = |event_loop: &Py<PyWeakrefReference>| -> PyResult<bool> {
+            let Some(event_loop) = event_loop.bind(py).upgrade() else { return Ok(true) };
+            event_loop.invoke_method(intern!(py, "is_closed"), ())?.is_truthy()
         };
         let mut open = Vec::with_capacity(before.len() + 1);
         for entry in before {
@@ -78,7 +85,7 @@ impl CompletionQueue {
             }
         }
         let queue = CompletionQueue::new(event_loop)?;
-        open.push((event_loop.clone().unbind(), queue.clone()));
+        open.push((PyWeakrefReference::new(event_loop)?.unbind(), queue.clone()));
         // Another thread may have added the queue of its own loop meanwhile.
         queues().append(&mut open);
         Ok(queue)
@@ -167,12 +174,24 @@ impl ResolveFinished {
         let finished = std::mem::take(
             &mut *self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner),
         );
-        for waiter in finished {
-            // It is done already if its task was cancelled.
-            if !waiter.bind(py).invoke_method(intern!(py, "done"), ())?.is_truthy()? {
-                waiter.bind(py).invoke_method(intern!(py, "set_result"), (py.None(),))?;
+        let mut waiters = finished.into_iter();
+        while let Some(waiter) = waiters.next() {
+            if let Err(error) = resolve(waiter.bind(py)) {
+                // For example of a signal handler: the others, and this one, have their turn again.
+                [waiter].into_iter().chain(waiters).for_each(|waiter| self.queue.push(waiter));
+                return Err(error);
             }
         }
         Ok(())
     }
+}
+
+/// Wakes the task that waits for this future.
+fn resolve(waiter: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = waiter.py();
+    // It is done already if its task was cancelled.
+    if !waiter.invoke_method(intern!(py, "done"), ())?.is_truthy()? {
+        waiter.invoke_method(intern!(py, "set_result"), (py.None(),))?;
+    }
+    Ok(())
 }

@@ -16,7 +16,7 @@ use super::{
     arguments::text_of,
     arrow::{ArrowStream, column_options},
     call::Finish,
-    callback::{Invoke, import},
+    callback::{Invoke, import, no_stop_iteration},
     errors::raise,
     frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
     objects,
@@ -385,11 +385,12 @@ impl RecordsIterator {
             (index < records.rows.len()).then(|| index.wrapping_add_signed(self.step))
         };
         match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance) {
-            Ok(index) => records.dict(py, index).map(Some).inspect_err(|_| {
+            Ok(index) => records.dict(py, index).map(Some).map_err(|error| {
                 // A record that cannot become a dict is not skipped.
                 let next = index.wrapping_add_signed(self.step);
                 let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
                 let _ = self.next.compare_exchange(next, index, success, failure);
+                no_stop_iteration(py, error)
             }),
             Err(_) => Ok(None),
         }

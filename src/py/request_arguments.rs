@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{
     callback::{Invoke, import},
-    errors::{raise, wrong_type},
+    errors::{is_error, raise, wrong_type},
     texts::text,
 };
 use crate::{
@@ -89,6 +89,9 @@ pub fn compact_json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     options.set_item("allow_nan", false)?;
     let text = import(py, "json")?.getattr("dumps")?.invoke_named((value,), Some(&options));
     text.and_then(|text| text.extract()).map_err(|error| {
+        if !is_error(py, &error) {
+            return error;
+        }
         raise(py, Error::config(format!("{name} cannot be written as JSON: {}", error.value(py))))
     })
 }

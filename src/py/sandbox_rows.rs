@@ -8,7 +8,7 @@ use pyo3::{
 use super::{
     arguments::{argument, text},
     endpoint::Endpoint,
-    errors::{raise, wrong_type},
+    errors::{is_error, raise, wrong_type},
     request_arguments::compact_json,
 };
 use crate::{
@@ -23,7 +23,10 @@ pub fn rows(value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.is_instance_of::<PyDict>() || value.is_instance_of::<PyString>() {
         return Err(wrong_type("rows", value, EXPECTED));
     }
-    let items = value.try_iter().map_err(|_| wrong_type("rows", value, EXPECTED))?;
+    let items = value.try_iter().map_err(|error| match is_error(value.py(), &error) {
+        true => wrong_type("rows", value, EXPECTED),
+        false => error,
+    })?;
     let rows = PyList::new(value.py(), items.collect::<PyResult<Vec<_>>>()?)?;
     compact_json("rows", rows.as_any())
 }

@@ -7,13 +7,14 @@
 //! threads inside, and no other thread enters after that.
 //!
 //! The gate closes after the last `atexit` handler, when the interpreter itself is about to stop all other
-//! threads: until then a handler may wait for a thread that uses boardlot.
+//! threads: until then a handler may wait for a thread that uses boardlot. If the interpreter does not stop
+//! them after all, the gate opens again.
 #![expect(clippy::disallowed_methods, reason = "the gate is where threads attach and detach")]
 
 use std::{
     cell::{Cell, RefCell},
     sync::{
-        Arc, Mutex, OnceLock, PoisonError, Weak,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
@@ -34,8 +35,8 @@ static GATE: PerProcess<Gate> = PerProcess::new();
 #[derive(Default)]
 struct Gate {
     closed: AtomicBool,
-    /// The thread that closed the gate: the one that exits the program.
-    closed_by: OnceLock<ThreadId>,
+    /// The thread that closed the gate, the one that exits the program, and when it was done.
+    closed_by: Mutex<Option<(ThreadId, Instant)>>,
     /// The threads that have been inside.
     threads: Mutex<Vec<Weak<Presence>>>,
 }
@@ -49,13 +50,17 @@ struct Presence(AtomicBool);
 /// `thread_end`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 const CLOSE_POLL: Duration = Duration::from_millis(1);
+/// How long the gate is closed before the interpreter begins to shut down. If it does not, what looked like an
+/// exit was none: a program can run its `atexit` handlers at any time, and finalizers can follow them.
+const CLOSED_MAX: Duration = Duration::from_millis(500);
+const WAIT_POLL: Duration = Duration::from_millis(10);
 
 thread_local! {
     static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
 
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 
-    static IN_DETACHED: Cell<bool> = const { Cell::new(false) };
+    static IN_INTERRUPTED_CALL: Cell<bool> = const { Cell::new(false) };
 }
 
 /// This thread at the gate.
@@ -71,10 +76,7 @@ struct Here {
 /// Counts this thread as inside while Rust code calls Python, except within `detach`. For `#[gated]`
 /// functions, whose thread is attached.
 pub fn enter() -> Entered {
-    if try_enter().is_err() {
-        Python::attach(|py| py.detach(park_forever));
-    }
-    Entered(())
+    try_enter().unwrap_or_else(|Closed| Python::attach(|py| py.detach(pass_or_wait)))
 }
 
 /// Counts this thread as inside until it is dropped.
@@ -92,7 +94,7 @@ pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
         let depth = with_here(|here| here.set_depth(0));
         let outcome = work();
         // Counted until this thread is attached again.
-        std::mem::forget(pass_or_park());
+        std::mem::forget(pass_or_wait());
         (outcome, depth)
     });
     with_here(|here| here.set_depth(depth.unwrap_or(0)));
@@ -101,10 +103,15 @@ pub fn detach<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
 
 /// Attaches briefly, within `detach`.
 pub fn with_interpreter<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
-    let _entered = pass_or_park();
-    let before = IN_DETACHED.replace(true);
-    let outcome = Python::attach(work);
-    IN_DETACHED.set(before);
+    let _entered = pass_or_wait();
+    in_interrupted_call(|| Python::attach(work))
+}
+
+/// Runs Python code, such as a signal handler, in the middle of a call that waits.
+pub fn in_interrupted_call<T>(work: impl FnOnce() -> T) -> T {
+    let before = IN_INTERRUPTED_CALL.replace(true);
+    let outcome = work();
+    IN_INTERRUPTED_CALL.set(before);
     outcome
 }
 
@@ -136,7 +143,7 @@ pub fn is_in_callback() -> bool {
 /// Whether a call of the core waits for the Python code that this thread runs: a hook or a store, or a
 /// signal handler or finalizer that has interrupted the call.
 pub fn is_nested() -> bool {
-    IN_CALLBACK.get() || IN_DETACHED.get()
+    IN_CALLBACK.get() || IN_INTERRUPTED_CALL.get()
 }
 
 /// Closes the gate when the last `atexit` handler has returned.
@@ -184,19 +191,29 @@ impl Drop for ExitHandler {
 
 fn close() {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
-    let _ = gate.closed_by.set(thread::current().id());
-    // Either a thread that enters sees this, or this thread sees that it is inside.
-    gate.closed.store(true, Ordering::SeqCst);
+    let close_by_this_thread = |at| {
+        let closed = (thread::current().id(), at);
+        *gate.closed_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(closed);
+        // Either a thread that enters sees this, or this thread sees that it is inside.
+        gate.closed.store(true, Ordering::SeqCst);
+    };
     let deadline = Instant::now() + CLOSE_TIMEOUT;
-    thread_end::keep_other_threads();
+    close_by_this_thread(deadline);
     let own = with_here(|here| here.presence.clone()).unwrap_or_default();
     while gate.is_any_other_inside(&own) && Instant::now() < deadline {
         thread::sleep(CLOSE_POLL);
     }
+    close_by_this_thread(Instant::now());
 }
 
-fn pass_or_park() -> Entered {
-    try_enter().unwrap_or_else(|Closed| park_forever())
+/// Enters when the gate is open; never if the interpreter is shutting down.
+fn pass_or_wait() -> Entered {
+    loop {
+        match try_enter() {
+            Ok(entered) => return entered,
+            Err(Closed) => thread::sleep(WAIT_POLL),
+        }
+    }
 }
 
 /// The gate is closed, and this is not the thread that closed it.
@@ -207,7 +224,7 @@ fn try_enter() -> Result<Entered, Closed> {
     let entered = with_here(|here| {
         if here.depth == 0 {
             here.presence.0.store(true, Ordering::SeqCst);
-            if here.gate.closed.load(Ordering::SeqCst) && !here.gate.is_closed_here() {
+            if here.gate.closed.load(Ordering::SeqCst) && !here.gate.opens_for_this_thread() {
                 here.presence.0.store(false, Ordering::Release);
                 return Err(Closed);
             }
@@ -260,9 +277,19 @@ impl Gate {
         threads.push(Arc::downgrade(presence));
     }
 
+    /// Whether this is the thread that closed it, or the interpreter was not shut down.
     #[cold]
-    fn is_closed_here(&self) -> bool {
-        self.closed_by.get().is_some_and(|id| *id == thread::current().id())
+    fn opens_for_this_thread(&self) -> bool {
+        let closed = self.closed_by.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((thread, at)) = *closed else { return true };
+        if thread == thread::current().id() {
+            return true;
+        }
+        let is_over = at.elapsed() > CLOSED_MAX && !thread_end::is_finalizing();
+        if is_over {
+            self.closed.store(false, Ordering::SeqCst);
+        }
+        is_over
     }
 
     fn is_any_other_inside(&self, own: &Arc<Presence>) -> bool {
@@ -270,12 +297,5 @@ impl Gate {
         let mut others =
             threads.iter().filter_map(Weak::upgrade).filter(|other| !Arc::ptr_eq(other, own));
         others.any(|other| other.0.load(Ordering::SeqCst))
-    }
-}
-
-/// Waits until the process has exited.
-fn park_forever() -> ! {
-    loop {
-        thread::park();
     }
 }

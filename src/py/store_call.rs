@@ -14,7 +14,10 @@ use super::{
     shutdown_gate::{attach, detach, with_interpreter},
     weak_ref::WeakRef,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    http::redact_named_secrets,
+};
 
 thread_local! {
     /// The exception that Python code raised on this thread within the core's work.
@@ -80,6 +83,8 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
         (format!("{name} raised {class}: {}", error.value(py)), None)
     };
+    // It may quote what was stored.
+    let text = redact_named_secrets(&text);
     // The hint of the class is about boardlot's own stores.
     let of_class = Error::from(ErrorKind::Store(String::new())).hint();
     let advice = advice

@@ -6,32 +6,52 @@
 //! for long, or in PyO3's own code around a function. So such a thread stays where it is, as CPython
 //! itself does from version 3.14 on. No other C library unwinds the stack.
 
-use std::{
-    cell::Cell,
-    sync::atomic::{AtomicU32, Ordering},
-};
-
 pub use system::Registration;
 
-use crate::process;
-
-/// The process that is exiting, if one is.
-static EXITING: AtomicU32 = AtomicU32::new(0);
-
-thread_local! {
-    static EXITS: Cell<bool> = const { Cell::new(false) };
+/// Whether the interpreter is shutting down, as far as this system tells.
+#[cfg(target_os = "linux")]
+pub fn is_finalizing() -> bool {
+    finalization::has_begun()
 }
 
-/// From now on, the threads that CPython ends stay where they are: this one shuts the interpreter down.
-pub fn keep_other_threads() {
-    EXITS.set(true);
-    EXITING.store(process::id(), Ordering::SeqCst);
+/// Whether the interpreter is shutting down, as far as this system tells.
+#[cfg(not(target_os = "linux"))]
+pub fn is_finalizing() -> bool {
+    false
 }
 
-/// Whether another thread of this process shuts the interpreter down.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn is_ended() -> bool {
-    EXITING.load(Ordering::SeqCst) == process::id() && !EXITS.get()
+#[cfg(target_os = "linux")]
+mod finalization {
+    use std::{
+        ffi::{CStr, c_char, c_int, c_void},
+        mem, ptr,
+        sync::OnceLock,
+    };
+
+    type Function = unsafe extern "C" fn() -> c_int;
+
+    #[expect(unsafe_code, reason = "the standard library has no function for it")]
+    unsafe extern "C" {
+        fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    }
+
+    /// From version 3.13 on, and before that. Neither is part of the stable interface of version 3.10, which
+    /// this module is made for.
+    const NAMES: [&CStr; 2] = [c"Py_IsFinalizing", c"_Py_IsFinalizing"];
+
+    #[expect(unsafe_code, reason = "the stable interface has no function for it")]
+    pub fn has_begun() -> bool {
+        static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
+        let function = FUNCTION.get_or_init(|| {
+            // SAFETY: the names are C strings; null stands for all that the program has loaded.
+            let find = |name: &CStr| unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
+            let found = NAMES.into_iter().map(find).find(|found| !found.is_null())?;
+            // SAFETY: both are functions of CPython of this type.
+            Some(unsafe { mem::transmute::<*mut c_void, Function>(found) })
+        });
+        // SAFETY: it reads one number, and needs no interpreter.
+        function.is_some_and(|function| unsafe { function() } != 0)
+    }
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -105,7 +125,7 @@ mod system {
 
     extern "C" fn stay_if_exiting(_: *mut c_void) {
         // Otherwise it is not CPython that ends the thread.
-        while super::is_ended() {
+        while super::is_finalizing() {
             thread::park();
         }
     }
