@@ -300,6 +300,19 @@ fn is_unprintable(c: char) -> bool {
         )
 }
 
+/// A value of a record, for errors, in one line. Of a long one, only the beginning: no credentials are known
+/// here that it may repeat, and no other value is long.
+pub fn record_value(json: &str) -> String {
+    const WHOLE: usize = 26;
+    const BEGINNING: usize = 8;
+    let in_one_line = |c: char| if c.is_control() { ' ' } else { c };
+    if json.chars().nth(WHOLE).is_none() {
+        return json.chars().map(in_one_line).collect();
+    }
+    let beginning: String = json.chars().take(BEGINNING).map(in_one_line).collect();
+    format!("{beginning}... ({} bytes)", json.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{printable, unescape};

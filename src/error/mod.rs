@@ -12,7 +12,7 @@ mod unredacted;
 use std::{fmt, time::Duration};
 
 pub use class::{CLOCK_OFFSET_CODE, Evidence, FailureClass, THROTTLED_CODE};
-pub use escapes::{excerpt, printable};
+pub use escapes::{excerpt, printable, record_value};
 pub use exception::ExceptionClass;
 pub use nearest::did_you_mean;
 pub use redact::{Redactor, SHOWN_BYTES, Shown, held};

@@ -55,12 +55,10 @@ impl Authorization for CallAuthorization<'_> {
                 Some(token) => token,
                 None => {
                     let endpoint: Arc<dyn TokenEndpoint> = self.transport.clone();
-                    let token = oauth.token(&endpoint, rejected).await?;
-                    // Perhaps it was refreshed just now.
-                    self.known = oauth.known_tokens().collect();
-                    token
+                    oauth.token(&endpoint, rejected).await?
                 }
             });
+            self.known = oauth.known_tokens().collect();
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     decode::{RowAt, field_name},
-    error::{Error, did_you_mean},
+    error::{Error, did_you_mean, record_value},
 };
 
 /// The exception for a record that cannot be read.
@@ -32,9 +32,7 @@ pub fn unconvertible(
     let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
     let attribute = field.attribute.bind(py).to_string_lossy().into_owned();
     let (name, type_name) = (&field.name, &field.type_name);
-    // In one line, even if the service indents its JSON.
-    let shown = json.chars().take(64).map(|c| if c.is_control() { ' ' } else { c });
-    let shown: String = shown.collect();
+    let shown = record_value(json);
     let advice = match reason {
         Reason::Null => format!("annotate it as '{type_name} | None' to accept null"),
         _ => "annotate it as 'str' to keep what the service sent".to_owned(),

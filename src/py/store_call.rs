@@ -83,8 +83,11 @@ fn store_error(py: Python<'_>, name: &str, error: PyErr) -> Error {
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
         (format!("{name} raised {class}: {}", error.value(py)), None)
     };
-    // It may quote what was stored.
+    // It may quote what was stored, as JSON or as Python shows it.
     let text = redact_named_secrets(&text);
+    let as_json = text.replace('\'', "\"");
+    let redacted = redact_named_secrets(&as_json);
+    let text = if redacted == as_json { text } else { redacted };
     // The hint of the class is about boardlot's own stores.
     let of_class = Error::from(ErrorKind::Store(String::new())).hint();
     let advice = advice

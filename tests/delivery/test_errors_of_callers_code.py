@@ -3,6 +3,7 @@ never a row, and no row is lost by it."""
 
 import dataclasses
 import enum
+import signal
 
 import boardlot as bl
 import pytest
@@ -186,3 +187,49 @@ def test_security_48_records_raise_it_too(make, error):
                 records.as_type(make(armed))
         armed.calls = 0
         assert [row.n for row in records.as_type(make(armed))] == list(range(75))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+def test_security_48_a_signal_handler_does_not_end_a_list_early():
+    with bl.Sandbox(seed=7, fills=20_000) as sandbox, sandbox.client() as client:
+        records = client.fills_history(sandbox.accounts["trade"][0], "HK").all()
+    ended, raised = iter([]), 0
+    before = signal.signal(signal.SIGALRM, lambda *_: next(ended))
+    try:
+        for _ in range(10):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            try:
+                assert len(list(records)) == len(records)
+            except RuntimeError as error:
+                assert isinstance(error.__cause__, StopIteration)
+                raised += 1
+            except StopIteration:
+                pass  # Outside of the iteration.
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert raised
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_security_48_interrupts_of_arguments_are_not_errors(error):
+    class Keys:
+        def __iter__(self):
+            raise error
+
+    class Body(dict):
+        def items(self):
+            raise error
+
+    class Path:
+        def __fspath__(self):
+            raise error
+
+    with bl.Client("http://127.0.0.1:1") as client:
+        for call in (
+            lambda: client.fetch_many("dividends", Keys()),
+            lambda: client.request("POST", "/path", body=Body(a=1)),
+            lambda: bl.ApiKey("key", Path()),
+        ):
+            with pytest.raises(error):
+                call()

@@ -1,7 +1,9 @@
 """Awaiting in event loops of all kinds: each is woken, none is held on to."""
 
 import asyncio
+import gc
 import threading
+import time
 from pathlib import Path
 
 import boardlot as bl
@@ -109,3 +111,46 @@ def test_an_error_comes_with_its_own_type(sandbox):
 def test_uvloop_is_a_loop_like_others(sandbox):
     uvloop = pytest.importorskip("uvloop")
     assert len(run_in(uvloop.new_event_loop(), many_times(sandbox.async_client()))) == 50
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_loops_that_are_dropped_without_being_closed_leave_no_files_open(sandbox):
+    client, open_files = sandbox.async_client(), []
+    for _ in range(20):
+        event_loop = asyncio.new_event_loop()
+        event_loop.run_until_complete(client.server_time())
+        del event_loop
+        gc.collect()
+        open_files.append(len(list(OPEN_FILES.iterdir())))
+    assert open_files[-1] <= open_files[0] + 5
+
+
+def test_an_exception_while_tasks_are_woken_leaves_no_other_waiting(sandbox):
+    class Interrupt(Exception):
+        pass
+
+    async def main():
+        event_loop = asyncio.get_running_loop()
+        event_loop.set_exception_handler(lambda *_: None)
+        call_soon, armed = event_loop.call_soon, []
+
+        def interrupted(callback, *arguments, **options):
+            if armed and "wakeup" in getattr(callback, "__name__", ""):
+                armed.clear()
+                raise Interrupt
+            return call_soon(callback, *arguments, **options)
+
+        event_loop.call_soon = interrupted
+        async with sandbox.async_client() as client:
+            await client.server_time()
+            tasks = [asyncio.ensure_future(client.server_time()) for _ in range(64)]
+            await asyncio.sleep(0)
+            # While the loop is busy, all of them finish.
+            time.sleep(1)
+            armed.append(True)
+            done, _ = await asyncio.wait(tasks, timeout=20)
+            return len(done)
+
+    # The task that the exception met is lost, as in asyncio: so the loop cannot wait for it.
+    assert asyncio.new_event_loop().run_until_complete(main()) >= 63

@@ -179,6 +179,80 @@ start()
 """
 
 
+# What is not, or not quite, an exit.
+ODD = {
+    "handlers that were removed": """
+        begin()
+        atexit._clear()
+    """,
+    "a handler that anything equals": """
+        class Anything:
+            def __eq__(self, other):
+                return True
+            def __call__(self): ...
+        begin()
+        atexit.unregister(Anything())
+    """,
+    "a first import in a handler": """
+        atexit.register(begin)
+    """,
+    "handlers that ran early": """
+        begin()
+        atexit._run_exitfuncs()
+        client.server_time()
+        late = threading.Thread(target=client.server_time)
+        late.start()
+        late.join()
+    """,
+    "handlers that ran early in a thread": """
+        begin()
+        early = threading.Thread(target=atexit._run_exitfuncs)
+        early.start()
+        early.join()
+        client.server_time()
+    """,
+    "a finalizer that waits for a thread": """
+        begin()
+        class Uploader:
+            def __init__(self):
+                self.stop = stop = threading.Event()
+                def work():
+                    stop.wait()
+                    client.server_time()
+                self.thread = threading.Thread(target=work, daemon=True)
+                self.thread.start()
+            def flush(self): ...
+            def __del__(self):
+                self.stop.set()
+                self.thread.join()
+        atexit.register(Uploader().flush)
+    """,
+}
+
+ODD_EXIT = """
+import atexit, sys, threading, time
+sys.setswitchinterval(1e-5)
+def begin():
+    global sandbox, client
+    import boardlot
+    sandbox = boardlot.Sandbox(seed=7, fills=60)
+    client = sandbox.client()
+    rows = client.dividends("HK.00700")
+    class Row:
+        statement: str = ""
+        def __init__(self, **values):
+            for _ in range(50): pass
+    def work():
+        while True:
+            rows.as_type(Row)
+    for _ in range(4):
+        threading.Thread(target=work, daemon=True).start()
+    time.sleep(0.1)
+{code}
+{lingering}
+"""
+
+
 def ended(script, code):
     whole = script.format(code=textwrap.dedent(code), lingering=LINGERING)
     command = [sys.executable, "-c", whole]
@@ -202,5 +276,29 @@ def test_a_handler_from_before_the_import_can_make_calls_itself():
     def start(): ...
     def stop():
         print("flushed", len(client.fills_history("281756", "HK").all()) == 60)
+    """
+    assert ended(EXIT, code) == "flushed True\n"
+
+
+@pytest.mark.parametrize("code", ODD.values(), ids=ODD)
+def test_security_49_a_process_ends_however_its_handlers_were_run(code):
+    ended(ODD_EXIT, code)
+
+
+def test_security_49_what_a_hook_left_in_its_thread_may_call_boardlot_when_it_is_dropped():
+    code = """
+    local = threading.local()
+    class Left:
+        def __del__(self):
+            client.server_time()
+    def hook(event):
+        local.value = Left()
+    slow = boardlot.Sandbox(seed=7, faults=boardlot.Faults(latency=0.12))
+    hooked = slow.client(on_request=hook)
+    def start():
+        for _ in range(5):
+            hooked.server_time()
+    def stop():
+        print("flushed", True)
     """
     assert ended(EXIT, code) == "flushed True\n"

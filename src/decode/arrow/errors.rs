@@ -1,10 +1,13 @@
 //! The errors of records that do not fit into typed columns.
 
-use crate::{decode::records::RecordNumber, error::Error};
+use crate::{
+    decode::records::RecordNumber,
+    error::{Error, record_value},
+};
 
 /// The error for a value that is not of its field's kind.
 pub(crate) fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
-    let shown: String = json.chars().take(64).collect();
+    let shown = record_value(json);
     Error::conversion(format!(
         "{field} of {number} is {shown}, which is not of the field's declared kind; read \
          the records as dicts, or as a frame with invalid='null'"
