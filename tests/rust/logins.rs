@@ -334,17 +334,6 @@ async fn a_refusal_is_remembered_here_and_by_others_that_share_the_store() {
 }
 
 #[tokio::test]
-async fn new_tokens_leave_no_refusal_in_the_store() {
-    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
-    rig.token(None).await.expect_err("refused");
-    assert!(rig.disk.has_refusal());
-    // A new login of this client.
-    rig.oauth.save_user(good_for("b", 3_000)).await.expect("saved");
-    assert!(!rig.disk.has_refusal());
-    assert_eq!(rig.token(None).await.expect("a token"), "b");
-}
-
-#[tokio::test]
 async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh() {
     let answers = vec![Ok(answer("b", None, 3_600)), Ok(answer("d", None, 3_600))];
     let rig = rig(&good_for("a", -1), None, answers);
