@@ -231,7 +231,8 @@ pub fn callback(data: &[u8]) {
         Callback::from_url(&text, "http://127.0.0.1:8765/callback"),
     ];
     for callback in found.into_iter().flatten() {
-        if !matches!(callback.check(&attempt, "https://api.example.com/"), Verdict::Unrelated(_)) {
+        if !matches!(callback.check(&attempt, "https://api.example.com/v1"), Verdict::Unrelated(_))
+        {
             assert!(text.contains('s') || text.contains('%'), "nothing without the state");
         }
     }

@@ -9,7 +9,10 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{store::TokenStore, token_cache::TokenCache};
+use super::{
+    store::{TokenStore, is_token_key, refusal_key},
+    token_cache::TokenCache,
+};
 use crate::{error::Result, process::PerProcess};
 
 /// A token store, as all credentials share it that are created for the same one.
@@ -28,6 +31,20 @@ impl SharedStore {
     /// The store itself.
     pub fn store(&self) -> Arc<dyn TokenStore> {
         self.store.clone()
+    }
+
+    /// Stores a value. New tokens make what is known about a refusal of others useless: it is deleted here,
+    /// for every caller, so that a store does not grow.
+    pub fn save(&self, key: &str, value: &[u8]) -> Result<()> {
+        self.store.save(key, value)?;
+        if is_token_key(key) {
+            let refusal = refusal_key(key);
+            // The tokens are saved: a refusal that stays is of others, and harmless.
+            if let Ok(Some(_)) = self.store.load(&refusal) {
+                let _ = self.store.delete(&refusal);
+            }
+        }
+        Ok(())
     }
 
     /// The cache of a key, for callers with this client secret.

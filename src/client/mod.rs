@@ -47,6 +47,12 @@ impl Client {
         self.send(&RequestPlan::new(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
+    /// A time of the service in milliseconds that is past when this returns, at which a range ends that a
+    /// caller fixes for several requests: nothing arrives in it later.
+    pub async fn service_now(&self) -> Result<i64> {
+        self.sender.service_now(|| "service_now".to_owned()).await
+    }
+
     /// The records of an endpoint; of one that returns pages, those of all pages.
     pub async fn call(&self, endpoint: &Endpoint, arguments: &Arguments<'_>) -> Result<Rows> {
         if endpoint.paging.is_some() {

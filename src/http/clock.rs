@@ -96,14 +96,15 @@ impl ClockReading {
     /// service then is not later. The service read its clock after the request had left, and cut what
     /// it showed to whole milliseconds.
     pub fn latest_ms(&self, now: LocalInstant) -> i64 {
-        let (_, age) = now.since(self.sent);
+        // Of a request that left later, whatever the local clock was set to since.
+        let age = if self.sent.monotonic >= now.monotonic { 0 } else { now.since(self.sent).1 };
         let passed = age.saturating_add(age / DRIFT_PARTS).saturating_add(999);
         self.service_ms.saturating_add(passed / 1_000 + i64::from(passed % 1_000 > 0))
     }
 
     /// How long after `now` the service's clock has certainly passed this time: whatever the service
     /// adds then is later. The service read its clock before the response was received.
-    pub fn wait_until_past(&self, service_ms: i64, now: LocalInstant) -> Duration {
+    fn wait_until_past(&self, service_ms: i64, now: LocalInstant) -> Duration {
         let (age, _) = now.since(self.received);
         let ahead = service_ms.saturating_sub(self.service_ms).saturating_mul(1_000);
         let missing = ahead.saturating_sub(age - age / DRIFT_PARTS).saturating_add(1).max(0);
@@ -111,10 +112,21 @@ impl ClockReading {
         if missing == 0 { Duration::ZERO } else { Duration::from_micros(wait.unsigned_abs()) }
     }
 
+    /// The longest that a call waits on account of this reading.
+    fn wait_max(&self) -> Duration {
+        let round_trip = self.received.monotonic.saturating_duration_since(self.sent.monotonic);
+        round_trip + EXTRA_WAIT_MAX
+    }
+
     /// Whether a call at `now` should use this reading, and not make a new one.
     pub fn is_precise(&self, now: LocalInstant) -> bool {
-        let round_trip = self.received.monotonic.saturating_duration_since(self.sent.monotonic);
-        self.wait_until_past(self.latest_ms(now), now) <= round_trip + EXTRA_WAIT_MAX
+        self.wait_until_past(self.latest_ms(now), now) <= self.wait_max()
+    }
+
+    /// How long a call waits at `now` until this time is past. The local clock may have been set since
+    /// this reading was found to be precise, and must not keep the call waiting.
+    pub fn pause(&self, service_ms: i64, now: LocalInstant) -> Duration {
+        self.wait_until_past(service_ms, now).min(self.wait_max())
     }
 }
 
@@ -228,6 +240,26 @@ mod tests {
         // In 100 s the service's clock may lose 20 ms.
         assert_eq!(wait(10_100_000, 103_000, 102_000), 20_001 + 4 + 1);
         assert_eq!(wait(10_100_000, 102_950, 102_000), 69_991 + 14 + 1, "set back by 50 ms");
+    }
+
+    #[test]
+    fn the_local_clock_may_be_set_at_any_moment_of_a_call_without_a_longer_wait() {
+        let start = Instant::now();
+        for set_ms in [-36_000_000, -5_000, 0, 5_000, 36_000_000] {
+            let wall = |after: i64| 100_000_000 + set_ms + after;
+            let called = moment(start, 100_000_000, 0);
+            let after = reading(10_000, moment(start, wall(10), 10), moment(start, wall(30), 30));
+            assert!(after.is_precise(called), "sent after the call: {set_ms}");
+            assert_eq!(after.latest_ms(called), 10_001, "{set_ms}");
+
+            let before =
+                reading(10_000, moment(start, 99_800_000, 0), moment(start, 99_800_020, 20));
+            let called = moment(start, 100_000_000, 200_000);
+            assert!(before.is_precise(called));
+            let end_ms = before.latest_ms(called);
+            let now = moment(start, wall(1), 200_001);
+            assert!(before.pause(end_ms, now) <= Duration::from_millis(120), "{set_ms}");
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Asking the service for its time: for open time ranges, and after a signature was rejected.
 
+use std::sync::Arc;
+
 use super::{
     EventKind, Request, RequestPlan,
     call::{Anonymous, call},
     cassette::Cassette,
-    clock::{LocalInstant, local_ms},
+    clock::{ClockReading, LocalInstant, local_ms},
     transport::Transport,
 };
 use crate::{
@@ -12,6 +14,9 @@ use crate::{
     decode::parse_server_time,
     error::{Error, Result},
 };
+
+/// How often one call reads the service's clock.
+const READINGS_MAX: usize = 2;
 
 /// A time in milliseconds at which an open range ends: whatever existed at the service when this was
 /// called is not later, and whatever the service adds from now on is. So nothing arrives in a range that
@@ -26,23 +31,32 @@ pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> 
         // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
         local_ms()
     } else {
-        let (clock, called) = (transport.clock(), LocalInstant::now());
-        let requests = clock.requests();
-        let mut reading = clock.reading().filter(|reading| reading.is_precise(called));
-        if reading.is_none() {
-            read_clock(transport, requests).await?;
-            reading = clock.reading();
-        }
-        let reading = reading
-            .ok_or_else(|| Error::protocol("the response with the service's time has none", b""))?;
+        let called = LocalInstant::now();
+        let reading = reading_for(transport, called).await?;
         let now_ms = reading.latest_ms(called);
-        tokio::time::sleep(reading.wait_until_past(now_ms, LocalInstant::now())).await;
+        tokio::time::sleep(reading.pause(now_ms, LocalInstant::now())).await;
         now_ms
     };
     Ok(match cassette {
         Some(cassette) => cassette.now_ms(transport.base().as_str(), &id(), now_ms),
         None => now_ms,
     })
+}
+
+/// A reading for a call at this instant: the last one if it is precise, or a new one. Another caller's may
+/// have been sent before `called`, and the local clock set since: then the next is sent after it.
+async fn reading_for(transport: &Transport, called: LocalInstant) -> Result<Arc<ClockReading>> {
+    let clock = transport.clock();
+    for _ in 0..READINGS_MAX {
+        // Before the reading, so that one that ends in between is used.
+        let requests = clock.requests();
+        if let Some(reading) = clock.reading().filter(|reading| reading.is_precise(called)) {
+            return Ok(reading);
+        }
+        read_clock(transport, requests).await?;
+    }
+    let reading = clock.reading();
+    reading.ok_or_else(|| Error::protocol("the response with the service's time has none", b""))
 }
 
 /// Corrects the offset of signatures by the service's clock, once for all calls that were rejected

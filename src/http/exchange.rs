@@ -1,9 +1,7 @@
 //! What an exchange receives, and the secrets that its texts may repeat. Nothing of it can be shown before
 //! it is redacted: an error is an [`Unredacted`], and a response is only parsed.
 
-use std::borrow::Cow;
-
-use ::http::{HeaderValue, header};
+use ::http::HeaderValue;
 use url::{Url, form_urlencoded};
 use zeroize::Zeroizing;
 
@@ -22,8 +20,10 @@ pub struct Received(HttpResponse);
 /// The headers that authorize an attempt. They are wiped from memory when the last copy is dropped.
 pub type SentHeaders = Vec<(&'static str, HeaderValue)>;
 
-/// A header of the caller's own that is shorter is hardly a secret, and may be part of any text.
-const SHORTEST_OWN: usize = 8;
+/// What is shorter is hardly a secret, and may be part of any text.
+const SHORTEST_SECRET: usize = 8;
+/// What is shorter does not look random.
+const SHORTEST_RANDOM: usize = 16;
 
 impl Received {
     pub fn new(response: HttpResponse) -> Self {
@@ -63,9 +63,8 @@ pub fn redactor(
 ) -> Redactor {
     let signature = sent.iter().filter(|(name, _)| *name == AUTHORIZATION);
     let own = request.headers.iter().filter(|(name, value)| {
-        !is_public_header(name.as_str())
-            && **name != header::CONTENT_TYPE
-            && value.len() >= SHORTEST_OWN
+        let text = value.to_str().unwrap_or_default();
+        !is_public_header(name.as_str()) && may_be_secret(name.as_str(), text)
     });
     let headers = signature.map(|(_, value)| value).chain(own.map(|(_, value)| value));
     let headers = headers.filter_map(|value| value.to_str().ok());
@@ -79,7 +78,7 @@ pub fn redactor(
             found.push(Zeroizing::new(value.into_owned()));
         }
     }
-    found.extend(proxy.and_then(proxy_password));
+    found.extend(proxy.into_iter().flat_map(proxy_secrets));
     if request.has_secrets
         && let Some(Received(response)) = received
     {
@@ -89,11 +88,91 @@ pub fn redactor(
     Redactor::new(used.into_iter().chain(headers).chain(found))
 }
 
-/// The password in the URL of a proxy, decoded.
-fn proxy_password(proxy: &str) -> Option<Zeroizing<String>> {
-    let url = Url::parse(proxy).ok()?;
+/// Whether the value of a header of the caller's own is redacted: if its name tells so, or if it looks
+/// random. Ordinary words, such as `production`, stay in errors.
+fn may_be_secret(name: &str, value: &str) -> bool {
+    let is_random = value.len() >= SHORTEST_RANDOM
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_digit());
+    is_random || (value.len() >= SHORTEST_SECRET && is_secret(name, Side::Request))
+}
+
+/// The password in the URL of a proxy, and the name of the user, which may be a token.
+fn proxy_secrets(proxy: &str) -> Vec<Zeroizing<String>> {
+    let Ok(url) = Url::parse(proxy) else { return Vec::new() };
+    let user = Some(decoded(url.username())).filter(|user| user.len() >= SHORTEST_SECRET);
+    url.password().map(decoded).into_iter().chain(user).collect()
+}
+
+/// A part of a URL without its percent-encoding.
+fn decoded(part: &str) -> Zeroizing<String> {
     // A plus is not a space here.
-    let password = url.password()?.replace('+', "%2B");
-    let mut decoded = form_urlencoded::parse(password.as_bytes());
-    decoded.next().map(|(password, _): (Cow<'_, str>, _)| Zeroizing::new(password.into_owned()))
+    let part = Zeroizing::new(part.replace('+', "%2B"));
+    let decoded = form_urlencoded::parse(part.as_bytes()).next();
+    Zeroizing::new(decoded.map_or_else(String::new, |(text, _)| text.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use ::http::{HeaderMap, HeaderName, Method};
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// What is shown of a text that repeats what was sent in a header, or to a proxy.
+    fn shown(headers: &[(&'static str, &'static str)], proxy: Option<&str>, text: &str) -> String {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let request = Request {
+            label: "x".to_owned(),
+            route: None,
+            method: Method::GET,
+            url: Url::parse("https://api.example.com/").expect("a URL"),
+            headers: headers.collect::<HeaderMap>(),
+            body: Bytes::new(),
+            idempotent: true,
+            unrecorded: false,
+            has_secrets: false,
+        };
+        let redactor = redactor(Vec::new(), &request, proxy, &Vec::new(), None);
+        redactor.show(text).to_string()
+    }
+
+    #[test]
+    fn a_header_is_redacted_if_its_name_tells_of_a_secret_or_its_value_looks_random() {
+        for (name, value, hidden) in [
+            ("x-env", "production", false),
+            ("x-team", "market-data-and-research", false),
+            ("x-build", "release-2026", false),
+            ("x-count", "1234567890123456", false),
+            ("x-custom", "a8F7c2d9e1b4f6a3", true),
+            ("x-custom", "Bearer a8F7c2d9e1b4f6a3", true),
+            ("x-api-key", "production", true),
+            ("x-access-token", "production", true),
+            ("cookie", "production", true),
+            ("x-api-key", "prod", false),
+            ("accept-language", "a8F7c2d9e1b4f6a3", false),
+        ] {
+            let secret = value.rsplit(' ').next().unwrap_or_default();
+            let text = format!("no such {secret} here");
+            let told = shown(&[(name, value)], None, &text);
+            let expected = if hidden { "no such *** here".to_owned() } else { text };
+            assert_eq!(told, expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn the_user_name_of_a_proxy_is_redacted_like_its_password_unless_it_is_short() {
+        for (proxy, text, expected) in [
+            ("http://token-of-mine@proxy:3128", "token-of-mine is unknown", "*** is unknown"),
+            ("http://t%2Bken%40mine@proxy:3128", "t+ken@mine is unknown", "*** is unknown"),
+            ("http://token-of-mine:pw@proxy", "token-of-mine, pw", "***, ***"),
+            ("http://user:hunter2@proxy", "user, hunter2", "user, ***"),
+            ("http://user@proxy", "user at proxy", "user at proxy"),
+            ("http://proxy", "proxy", "proxy"),
+        ] {
+            assert_eq!(shown(&[], Some(proxy), text), expected, "{proxy}");
+        }
+    }
 }

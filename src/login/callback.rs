@@ -5,11 +5,13 @@ use zeroize::Zeroizing;
 
 use crate::{
     auth::Attempt,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, excerpt},
 };
 
 /// The path of the redirect URI.
 pub const CALLBACK_PATH: &str = "/callback";
+/// The code of RFC 6749 for a malformed request.
+const INVALID_REQUEST: &str = "invalid_request";
 /// Far above any real URL.
 const URL_MAX_BYTES: usize = 32 * 1024;
 
@@ -97,9 +99,18 @@ impl Callback {
         if self.0.iter().any(|(name, _)| self.only(name).is_none()) {
             return Verdict::Unrelated("the callback has a parameter more than once");
         }
-        // RFC 9207: another service has sent the browser here, and its code would go to this one.
-        if self.only("iss").is_some_and(|issuer| !is_issued_by(issuer, base_url)) {
-            return Verdict::Unrelated("the callback is of another service: its iss differs");
+        // RFC 9207: another service has sent the browser here, and its code would go to this one. The state
+        // is right, so no other callback will come.
+        if let Some(issuer) = self.only("iss")
+            && !is_issued_by(issuer, base_url)
+        {
+            let issuer = excerpt(issuer);
+            return Verdict::Error {
+                error: INVALID_REQUEST.to_owned(),
+                description: format!(
+                    "iss is '{issuer}'; expected the service of this login, {base_url}"
+                ),
+            };
         }
         match (self.only("code"), self.only("error")) {
             (Some(code), None) if !code.is_empty() && self.count("error") == 0 => {
@@ -127,16 +138,18 @@ impl Callback {
     }
 }
 
-/// Whether an issuer identifier is that of this service: the same origin, and a path below its own. The
-/// document names no issuer.
+/// Whether an issuer identifier may be that of this service, of which the document names none: the same
+/// origin, and a path above or below its own, as it may issue tokens for all that is at its origin.
 fn is_issued_by(issuer: &str, base_url: &str) -> bool {
     let (Ok(issuer), Ok(base)) = (Url::parse(issuer), Url::parse(base_url)) else { return false };
-    let below = base.path().trim_end_matches('/');
-    let rest = issuer.path().strip_prefix(below);
     issuer.origin() == base.origin()
         && issuer.username().is_empty()
         && issuer.password().is_none()
-        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        && segments(&issuer).zip(segments(&base)).all(|(one, other)| one == other)
+}
+
+fn segments(url: &Url) -> impl Iterator<Item = &str> {
+    url.path().trim_matches('/').split('/').filter(|segment| !segment.is_empty())
 }
 
 /// The redirect URI of a client that listens on this port.
@@ -144,9 +157,9 @@ pub fn redirect_uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{CALLBACK_PATH}")
 }
 
-/// A callback that is not accepted, with the code of RFC 6749 for a malformed request.
+/// A callback that is not accepted.
 pub fn invalid(why: &str) -> Error {
-    ErrorKind::OAuth { error: "invalid_request".to_owned(), description: why.to_owned() }.into()
+    ErrorKind::OAuth { error: INVALID_REQUEST.to_owned(), description: why.to_owned() }.into()
 }
 
 #[cfg(test)]
@@ -189,8 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_that_names_another_issuer_is_not_for_this_login() {
+    fn a_callback_that_names_another_issuer_ends_the_login_with_an_error() {
         for own in [
+            "https://api.example.com",
+            "https://api.example.com/",
             "https://api.example.com/v1",
             "https://api.example.com/v1/",
             "https://api.example.com:443/v1/oauth2",
@@ -203,8 +218,8 @@ mod tests {
         for foreign in [
             "",
             "x",
-            "https://api.example.com",
             "https://api.example.com/v10",
+            "https://api.example.com/v",
             "https://api.example.com/v2",
             "http://api.example.com/v1",
             "https://api.example.com:8443/v1",
@@ -214,8 +229,14 @@ mod tests {
             "https://x@api.example.com/v1",
         ] {
             for query in ["code=a", "error=denied"] {
-                let query = format!("{query}&state=right&iss={foreign}");
-                assert_eq!(checked(&query), "unrelated", "{foreign}");
+                let expected = format!(
+                    "error invalid_request iss is '{foreign}'; expected the service of this login, \
+                     https://api.example.com/v1"
+                );
+                let right = format!("{query}&state=right&iss={foreign}");
+                assert_eq!(checked(&right), expected);
+                let wrong = format!("{query}&state=wrong&iss={foreign}");
+                assert_eq!(checked(&wrong), "unrelated", "{foreign}");
             }
         }
     }

@@ -154,7 +154,7 @@ impl Login {
         loop {
             tokio::select! {
                 CallbackRequest { callback, reply } = listener.next() => {
-                    match callback.check(&self.attempt, self.grant.sender.base().as_str()) {
+                    match self.check(&callback) {
                         Verdict::Unrelated(_) => { let _ = reply.send(Page::Refused); }
                         verdict => {
                             let ended = self.end(verdict).await;
@@ -165,7 +165,7 @@ impl Login {
                         }
                     }
                 }
-                Some((callback, refuse)) = inbox.recv() => match callback.check(&self.attempt, self.grant.sender.base().as_str()) {
+                Some((callback, refuse)) = inbox.recv() => match self.check(&callback) {
                     Verdict::Unrelated(why) => { let _ = refuse.send(callback::invalid(why)); }
                     verdict => {
                         // Accepted: the caller of `finish` waits for the outcome.
@@ -175,6 +175,10 @@ impl Login {
                 }
             }
         }
+    }
+
+    fn check(&self, callback: &Callback) -> Verdict {
+        callback.check(&self.attempt, self.grant.sender.base().as_str())
     }
 
     async fn end(&self, verdict: Verdict) -> Outcome {

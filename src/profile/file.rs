@@ -2,8 +2,12 @@
 
 use std::{
     fmt,
-    fs::{self, File, OpenOptions},
-    io,
+    fs::{self, File, Metadata, OpenOptions},
+    io::{
+        self,
+        ErrorKind::{NotADirectory, NotFound},
+        Read,
+    },
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -60,45 +64,98 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Refuses a `config.toml` that other users can change, or replace in its folder: it names a service for
-/// the credentials, and perhaps a command that runs.
-///
-/// With a umask of 002, a new file can be written by the group of its owner. That is the user alone where
-/// each user has a group of the same number; for a command, that is not relied on.
-#[cfg(unix)]
-pub fn check_only_writer(folder: &Path, runs_command: bool) -> Result<(), Error> {
-    use std::os::unix::fs::MetadataExt;
-    const STICKY: u32 = 0o1000;
-    const GROUP: u32 = 0o020;
-    const OTHERS: u32 = 0o002;
-    let path = folder.join("config.toml");
-    let refuse = |path: &Path, what: &str, remedy: &str| {
-        Err(Error::config(format!("profile: {}: {what}; {remedy}", path.display())))
-    };
-    let Ok(file) = resolve_links(&path) else { return Ok(()) };
-    let user = rustix::process::geteuid().as_raw();
-    for path in [file.as_path(), folder_of(&file), folder] {
-        // What is missing holds no profile.
-        let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-        if ![user, 0].contains(&metadata.uid()) {
-            let remedy = "make it yours, or use a configuration folder of your own";
-            return refuse(path, "it belongs to another user", remedy);
-        }
-        let is_own_group = metadata.gid() == user && !runs_command;
-        let writers = if is_own_group { OTHERS } else { GROUP | OTHERS };
-        let in_sticky_folder = metadata.is_dir() && metadata.mode() & STICKY != 0;
-        if metadata.mode() & writers != 0 && !in_sticky_folder {
-            let remedy = format!("run: chmod go-w {}", path.display());
-            return refuse(path, "other users can change it", &remedy);
-        }
-    }
-    Ok(())
+/// The text of `config.toml`, and what could change it when it was read.
+pub struct Config {
+    pub text: String,
+    pub looked_at: LookedAt,
 }
 
-#[cfg(not(unix))]
-pub fn check_only_writer(_folder: &Path, _runs_command: bool) -> Result<(), Error> {
-    // On Windows, a user's folders are private by default.
-    Ok(())
+/// The file and its folders, each as it was before the file was read.
+#[derive(Debug, Default)]
+pub struct LookedAt(Vec<(PathBuf, Metadata)>);
+
+impl Config {
+    /// Reads the file; `None` if there is none. Whatever cannot be looked at first is an error, and so is
+    /// what is not a regular file: a pipe would be waited for.
+    pub fn read(folder: &Path) -> io::Result<Option<Self>> {
+        match Self::open(folder) {
+            Ok((mut file, looked_at)) => {
+                let mut text = String::new();
+                file.read_to_string(&mut text)?;
+                Ok(Some(Config { text, looked_at }))
+            }
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open(folder: &Path) -> io::Result<(File, LookedAt)> {
+        let path = resolve_links(&folder.join("config.toml"))?;
+        let mut looked_at = Vec::new();
+        for folder in [folder_of(&path), folder] {
+            looked_at.push((folder.to_owned(), fs::metadata(folder)?));
+        }
+        let file = open_without_waiting(&path)?;
+        // Of the file that is read, and not of what is at its path by now.
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        looked_at.insert(0, (path, metadata));
+        Ok((file, LookedAt(looked_at)))
+    }
+}
+
+/// Opens the file itself: a link is not followed, and a pipe does not block.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        use rustix::fs::OFlags;
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+    }
+    options.read(true).open(path)
+}
+
+impl LookedAt {
+    /// Refuses a `config.toml` that other users can change, or replace in its folder: it names a service
+    /// for the credentials, and perhaps a command that runs.
+    ///
+    /// With a umask of 002, a new file can be written by the group of its owner. That is the user alone
+    /// where each user has a group of the same number; for a command, that is not relied on.
+    #[cfg(unix)]
+    pub fn check_only_writer(&self, runs_command: bool) -> Result<(), Error> {
+        use std::os::unix::fs::MetadataExt;
+        const STICKY: u32 = 0o1000;
+        const GROUP: u32 = 0o020;
+        const OTHERS: u32 = 0o002;
+        let refuse = |path: &Path, what: &str, remedy: &str| {
+            Err(Error::config(format!("profile: {}: {what}; {remedy}", path.display())))
+        };
+        let user = rustix::process::geteuid().as_raw();
+        for (path, metadata) in &self.0 {
+            if ![user, 0].contains(&metadata.uid()) {
+                let remedy = "make it yours, or use a configuration folder of your own";
+                return refuse(path, "it belongs to another user", remedy);
+            }
+            let is_own_group = metadata.gid() == user && !runs_command;
+            let writers = if is_own_group { OTHERS } else { GROUP | OTHERS };
+            let in_sticky_folder = metadata.is_dir() && metadata.mode() & STICKY != 0;
+            if metadata.mode() & writers != 0 && !in_sticky_folder {
+                let remedy = format!("run: chmod go-w {}", path.display());
+                return refuse(path, "other users can change it", &remedy);
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub fn check_only_writer(&self, _runs_command: bool) -> Result<(), Error> {
+        // On Windows, a user's folders are private by default.
+        Ok(())
+    }
 }
 
 /// Creates the folder of the configuration, writable for its owner only.
@@ -151,7 +208,7 @@ pub fn change(
         };
     let before = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == NotFound => String::new(),
         Err(error) => return Err(failed(error)),
     };
     let text = change(&before)?;
@@ -191,4 +248,49 @@ fn create_like(new: &Path, replaced: &Path) -> io::Result<File> {
         file.set_permissions(before.permissions())?;
     }
     Ok(file)
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn folder_with_config(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("boardlot-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        create_folder(&folder).expect("a folder");
+        fs::write(folder.join("config.toml"), "# a profile\n").expect("written");
+        folder
+    }
+
+    #[test]
+    fn what_was_read_is_judged_even_if_it_has_been_removed_or_replaced_since() {
+        type Change = fn(&Path);
+        let changes: [Change; 3] = [
+            |folder| fs::remove_file(folder.join("config.toml")).expect("removed"),
+            |folder| fs::remove_dir_all(folder).expect("removed"),
+            |folder| {
+                let mine = folder.join("mine");
+                fs::write(&mine, "").expect("written");
+                fs::set_permissions(&mine, fs::Permissions::from_mode(0o600)).expect("set");
+                fs::rename(mine, folder.join("config.toml")).expect("replaced");
+                fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).expect("set");
+            },
+        ];
+        for (n, change) in changes.into_iter().enumerate() {
+            for part in ["config.toml", ""] {
+                let folder = folder_with_config(&format!("judged-{n}"));
+                let open = fs::Permissions::from_mode(0o777);
+                fs::set_permissions(folder.join(part), open).expect("set");
+                let config = Config::read(&folder).expect("read").expect("a file");
+                assert_eq!(config.text, "# a profile\n");
+                change(&folder);
+                let told = config.looked_at.check_only_writer(false).expect_err("refused");
+                assert!(told.to_string().contains("other users can change it"), "{told}");
+                let _ = fs::remove_dir_all(&folder);
+            }
+        }
+    }
 }

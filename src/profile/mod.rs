@@ -6,8 +6,6 @@ mod file;
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::ErrorKind::{NotADirectory, NotFound},
     path::{Path, PathBuf},
 };
 
@@ -35,26 +33,22 @@ struct ConfigFile {
     /// Parsed when one is used, so that a mistake in one does not affect the others.
     #[serde(default)]
     profiles: BTreeMap<String, toml::Value>,
+    #[serde(skip)]
+    looked_at: file::LookedAt,
 }
 
 impl Profile {
     /// The profile of that name from the user's `config.toml`.
     pub fn load(name: &str) -> Result<Self> {
         let folder = folder()?;
-        let profile = ConfigFile::read(&folder)?.profile(&folder, name)?;
-        file::check_only_writer(&folder, profile.runs_command())?;
-        Ok(profile)
+        ConfigFile::read(&folder)?.profile(&folder, name)
     }
 
     /// The same; `None` if there is no such profile, or no file yet.
     pub fn find(name: &str) -> Result<Option<Self>> {
         check_name(name)?;
         let folder = folder()?;
-        let mut config = ConfigFile::read(&folder)?;
-        let Some(found) = config.profiles.remove(name) else { return Ok(None) };
-        let profile = Self::of(found, &folder, name)?;
-        file::check_only_writer(&folder, profile.runs_command())?;
-        Ok(Some(profile))
+        ConfigFile::read(&folder)?.find(&folder, name)
     }
 
     /// Saves the profile in the user's `config.toml` and returns the file's path. An existing profile is
@@ -99,19 +93,26 @@ impl ConfigFile {
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("config.toml");
         let at = |what: String| Error::config(format!("profile: {}: {what}", path.display()));
-        match fs::read_to_string(&path) {
-            Ok(text) => toml::from_str(&text).map_err(|error| at(error.message().to_owned())),
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(Self::default()),
-            Err(error) => Err(at(error.to_string())),
+        let found = file::Config::read(folder).map_err(|error| at(error.to_string()))?;
+        let Some(file::Config { text, looked_at }) = found else { return Ok(Self::default()) };
+        let config: Self = toml::from_str(&text).map_err(|error| at(error.message().to_owned()))?;
+        Ok(ConfigFile { looked_at, ..config })
+    }
+
+    fn profile(self, folder: &Path, name: &str) -> Result<Profile> {
+        self.check_has(folder, name)?;
+        match self.find(folder, name)? {
+            Some(profile) => Ok(profile),
+            None => Err(Error::argument("profile", name, "a profile")),
         }
     }
 
-    fn profile(mut self, folder: &Path, name: &str) -> Result<Profile> {
-        self.check_has(folder, name)?;
-        match self.profiles.remove(name) {
-            Some(profile) => Profile::of(profile, folder, name),
-            None => Err(Error::argument("profile", name, "a profile")),
-        }
+    /// The profile of that name, unless other users could change it.
+    fn find(mut self, folder: &Path, name: &str) -> Result<Option<Profile>> {
+        let Some(found) = self.profiles.remove(name) else { return Ok(None) };
+        let profile = Profile::of(found, folder, name)?;
+        self.looked_at.check_only_writer(profile.runs_command())?;
+        Ok(Some(profile))
     }
 
     fn check_has(&self, folder: &Path, name: &str) -> Result<()> {

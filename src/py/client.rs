@@ -186,6 +186,17 @@ impl ClientBase {
         Self::run(this, Call::new("server_time", future, Box::new(finish)))
     }
 
+    /// The service's time in microseconds since 1970 at which an open range ends: it is past when this
+    /// returns, and whatever existed at the call is not later.
+    fn _service_now<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let core = this.get().core(this.py())?;
+        let finish = |py: Python<'_>, millis: i64| {
+            Ok(millis.saturating_mul(1000).into_pyobject(py)?.into_any().unbind())
+        };
+        let future = async move { core.service_now().await };
+        Self::run(this, Call::new("service_now", future, Box::new(finish)))
+    }
+
     /// The records of an endpoint.
     fn _call<'py>(
         this: &Bound<'py, Self>,

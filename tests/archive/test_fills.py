@@ -35,6 +35,31 @@ def test_stored_fills_are_those_of_the_service_in_its_order(archive, book, clien
     assert archive.gaps("281756", "HK") == []
 
 
+def test_updates_end_before_the_services_time_which_they_share_with_other_calls(
+    archive, book, client
+):
+    book.put_fills(3)
+    late, respond = [], book._fills
+
+    def fills(received):
+        late.append(book.now() - int(asked(received)["end"]))
+        return respond(received)
+
+    book._fills = fills
+    for _ in range(5):
+        archive.update(client, fills=HK)
+        list(client.fills_history("281756", "HK"))
+    assert len(late) == 10 and min(late) > 0, late
+
+
+def test_the_time_is_asked_for_once_by_updates_that_follow_each_other(
+    archive, book, service, client
+):
+    for _ in range(3):
+        archive.update(client, fills=HK)
+    assert sum(one.path.endswith("/server-time") for one in service.received) == 1
+
+
 def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(archive, book, client):
     odd = fill(
         1,
@@ -57,8 +82,8 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
     archive.update(client, fills=HK)
     before = len(service.received)
     report = archive.update(client, fills=HK, overlap=timedelta(days=3))
-    # The service's clock, and one page.
-    assert len(service.received) - before == 2
+    # One page: the service's clock is known already.
+    assert len(service.received) - before == 1
     newest = book.expected()[0]["updated_time"]
     assert int(asked(service.received[-1])["start"]) == newest - 3 * DAY
     assert (report.new, report.changed, report.unchanged) == (0, 0, 4)
@@ -183,14 +208,16 @@ def test_since_reaches_back_and_gaps_tell_what_was_not_read(archive, book, clien
     assert len(fill_requests(service)) - before == 1
 
 
-def test_a_since_after_what_was_read_leaves_a_gap(archive, book, client):
+def test_a_since_after_what_was_read_leaves_a_gap(archive, book, client, service):
     archive.update(client, fills=HK)
     start = book.now() + HOUR
     book.ahead = 2 * 3600.0
-    archive.update(client, fills=HK, since=start)
-    ((first, last),) = archive.gaps("281756", "HK")
-    assert timedelta(minutes=59) < last - first < timedelta(minutes=61)
-    archive.update(client, fills=HK, since="2026-01-01")
+    # A client that has not read the service's clock of two hours ago.
+    with bl.Client(service.base_url, max_retries=0) as later:
+        archive.update(later, fills=HK, since=start)
+        ((first, last),) = archive.gaps("281756", "HK")
+        assert timedelta(minutes=59) < last - first < timedelta(minutes=61)
+        archive.update(later, fills=HK, since="2026-01-01")
     assert archive.gaps("281756", "HK") == []
 
 

@@ -194,3 +194,12 @@ def test_a_passphrase_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> 
             source()
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_configuration_that_is_a_pipe_is_refused_at_once(config: Path) -> None:
+    config.parent.mkdir(parents=True, mode=0o700)
+    os.mkfifo(config, 0o600)
+    with pytest.raises(bl.ConfigError, match="not a regular file") as caught:
+        bl.Client(profile="live")
+    assert str(config) in str(caught.value)

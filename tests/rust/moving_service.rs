@@ -197,7 +197,7 @@ impl World {
             None => self.read_clock(),
         };
         let now_ms = reading.latest_ms(called);
-        let wait = reading.wait_until_past(now_ms, self.local());
+        let wait = reading.pause(now_ms, self.local());
         assert!(wait < Duration::from_secs(1), "{wait:?} for a round trip of {}", self.round_trip);
         let micros = i64::try_from(wait.as_micros()).expect("short");
         // By the client's clock, which may be the faster one.

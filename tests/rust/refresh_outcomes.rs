@@ -101,3 +101,14 @@ async fn only_what_rfc_6749_defines_ends_a_login() {
     let holding = rig(&good_for("a", 30), None, vec![other_form()]);
     assert_eq!(holding.token(None).await.expect("a token"), "a");
 }
+
+#[tokio::test]
+async fn new_tokens_leave_no_refusal_in_the_store() {
+    let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
+    rig.token(None).await.expect_err("refused");
+    assert!(rig.disk.has_refusal());
+    // A new login of this client.
+    rig.oauth.save_user(good_for("b", 3_000)).await.expect("saved");
+    assert!(!rig.disk.has_refusal());
+    assert_eq!(rig.token(None).await.expect("a token"), "b");
+}

@@ -85,6 +85,23 @@ def test_security_02_a_wrong_state_with_an_error_does_not_end_the_login(server):
     finish_for_real(server, flow, login)
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_security_44_a_callback_with_another_issuer_ends_the_login_and_names_both(server, by_hand):
+    flow = begin(server)
+    login = None if by_hand else waiting(flow)
+    url = server.authorize(flow.url) + "&iss=https%3A%2F%2Fother.example"
+    told = (
+        rf"iss is 'https://other\.example'; expected the service of this login, {server.base_url}"
+    )
+    with pytest.raises(bl.OAuthError, match=told):
+        if login is None:
+            flow.finish(url)
+        else:
+            visit(url)
+            login.get()
+    assert server.counts["authorization_code"] == 0
+
+
 def test_security_02_other_paths_get_404_and_use_nothing_up(server):
     flow = begin(server)
     login = waiting(flow)

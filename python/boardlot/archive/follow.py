@@ -9,7 +9,7 @@ from boardlot.archive.fills import FillStore, Position
 from boardlot.archive.lists import Series
 from boardlot.archive.report import Counts
 from boardlot.archive.steps import Deliver, Pause, Request, Steps, Store
-from boardlot.archive.update import Update, end_of
+from boardlot.archive.update import Update
 from boardlot.errors import BoardlotError
 
 __all__ = ["follow"]
@@ -82,11 +82,11 @@ class _Follower:
 
     def _look(self) -> Steps:
         """Read what is new: one request, unless there is more than a page of it."""
-        at = time.monotonic()
-        if self._clock is None or at - self._clock[1] > FULL:
-            server_time = yield Request(self._update.client.server_time)
-            self._clock = (end_of(server_time), at)
-        now = self._clock[0] + int((at - self._clock[1]) * 1e6)
+        if self._clock is None or time.monotonic() - self._clock[1] > FULL:
+            end = yield Request(self._update.client._service_now)
+            # The service's clock has passed that time by now.
+            self._clock = (end, time.monotonic())
+        now = self._clock[0] + int((time.monotonic() - self._clock[1]) * 1e6)
         state = yield Store(self._store.state)
         read_at = state.overlap_read_at if self._read_overlap else None
         if read_at is None or state.newest is None or now - read_at > FULL * 1_000_000:

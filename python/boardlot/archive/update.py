@@ -24,7 +24,7 @@ from boardlot.errors import (
     StoreError,
 )
 
-__all__ = ["Update", "end_of", "holding", "micros", "read_fills"]
+__all__ = ["Update", "holding", "micros", "read_fills"]
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
@@ -58,8 +58,8 @@ class Update:
             try:
                 if now is None:
                     # The service's clock: that of this machine may be wrong.
-                    server_time = yield Request(self.client.server_time)
-                    now = end_of(server_time)
+                    # It is past, so nothing arrives in the ranges that are read.
+                    now = yield Request(self.client._service_now)
                 yield from self.fills_steps(series, now, counts)
             except (ConfigError, StoreError):
                 raise
@@ -215,11 +215,6 @@ def holding(database: Database, what: str, wait: float, steps: Steps) -> Steps:
         return (yield from steps)
     finally:
         lock.release()
-
-
-def end_of(server_time: datetime) -> int:
-    """The last microsecond of the service's time, which has milliseconds."""
-    return micros(server_time) + 999
 
 
 def time_of(micros: int) -> datetime:

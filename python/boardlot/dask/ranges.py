@@ -102,7 +102,7 @@ def from_range(
     with reference.open() as local:
         # The arguments are checked before the time is requested.
         span = _time_range(method, arguments)
-        first, last = span or _time_range(method, arguments, _now(local))
+        first, last = span or _time_range(method, arguments, local._service_now())
         no_records = query.pager(local, first, last).all(max_items=0)
     columns = empty(no_records, decimals, None, None)
     parts = max(1, min(parts, last - first))
@@ -190,10 +190,3 @@ class _Fetch:
         query = self.query
         arguments = (str(query.acc_id), query.trd_market, query.code)
         return (self.reference.base_url, "fills_history", arguments, self.decimals)
-
-
-def _now(client: Client) -> int:
-    """The service's time in microseconds, not before that of any of its fills."""
-    since = client.server_time() - EPOCH
-    # It has millisecond precision.
-    return since // timedelta(microseconds=1) + 1_000

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+const REFUSED: &str = " %refused";
+
 /// The key of a client's tokens: the service's address, and the client.
 pub fn token_key(origin: &str, client_id: &str) -> String {
     format!("{origin} {}", one_word(client_id))
@@ -22,7 +24,12 @@ pub fn registration_key(origin: &str) -> String {
 /// The key of what is known about the tokens under another key: that the service refused them. It is the
 /// key of no tokens, since a word that is encoded has no such `%`.
 pub fn refusal_key(key: &str) -> String {
-    format!("{key} %refused")
+    format!("{key}{REFUSED}")
+}
+
+/// Whether tokens are stored under this key, and not a registration or a refusal.
+pub fn is_token_key(key: &str) -> bool {
+    key.contains(' ') && !key.ends_with(REFUSED)
 }
 
 /// The part of the name of the lock file for a key; empty for a key without a user. Users share a fixed
@@ -54,6 +61,16 @@ fn one_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_key_of_tokens_is_told_from_those_of_registrations_and_refusals() {
+        let origin = "https://api.example.com";
+        let (client, user) = (token_key(origin, "c"), user_key(origin, "c", "ann %refused"));
+        for key in [client, user] {
+            assert!(is_token_key(&key) && !is_token_key(&refusal_key(&key)), "{key}");
+        }
+        assert!(!is_token_key(&registration_key(origin)));
+    }
 
     #[test]
     fn security_43_no_two_users_share_a_key() {

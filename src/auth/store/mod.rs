@@ -18,7 +18,7 @@ pub use encrypted::{EncryptedFile, Passphrase};
 pub use files::WhileWaiting;
 pub use key_locks::KeyLocks;
 pub use keychain::Keychain;
-pub use keys::{refusal_key, registration_key, token_key, user_key};
+pub use keys::{is_token_key, refusal_key, registration_key, token_key, user_key};
 pub use memory::Memory;
 
 use crate::error::{Error, ErrorKind, Result};
