@@ -17,7 +17,7 @@ use super::{
     arguments::{secret_bytes, secret_text, text_of},
     blocking::block,
     callback::{Invoke, import},
-    errors::{raise, wrong_type},
+    errors::{is_error, raise, wrong_type},
     shutdown_gate::detach,
 };
 use crate::{
@@ -101,9 +101,10 @@ impl ApiKey {
             let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
             return ApiKey::from_key(key_id, key).map_err(refuse);
         }
-        let path: PathBuf = private_key
-            .extract()
-            .map_err(|_| wrong_type("private_key", private_key, "a path, PEM text or bytes"))?;
+        let path: PathBuf = private_key.extract().map_err(|error| match is_error(py, &error) {
+            true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
+            false => error,
+        })?;
         ApiKey::open(py, key_id, path, password)
     }
 
