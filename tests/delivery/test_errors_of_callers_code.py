@@ -195,21 +195,30 @@ def test_security_48_records_raise_it_too(make, error):
 def test_security_48_a_signal_handler_does_not_end_a_list_early():
     with bl.Sandbox(seed=7, fills=20_000) as sandbox, sandbox.client() as client:
         records = client.fills_history(sandbox.accounts["trade"][0], "HK").all()
-    ended, raised = iter([]), 0
-    before = signal.signal(signal.SIGALRM, lambda *_: next(ended))
+    ended, raised, is_inside = iter([]), 0, False
+
+    def end(*_):
+        if is_inside:
+            next(ended)
+
+    before = signal.signal(signal.SIGALRM, end)
     try:
         # It arrives in the iteration sooner or later, and often enough on any machine.
         for number in range(200):
             if raised >= 3:
                 break
+            signal.setitimer(signal.ITIMER_REAL, 0.0005 * (1 + number % 40))
             try:
-                signal.setitimer(signal.ITIMER_REAL, 0.0005 * (1 + number % 40))
-                assert len(list(records)) == len(records)
+                try:
+                    is_inside = True
+                    assert len(list(records)) == len(records)
+                finally:
+                    is_inside = False
             except RuntimeError as error:
                 assert isinstance(error.__cause__, StopIteration)
                 raised += 1
             except StopIteration:
-                pass  # Outside of the iteration.
+                pass  # Before or after the iteration.
     finally:
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_REAL, 0)
