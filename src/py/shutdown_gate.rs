@@ -191,6 +191,11 @@ impl Drop for ExitHandler {
 
 fn close() {
     let Ok(gate) = GATE.get_or_make(|| Ok(Gate::default())) else { return };
+    // The exit has two handlers, and waits for the threads inside once.
+    let closed_by = gate.closed_by.lock().unwrap_or_else(PoisonError::into_inner).map(|by| by.0);
+    if gate.closed.load(Ordering::SeqCst) && closed_by == Some(thread::current().id()) {
+        return;
+    }
     let close_by_this_thread = |at| {
         let closed = (thread::current().id(), at);
         *gate.closed_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(closed);
