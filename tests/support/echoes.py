@@ -35,7 +35,7 @@ def field_name(told):
 
 
 def repeated(told):
-    return (told + b" ") * (BODY_LIMIT // len(told) + 2)
+    return (told + b" ") * (BODY_LIMIT // (len(told) + 1) + 2)
 
 
 GZIP = b"Content-Encoding: gzip"
