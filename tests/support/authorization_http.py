@@ -1,5 +1,6 @@
 """How a request to the authorization server goes wrong on demand."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
@@ -9,14 +10,16 @@ from urllib.parse import parse_qsl, unquote
 class Fault:
     """How one request to an endpoint goes wrong.
 
-    `drop` closes before anything is done, `lost` does the work and closes without an answer;
-    `error` is an OAuth error, `status` alone is an answer without any JSON; `body` is sent as it
-    is; `change` is put over the fields of the right answer, where None takes a field away; `echo`
-    refuses with everything that was sent as the description, in the spelling of `spell`; `raw`
-    makes the bytes that are sent in place of an answer, from the request.
+    It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
+    does the work and closes without an answer; `error` is an OAuth error, `status` alone is an
+    answer without any JSON; `body` is sent as it is; `change` is put over the fields of the right
+    answer, where None takes a field away; `echo` refuses with everything that was sent as the
+    description, in the spelling of `spell`; `raw` makes the bytes that are sent in place of an
+    answer, from the request.
     """
 
     delay: float = 0.0
+    until: threading.Event | None = None
     drop: bool = False
     lost: bool = False
     error: str | None = None

@@ -135,6 +135,8 @@ class AuthorizationServer(ScriptedServer):
         kind = kind_of(received)
         fault = self._next_fault(kind, received)
         time.sleep(fault.delay)
+        if fault.until:
+            fault.until.wait(60)
         if fault.drop:
             return Answer(drop=True)
         if fault.raw is not None:
