@@ -11,6 +11,7 @@ use boardlot::{
     client::Client,
     error::{Error, Result},
     http::{BaseUrl, SenderOptions},
+    pages::Pages,
     sandbox::{Options, Sandbox},
 };
 use zeroize::Zeroizing;
@@ -27,24 +28,19 @@ async fn main() -> Result<()> {
         endpoint("plate_stocks").ok_or_else(|| Error::config("the table has no such endpoint"))?;
     let arguments = [("plate_code", Argument::Text("HK.BK1001".to_owned()))];
 
-    // A record counts as received when `received_...` is called.
-    let mut pages = client.pages(plate_stocks, &arguments, None, None)?;
+    let pages: Pages = client.pages(plate_stocks, &arguments, None, None)?;
     let mut received = 0;
-    while received < 120 && pages.fill().await? {
-        pages.received_row();
+    while received < 120 && pages.next_row().await?.is_some() {
         received += 1;
     }
     let checkpoint = pages.checkpoint();
     println!("{received} records, then stopped at {checkpoint}");
 
     // Another process can resume from there.
-    let mut pages = client.pages(plate_stocks, &arguments, None, Some(&checkpoint))?;
-    while pages.fill_page().await? {
-        if let Some(slice) = pages.next_page() {
-            received += slice.range.len();
-            println!("{} more records", slice.range.len());
-        }
-        pages.received_page();
+    let pages: Pages = client.pages(plate_stocks, &arguments, None, Some(&checkpoint))?;
+    while let Some(slice) = pages.next_page().await? {
+        received += slice.range.len();
+        println!("{} more records", slice.range.len());
     }
     println!("{received} records in all");
     if received == Options::default().plate_stocks {

@@ -23,7 +23,7 @@ use crate::{
     error::Result,
     http::HttpResponse,
     login::{Callback, Verdict},
-    pages::{Listing, checkpoint},
+    pages::{PagedCall, checkpoint},
 };
 
 /// A response with one of the four envelopes: the first byte chooses envelope and status.
@@ -247,10 +247,11 @@ pub fn key(data: &[u8]) {
 
 /// The argument `resume=`: an accepted checkpoint survives writing and reading.
 pub fn checkpoint(data: &[u8]) {
-    static FILLS: LazyLock<Option<Listing>> = LazyLock::new(|| {
+    static FILLS: LazyLock<Option<PagedCall>> = LazyLock::new(|| {
         let endpoint = endpoint("fills_history")?;
         let text = |text: &str| Argument::Text(text.to_owned());
-        Listing::new(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None).ok()
+        PagedCall::new(endpoint, &[("acc_id", text("281756")), ("trd_market", text("HK"))], None)
+            .ok()
     });
     let (Some(fills), Ok(text)) = (FILLS.as_ref(), std::str::from_utf8(data)) else { return };
     const ORIGIN: &str = "https://api.example.com";

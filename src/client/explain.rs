@@ -6,7 +6,7 @@ use crate::{
     auth::{X_TIMESTAMP, body_hash, payload},
     error::Result,
     http::{Request, RequestPlan},
-    pages::Listing,
+    pages::PagedCall,
 };
 
 /// A request as it would be sent, without secrets.
@@ -42,7 +42,7 @@ impl Client {
         if endpoint.paging.is_none() {
             return self.explain(&RequestPlan::new(endpoint, arguments)?);
         }
-        let listing = Listing::new(endpoint, arguments, None)?;
+        let listing = PagedCall::new(endpoint, arguments, None)?;
         let (plan, cursor) = (&listing.plan.request, listing.cursor(None));
         self.explanation(&self.sender().request(plan, cursor, None)?)
     }

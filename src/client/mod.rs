@@ -1,9 +1,9 @@
-//! The client: calls, listings, requests of the caller's own, and one endpoint for many keys.
+//! The client: calls, lists, requests of the caller's own, and one endpoint for many keys.
 
 mod batch;
 mod explain;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::Arc;
 
 pub use batch::BatchOutcome;
 pub use explain::Explanation;
@@ -14,7 +14,7 @@ use crate::{
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
     http::{BaseUrl, HttpResponse, RequestPlan, Sender, SenderOptions},
-    pages::{Listing, Pages},
+    pages::{PagedCall, Pages},
     plan::Plan,
 };
 
@@ -56,9 +56,8 @@ impl Client {
     /// The records of an endpoint; of one that returns pages, those of all pages.
     pub async fn call(&self, endpoint: &Endpoint, arguments: &Arguments<'_>) -> Result<Rows> {
         if endpoint.paging.is_some() {
-            let mut pages = self.pages(endpoint, arguments, None, None)?;
-            let slices = pages.gather(None, None, &AtomicU64::new(0), Vec::new).await?;
-            return Ok(Rows::new(slices.concat(), pages.listing().plan.fields.clone()));
+            let pages: Pages = self.pages(endpoint, arguments, None, None)?;
+            return Ok(Rows::new(pages.rest().await?, pages.call().plan.fields.clone()));
         }
         let plan = Plan::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse(response)).await?;
@@ -68,19 +67,19 @@ impl Client {
 
     /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
     /// many parts that are fetched concurrently.
-    pub fn pages(
+    pub fn pages<T>(
         &self,
         endpoint: &Endpoint,
         arguments: &Arguments<'_>,
         windows: Option<i64>,
         resume: Option<&str>,
-    ) -> Result<Pages> {
-        self.list(Listing::new(endpoint, arguments, windows)?, resume)
+    ) -> Result<Pages<T>> {
+        self.list(PagedCall::new(endpoint, arguments, windows)?, resume)
     }
 
-    /// The pages of any listing, from the beginning or from a checkpoint.
-    pub fn list(&self, listing: Listing, resume: Option<&str>) -> Result<Pages> {
-        Pages::new(self.sender.clone(), listing, resume)
+    /// The pages of any call, from the beginning or from a checkpoint.
+    pub fn list<T>(&self, call: PagedCall, resume: Option<&str>) -> Result<Pages<T>> {
+        Pages::new(self.sender.clone(), call, resume)
     }
 
     /// A request of the caller's own; the envelope of the response is left to the caller.

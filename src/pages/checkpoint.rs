@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Listing, Position, PreviousRows,
+    PagedCall, Position, PreviousRows,
     cursor_history::{decode, encode},
 };
 use crate::{
@@ -21,14 +21,14 @@ struct Checkpoint {
     call: String,
     /// A digest of the call and its arguments.
     id: String,
-    at: PositionInListing,
+    at: StoredPosition,
     /// A digest of everything else.
     checksum: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PositionInListing {
+struct StoredPosition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     range: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -49,14 +49,14 @@ struct PositionInListing {
 
 const VERSION: u32 = 2;
 
-/// The checkpoint of a position in this listing of the service at `origin`.
-pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
+/// The checkpoint of a position in this call of the service at `origin`.
+pub fn write(position: &Position, call: &PagedCall, origin: &str) -> String {
     let mut checkpoint = Checkpoint {
         boardlot: VERSION,
         service: origin.to_owned(),
-        call: listing.plan.request.label().to_owned(),
-        id: listing.identity(),
-        at: PositionInListing {
+        call: call.plan.request.label().to_owned(),
+        id: call.identity(),
+        at: StoredPosition {
             range: position.range,
             window: position.window,
             cursor: position.cursor.clone(),
@@ -71,8 +71,8 @@ pub fn write(position: &Position, listing: &Listing, origin: &str) -> String {
     checkpoint.to_json()
 }
 
-/// The position in a checkpoint of this listing.
-pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
+/// The position in a checkpoint of this call.
+pub fn read(text: &str, call: &PagedCall, origin: &str) -> Result<Position> {
     let mut checkpoint: Checkpoint = serde_json::from_str(text)
         .map_err(|error| Error::config(format!("resume is not a checkpoint: {error}")))?;
     if checkpoint.boardlot != VERSION {
@@ -95,15 +95,15 @@ pub fn read(text: &str, listing: &Listing, origin: &str) -> Result<Position> {
             checkpoint.service.escape_debug()
         )));
     }
-    if checkpoint.call != listing.plan.request.label() || checkpoint.id != listing.identity() {
+    if checkpoint.call != call.plan.request.label() || checkpoint.id != call.identity() {
         return Err(Error::config(format!(
             "resume is a checkpoint of another call ({}); pass the same arguments to the same method",
             checkpoint.call.escape_debug()
         )));
     }
-    let PositionInListing { range, window, cursor, row, done, previous, used } = checkpoint.at;
+    let StoredPosition { range, window, cursor, row, done, previous, used } = checkpoint.at;
     let started = cursor.is_some() || row > 0 || window > 0;
-    let misplaced = match listing.time_range {
+    let misplaced = match call.time_range {
         // The range is fixed by the first record.
         Some(_) => range.is_none() && started,
         None => range.is_some(),

@@ -1,17 +1,28 @@
 //! The cursors that an iteration has used: following one a second time would never end.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, iter::successors, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
-/// The digest of every cursor so far, in the order of use.
+/// The digest of every cursor so far.
 #[derive(Debug, Default)]
 pub struct CursorHistory {
     known: HashSet<CursorDigest>,
-    used: Vec<CursorDigest>,
+    used: UsedCursors,
+}
+
+/// The same as a part of a position. Each page adds one, and shares the others with the positions
+/// before it.
+#[derive(Debug, Clone, Default)]
+pub struct UsedCursors(Option<Arc<UsedCursor>>);
+
+#[derive(Debug)]
+struct UsedCursor {
+    digest: CursorDigest,
+    before: UsedCursors,
 }
 
 /// 48 bits of a digest: among 20,000 cursors (a million fills), the probability that two are equal is
@@ -21,14 +32,15 @@ const DIGEST_BITS: u32 = 48;
 
 impl CursorHistory {
     /// A history that continues after these.
-    pub fn of(used: Vec<CursorDigest>) -> Self {
-        CursorHistory { known: used.iter().copied().collect(), used }
+    pub fn of(used: UsedCursors) -> Self {
+        CursorHistory { known: used.iter().collect(), used }
     }
 
     pub fn insert(&mut self, cursor: &str) {
         let digest = digest(cursor);
         if self.known.insert(digest) {
-            self.used.push(digest);
+            self.used =
+                UsedCursors(Some(Arc::new(UsedCursor { digest, before: self.used.clone() })));
         }
     }
 
@@ -36,8 +48,41 @@ impl CursorHistory {
         self.known.contains(&digest(cursor))
     }
 
-    pub fn used(&self) -> &[CursorDigest] {
+    pub fn used(&self) -> &UsedCursors {
         &self.used
+    }
+}
+
+impl UsedCursors {
+    /// The latest first.
+    fn iter(&self) -> impl Iterator<Item = CursorDigest> {
+        let newest = self.0.as_deref();
+        successors(newest, |cursor| cursor.before.0.as_deref()).map(|cursor| cursor.digest)
+    }
+}
+
+impl FromIterator<CursorDigest> for UsedCursors {
+    fn from_iter<I: IntoIterator<Item = CursorDigest>>(digests: I) -> Self {
+        let add = |before, digest| UsedCursors(Some(Arc::new(UsedCursor { digest, before })));
+        digests.into_iter().fold(UsedCursors::default(), add)
+    }
+}
+
+impl PartialEq for UsedCursors {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for UsedCursors {}
+
+/// Without recursion, whose depth would be the number of pages.
+impl Drop for UsedCursors {
+    fn drop(&mut self) {
+        let mut next = self.0.take();
+        while let Some(mut cursor) = next.and_then(Arc::into_inner) {
+            next = cursor.before.0.take();
+        }
     }
 }
 
@@ -49,8 +94,8 @@ fn digest(cursor: &str) -> CursorDigest {
 
 /// All digests as text: sorted, each as the difference from the previous one in LEB128, in Base64. This
 /// takes about seven characters per page.
-pub fn encode(digests: &[CursorDigest]) -> String {
-    let mut sorted = digests.to_vec();
+pub fn encode(used: &UsedCursors) -> String {
+    let mut sorted: Vec<CursorDigest> = used.iter().collect();
     sorted.sort_unstable();
     sorted.dedup();
     let mut bytes = Vec::with_capacity(5 * sorted.len());
@@ -67,8 +112,8 @@ pub fn encode(digests: &[CursorDigest]) -> String {
     STANDARD_NO_PAD.encode(bytes)
 }
 
-/// The digests in a text that `encode` returned.
-pub fn decode(text: &str) -> Result<Vec<CursorDigest>> {
+/// The cursors in a text that `encode` returned.
+pub fn decode(text: &str) -> Result<UsedCursors> {
     let unreadable = || Error::config("resume is not a checkpoint: its cursors are unreadable");
     let bytes = STANDARD_NO_PAD.decode(text).map_err(|_| unreadable())?;
     let mut digests = Vec::with_capacity(bytes.len() / 5);
@@ -89,7 +134,7 @@ pub fn decode(text: &str) -> Result<Vec<CursorDigest>> {
         digests.push(digest);
         (difference, shift) = (0, 0);
     }
-    if shift == 0 { Ok(digests) } else { Err(unreadable()) }
+    if shift == 0 { Ok(digests.into_iter().collect()) } else { Err(unreadable()) }
 }
 
 #[cfg(test)]
@@ -118,8 +163,9 @@ mod tests {
 
         #[test]
         fn any_text_is_decoded_or_rejected(text in "[A-Za-z0-9+/]{0,40}") {
-            if let Ok(digests) = decode(&text) {
-                prop_assert!(digests.is_sorted());
+            if let Ok(used) = decode(&text) {
+                // The latest, which is the largest, first.
+                prop_assert!(used.iter().is_sorted_by(|later, earlier| later >= earlier));
             }
         }
     }
@@ -127,7 +173,7 @@ mod tests {
     #[test]
     fn a_million_fills_take_140_kilobytes() {
         let history = history((0..20_000).map(|page| page.to_string()));
-        assert_eq!(history.used().len(), 20_000);
+        assert_eq!(history.used().iter().count(), 20_000);
         let text = encode(history.used());
         assert!(text.len() < 140_000, "{}", text.len());
     }

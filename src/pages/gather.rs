@@ -11,114 +11,82 @@ use tokio::{
     task::{JoinHandle, yield_now},
 };
 
-use super::{Pages, Sink};
+use super::{Fetcher, Gathering, Sink};
 use crate::{
     decode::PageSlice,
     error::{Error, Result},
 };
 
-impl Pages {
-    /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
-    /// the order of the list. Unless `received_all` follows, the position does not move; the checkpoint
-    /// of an error is the position before.
-    pub async fn gather<S: Sink>(
-        &mut self,
-        max_items: Option<usize>,
-        max_pages: Option<usize>,
-        progress: &AtomicU64,
-        sink: impl Fn() -> S,
-    ) -> Result<Vec<S>> {
-        let outcome = match self.position.is_exhausted() {
-            true => Err(exhausted()),
-            false => self.gather_rest((max_items, max_pages), progress, sink).await,
-        };
-        outcome.map_err(|error| self.located(error))
-    }
+/// How much is gathered at most.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// So many records.
+    pub items: Option<usize>,
+    /// The records of so many pages.
+    pub pages: Option<usize>,
+}
 
-    async fn gather_rest<S: Sink>(
-        &mut self,
-        limits: (Option<usize>, Option<usize>),
-        progress: &AtomicU64,
-        sink: impl Fn() -> S,
-    ) -> Result<Vec<S>> {
-        self.start().await?;
-        self.started = false;
-        match limits {
-            (None, None) => self.gather_all(progress, sink).await,
-            (items, pages) => {
-                let most = (items.unwrap_or(usize::MAX), pages.unwrap_or(usize::MAX));
-                self.gather_up_to(most, progress, sink()).await.map(|sink| vec![sink])
-            }
-        }
+/// All windows concurrently, each at its own speed.
+pub(super) async fn gather_all<T, S: Sink>(
+    fetcher: &mut Fetcher,
+    gathering: &mut Gathering<T>,
+    progress: &AtomicU64,
+    sink: impl Fn() -> S,
+) -> Result<Vec<S>> {
+    let first = match gathering.first.take() {
+        Some(page) => Some(page),
+        None => fetcher.next_page(true).await?,
+    };
+    let mut sinks: Vec<S> = fetcher.streams.iter().map(|_| sink()).collect();
+    if let (Some(page), Some(sink)) = (first, sinks.first_mut()) {
+        gathering.note_total(&page.page);
+        push(sink, page.rest(), progress)?;
     }
-
-    /// The caller has received what was gathered; `is_rest` if it knows from this that nothing follows, if
-    /// the list has ended.
-    pub fn received_all(&mut self, is_rest: bool) {
-        self.started = true;
-        if is_rest {
-            self.received_end();
-        } else {
-            self.publish();
-        }
-    }
-
-    /// All windows concurrently, each at its own speed.
-    async fn gather_all<S: Sink>(
-        &mut self,
-        progress: &AtomicU64,
-        sink: impl Fn() -> S,
-    ) -> Result<Vec<S>> {
-        if !self.has_page() {
-            self.advance(true).await?;
-        }
-        let mut sinks: Vec<S> = self.streams.iter().map(|_| sink()).collect();
-        if let Some(slice) = self.take_slice(usize::MAX)
-            && let Some(first) = sinks.first_mut()
-        {
+    let collector = Collector::start(sinks);
+    let drains = fetcher.streams.iter_mut().enumerate().map(async |(index, stream)| {
+        while let Some(page) = stream.fetch_inline().await? {
+            let slice = page.rest();
             progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
-            first.push(slice)?;
+            collector.push(index, slice).await?;
         }
-        let collector = Collector::start(sinks);
-        let drains = self.streams.iter_mut().enumerate().map(async |(index, stream)| {
-            while let Some(slice) = stream.next_slice().await? {
-                progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
-                collector.push(index, slice).await?;
-            }
-            Ok(())
-        });
-        let drained: Result<Vec<()>> = try_join_all(drains).await;
-        // If collecting failed, that is why fetching stopped.
-        let sinks = collector.finish().await?;
-        drained?;
-        // All have been read to their ends: the iteration is at the end of the last one.
-        let before = self.streams.len().saturating_sub(1);
-        self.streams.drain(..before);
-        self.window += before;
-        self.current = None;
-        Ok(sinks)
-    }
+        Ok(())
+    });
+    let drained: Result<Vec<()>> = try_join_all(drains).await;
+    // If collecting failed, that is why fetching stopped.
+    let sinks = collector.finish().await?;
+    drained?;
+    // All have been read to their ends: the iteration is at the end of the last one.
+    gathering.after = fetcher.streams.back().map(|stream| stream.position().clone());
+    Ok(sinks)
+}
 
-    async fn gather_up_to<S: Sink>(
-        &mut self,
-        (mut items, mut pages): (usize, usize),
-        progress: &AtomicU64,
-        mut sink: S,
-    ) -> Result<S> {
-        while items > 0 && pages > 0 {
-            // A prefetched page may be beyond the limits.
-            if !self.has_page() && !self.advance(false).await? {
-                break;
-            }
-            if let Some(slice) = self.take_slice(items) {
-                items -= slice.range.len();
-                pages -= 1;
-                progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
-                sink.push(slice)?;
-            }
-        }
-        Ok(sink)
+/// One page after another.
+pub(super) async fn gather_up_to<T, S: Sink>(
+    fetcher: &mut Fetcher,
+    gathering: &mut Gathering<T>,
+    limits: Limits,
+    progress: &AtomicU64,
+    mut sink: S,
+) -> Result<S> {
+    let mut items = limits.items.unwrap_or(usize::MAX);
+    let mut pages = limits.pages.unwrap_or(usize::MAX);
+    while items > 0 && pages > 0 {
+        let page = match gathering.first.take() {
+            Some(page) => Some(page),
+            // A page that is fetched ahead may be beyond the limits.
+            None => fetcher.next_page(false).await?,
+        };
+        let Some(mut page) = page else { break };
+        gathering.note_total(&page.page);
+        let mut slice = page.rest();
+        slice.range.end = slice.range.end.min(slice.range.start.saturating_add(items));
+        page.at.row = slice.range.end;
+        items -= slice.range.len();
+        pages -= 1;
+        push(&mut sink, slice, progress)?;
+        gathering.set_end(page);
     }
+    Ok(sink)
 }
 
 /// Puts pages into sinks, as they are fetched.
@@ -142,7 +110,7 @@ impl<S: Sink> Collector<S> {
             let mut queued = Vec::with_capacity(QUEUED_MAX);
             while receiver.recv_many(&mut queued, QUEUED_MAX).await > 0 {
                 for (index, slice) in queued.drain(..) {
-                    push(&mut sinks, index, slice)?;
+                    push_into(&mut sinks, index, slice)?;
                     // Other tasks have their turn after each page.
                     yield_now().await;
                 }
@@ -155,7 +123,7 @@ impl<S: Sink> Collector<S> {
     async fn push(&self, index: usize, slice: PageSlice) -> Result<()> {
         match self {
             Collector::Inline(sinks) => {
-                push(&mut sinks.lock().unwrap_or_else(PoisonError::into_inner), index, slice)
+                push_into(&mut sinks.lock().unwrap_or_else(PoisonError::into_inner), index, slice)
             }
             Collector::Task(sender, _) => {
                 let sent = sender.send((index, slice)).await;
@@ -177,7 +145,12 @@ impl<S: Sink> Collector<S> {
     }
 }
 
-fn push<S: Sink>(sinks: &mut [S], index: usize, slice: PageSlice) -> Result<()> {
+fn push<S: Sink>(sink: &mut S, slice: PageSlice, progress: &AtomicU64) -> Result<()> {
+    progress.fetch_add(slice.range.len() as u64, Ordering::Relaxed);
+    sink.push(slice)
+}
+
+fn push_into<S: Sink>(sinks: &mut [S], index: usize, slice: PageSlice) -> Result<()> {
     sinks.get_mut(index).map_or(Ok(()), |sink| sink.push(slice))
 }
 

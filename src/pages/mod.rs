@@ -1,332 +1,187 @@
 //! Iterations over lists that are returned in pages, exact to the record: the only pagination loop.
 //!
-//! `Pages` fetches; `SharedPosition` records what the caller has received. A record, a page or a
-//! result is first looked at (`next_row`, `next_page`, `gather`), and received by a separate call
-//! (`received_row`, `received_page`, `received_all`) once the caller's code has it. If the caller is
-//! cancelled in between, it gets the same again.
+//! A `Fetcher` requests pages and knows nothing of what was received; `Delivery` knows that and nothing
+//! else. A record, a page or a result is looked at, converted, and received by a separate call once the
+//! caller's code has it. If the caller is cancelled in between, or somebody else is faster, it looks
+//! again. Locks are taken in this order: first the fetcher, then the delivery.
 
 pub mod checkpoint;
 mod cursor_history;
 mod date_range;
+mod delivery;
+mod fetcher;
 mod gather;
-mod listing;
 mod page_stream;
+mod paged_call;
 mod position;
 mod sink;
 mod window;
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, atomic::AtomicU64},
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 pub use date_range::PreviousRows;
-pub use gather::exhausted;
-pub use listing::{Listing, PagingStyle, WINDOWS_MAX, time_range};
+pub use delivery::{Claim, Delivery, Gathering, Ticket, Unit, View};
+pub use fetcher::Fetcher;
+pub use gather::{Limits, exhausted};
 pub use page_stream::Source;
-use page_stream::{FetchedPage, PageStream};
-pub use position::{PageRow, Position, SharedPosition};
+pub use paged_call::{PagedCall, PagingStyle, WINDOWS_MAX, time_range};
+pub use position::Position;
 pub use sink::{CheckedSink, Sink};
-use window::Window;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::{
-    decode::{Page, PageSlice},
+    decode::PageSlice,
     error::{Error, Result},
 };
 
-/// An iteration over a list: one page in memory, and one more being fetched for each window.
+/// An iteration over a list: one page in memory, and one more being fetched for each window. Rows are
+/// converted to `T`.
 #[derive(Debug)]
-pub struct Pages {
+pub struct Pages<T = ()> {
     source: Arc<dyn Source>,
-    listing: Arc<Listing>,
-    position: Arc<SharedPosition>,
-    /// Whether the streams continue from the position.
-    started: bool,
-    /// The time range of the requests.
-    range: Option<(i64, i64)>,
-    /// The streams that are not at their end: the current window first, then the earlier ones.
-    streams: VecDeque<PageStream>,
-    /// The index of the current window.
-    window: usize,
-    current: Option<Current>,
+    call: Arc<PagedCall>,
+    fetcher: Arc<Mutex<Fetcher>>,
+    delivery: Arc<Delivery<T>>,
     requests: Arc<AtomicU64>,
 }
 
-/// The page in memory.
-#[derive(Debug)]
-struct Current {
-    fetched: FetchedPage,
-    /// Whether nothing of it has been received, not even that it is empty.
-    untouched: bool,
-}
-
-impl Pages {
+impl<T> Pages<T> {
     /// From the beginning, or from a checkpoint of the same call.
-    pub fn new(source: Arc<dyn Source>, listing: Listing, resume: Option<&str>) -> Result<Self> {
+    pub fn new(source: Arc<dyn Source>, call: PagedCall, resume: Option<&str>) -> Result<Self> {
         let position = resume
-            .map(|text| checkpoint::read(text, &listing, source.origin()))
+            .map(|text| checkpoint::read(text, &call, source.origin()))
             .transpose()
-            .map_err(|error| error.with_endpoint(listing.plan.request.label()))?;
-        let position = SharedPosition::new(position.unwrap_or_default());
-        position.set_range(listing.plan.request.time_range().and_then(|range| range.known()));
+            .map_err(|error| error.with_endpoint(call.plan.request.label()))?;
+        let range = call.plan.request.time_range().and_then(|range| range.known());
+        let (call, requests) = (Arc::new(call), Arc::new(AtomicU64::default()));
+        let fetcher = Fetcher::new(source.clone(), call.clone(), requests.clone());
         Ok(Pages {
             source,
-            listing: Arc::new(listing),
-            position: Arc::new(position),
-            started: false,
-            range: None,
-            streams: VecDeque::new(),
-            window: 0,
-            current: None,
-            requests: Arc::default(),
+            call,
+            fetcher: Arc::new(Mutex::new(fetcher)),
+            delivery: Arc::new(Delivery::new(position.unwrap_or_default(), range)),
+            requests,
         })
     }
 
     /// What is iterated over.
-    pub fn listing(&self) -> &Arc<Listing> {
-        &self.listing
-    }
-
-    /// The address of the service.
-    pub fn origin(&self) -> &str {
-        self.source.origin()
+    pub fn call(&self) -> &Arc<PagedCall> {
+        &self.call
     }
 
     /// What the caller has received: can be read while a page is being fetched.
-    pub fn position(&self) -> &Arc<SharedPosition> {
-        &self.position
+    pub fn delivery(&self) -> &Arc<Delivery<T>> {
+        &self.delivery
+    }
+
+    /// What fetches; locked while it does.
+    pub fn fetcher(&self) -> &Arc<Mutex<Fetcher>> {
+        &self.fetcher
     }
 
     /// How many pages have been requested: can be read while a page is being fetched.
-    pub fn requests(&self) -> &Arc<AtomicU64> {
-        &self.requests
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// The position as a small JSON string without secrets.
     pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.position.get(), &self.listing, self.origin())
+        checkpoint::write(&self.delivery.position(), &self.call, self.source.origin())
     }
 
-    /// Makes sure that the next record is in memory; false at the end of the list.
-    pub async fn fill(&mut self) -> Result<bool> {
-        let outcome = self.fill_until(|pages| pages.unread() > 0).await;
+    /// Waits for the fetcher.
+    pub async fn lock(&self) -> MutexGuard<'_, Fetcher> {
+        self.fetcher.lock().await
+    }
+
+    /// Makes sure that the next record or page is in memory, and claims it; none at the end of the list.
+    pub async fn fill(&self, fetcher: &mut Fetcher, unit: Unit) -> Result<Option<Claim<T>>> {
+        let outcome = self.fill_run(fetcher, unit).await;
         outcome.map_err(|error| self.located(error))
     }
 
-    /// Makes sure that a page, or its remaining records, is in memory; false at the end of the list.
-    pub async fn fill_page(&mut self) -> Result<bool> {
-        let outcome = self.fill_until(Pages::has_page).await;
-        outcome.map_err(|error| self.located(error))
-    }
-
-    async fn fill_until(&mut self, filled: impl Fn(&Self) -> bool) -> Result<bool> {
-        self.start().await?;
-        while !filled(self) {
-            if !self.advance(true).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The next record, if it is in memory.
-    pub fn next_row(&self) -> Option<(&Arc<Page>, usize)> {
-        let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
-        (*received < page.len()).then_some((page, *received))
-    }
-
-    /// The caller has received the next record.
-    pub fn received_row(&mut self) {
-        match &mut self.current {
-            // Another record of the page follows: nothing else of the position changes.
-            Some(Current { fetched, .. })
-                if self.started
-                    && fetched.published
-                    && fetched.received + 1 < fetched.page.len() =>
-            {
-                fetched.received += 1;
-                self.position.move_to_row(fetched.received);
-            }
-            _ => self.receive(1),
-        }
-    }
-
-    /// Lets `SharedPosition::receive_lent` receive the records of the page in memory, until `take_back`.
-    /// Without any lock, a row takes about a tenth less time.
-    pub fn lend(&mut self) {
-        if let Some(Current { fetched, .. }) = self.in_memory()
-            && fetched.published
-            && fetched.received < fetched.page.len()
-        {
-            self.position.lend(fetched.page.id());
-        }
-    }
-
-    /// Continues from what was received of a lent page. Nothing else may be called while it is lent.
-    pub fn take_back(&mut self) {
-        if let (Some(row), Some(current)) = (self.position.take_back(), &mut self.current) {
-            current.fetched.received = row;
-        }
-    }
-
-    /// The remaining records of the page in memory.
-    pub fn next_page(&self) -> Option<PageSlice> {
-        let FetchedPage { page, received, .. } = &self.in_memory()?.fetched;
-        self.has_page().then(|| PageSlice {
-            page: page.clone(),
-            range: *received..page.len(),
-            key: None,
-        })
-    }
-
-    /// The caller has received the remaining records of the page in memory.
-    pub fn received_page(&mut self) {
-        self.receive(usize::MAX);
-    }
-
-    /// The caller has received that there is nothing more. That the list has ended is for the service to
-    /// say: before, there is only nothing more for now.
-    pub fn received_end(&mut self) {
-        self.publish();
-        if self.is_at_end() {
-            // An empty last page was passed by.
-            self.current = None;
-            self.position.set_exhausted();
-        }
-    }
-
-    /// Whether the service has said that the list ends after what has been read.
-    fn is_at_end(&self) -> bool {
-        let has_next = |stream: &PageStream| stream.next_page().is_some();
-        self.started
-            && self.unread() == 0
-            && self.streams.len() <= 1
-            && !self.streams.front().is_some_and(has_next)
-    }
-
-    /// The page in memory, unless it is of a result that was not received.
-    fn in_memory(&self) -> Option<&Current> {
-        self.current.as_ref().filter(|_| self.started)
-    }
-
-    fn receive(&mut self, most: usize) {
-        if self.started && self.take_slice(most).is_some() {
-            self.publish();
-        }
-    }
-
-    /// Moves the position to where this iteration is.
-    fn publish(&mut self) {
-        let mut position =
-            Position { range: self.range, window: self.window, ..Position::default() };
-        let Some(stream) = self.streams.front() else { return };
-        let unread = self.unread() > 0;
-        let current = self.current.as_mut().filter(|_| unread);
-        match (current, stream.next_page()) {
-            (Some(Current { fetched, .. }), _) => {
-                fetched.published = true;
-                position.cursor.clone_from(&fetched.cursor);
-                position.previous_rows = fetched.previous_rows.clone();
-                position.row = fetched.received;
-            }
-            (None, Some((cursor, row))) => {
-                position.cursor = cursor.map(str::to_owned);
-                position.previous_rows = stream.previous_rows().clone();
-                position.row = row;
-            }
-            // The first page of the next window.
-            (None, None) if self.streams.len() > 1 => {
-                position.window += 1;
-                return self.position.move_to(position, &[]);
-            }
-            (None, None) => position.done = true,
-        }
-        self.position.move_to(position, stream.used_cursors());
-    }
-
-    fn unread(&self) -> usize {
-        let fetched = self.current.as_ref().map(|current| &current.fetched);
-        fetched.map_or(0, |fetched| fetched.page.len() - fetched.received)
-    }
-
-    fn has_page(&self) -> bool {
-        self.unread() > 0 || self.current.as_ref().is_some_and(|current| current.untouched)
-    }
-
-    fn take_slice(&mut self, most: usize) -> Option<PageSlice> {
-        let unread = self.unread();
-        let current = self.current.as_mut()?;
-        let FetchedPage { page, received, .. } = &mut current.fetched;
-        let end = *received + unread.min(most);
-        let range = std::mem::replace(received, end)..end;
-        current.untouched = false;
-        Some(PageSlice { page: page.clone(), range, key: None })
-    }
-
-    /// Puts the next page into memory; false at the end of the list.
-    async fn advance(&mut self, prefetch: bool) -> Result<bool> {
+    async fn fill_run(&self, fetcher: &mut Fetcher, unit: Unit) -> Result<Option<Claim<T>>> {
         loop {
-            if prefetch {
-                self.streams.iter_mut().for_each(PageStream::prefetch);
+            self.start(fetcher).await?;
+            self.delivery.wait_for_claims(unit).await;
+            if let Some(claim) = self.delivery.claim(unit) {
+                return Ok(Some(claim));
             }
-            let Some(stream) = self.streams.front_mut() else { return Ok(false) };
-            let Some(outcome) = stream.fetch().await else {
-                if self.streams.len() <= 1 {
-                    return Ok(false);
+            if self.delivery.follows(fetcher.run()) {
+                match fetcher.next_page(true).await? {
+                    Some(page) => self.delivery.install(fetcher.run(), page),
+                    None => return Ok(None),
                 }
-                self.streams.pop_front();
-                self.window += 1;
-                self.current = None;
-                continue;
-            };
-            let page = outcome?;
-            self.position.set_total(page.pagination("total").and_then(|v| v.as_integer()));
-            let Some(stream) = self.streams.front_mut() else { return Ok(false) };
-            let fetched = stream.accept(page)?;
-            if prefetch {
-                stream.prefetch();
             }
-            self.current = Some(Current { untouched: fetched.received == 0, fetched });
-            return Ok(true);
         }
     }
 
-    /// Starts from the position, unless it has been started and each result has been received since.
-    async fn start(&mut self) -> Result<()> {
-        if self.started {
-            return Ok(());
-        }
-        let position = self.position.get();
-        self.range = match (position.range, &self.listing.time_range) {
-            (Some(range), _) => Some(range),
-            (None, None) => None,
-            // An open range ends now, by the service's clock. Until the caller has received something,
-            // each start resolves it again.
-            (None, Some(range)) if range.is_open() => {
-                let now_ms = self.source.now_ms(&self.listing).await?;
-                Some(range.resolve(now_ms.saturating_mul(1_000))?)
+    /// The remaining records, up to the limits, in sinks that `sink` creates: one for each window, in
+    /// the order of the list. They are received by `Gathering::receive`; the checkpoint of an error is
+    /// the position before.
+    pub async fn gather<S: Sink>(
+        &self,
+        fetcher: &mut Fetcher,
+        limits: Limits,
+        progress: &AtomicU64,
+        sink: impl Fn() -> S,
+    ) -> Result<(Gathering<T>, Vec<S>)> {
+        let outcome = self.gather_run(fetcher, limits, progress, sink).await;
+        outcome.map_err(|error| self.located(error))
+    }
+
+    async fn gather_run<S: Sink>(
+        &self,
+        fetcher: &mut Fetcher,
+        limits: Limits,
+        progress: &AtomicU64,
+        sink: impl Fn() -> S,
+    ) -> Result<(Gathering<T>, Vec<S>)> {
+        let mut gathering = loop {
+            if self.delivery.is_exhausted() {
+                return Err(exhausted());
             }
-            (None, Some(range)) => range.known(),
+            self.start(fetcher).await?;
+            // If it fails midway, fetching starts again at the position.
+            if let Some(gathering) = self.delivery.gather(fetcher.run(), fetcher.new_run()) {
+                break gathering;
+            }
         };
-        self.position.set_range(self.range);
-        let windows = match self.range {
-            Some(range) if self.listing.windows > 1 => window::split(range, self.listing.windows),
-            _ => Vec::new(),
+        let sinks = match limits {
+            Limits { items: None, pages: None } => {
+                gather::gather_all(fetcher, &mut gathering, progress, sink).await?
+            }
+            limits => {
+                let sink = sink();
+                vec![gather::gather_up_to(fetcher, &mut gathering, limits, progress, sink).await?]
+            }
         };
-        let stream = |window: Option<Window>| {
-            let (source, listing) = (self.source.clone(), self.listing.clone());
-            PageStream::new(source, listing, self.range, window, self.requests.clone())
-        };
-        self.window = position.window.min(windows.len().saturating_sub(1));
-        self.streams = windows.into_iter().skip(self.window).map(|w| stream(Some(w))).collect();
-        if self.streams.is_empty() {
-            self.streams.push_back(stream(None));
+        Ok((gathering, sinks))
+    }
+
+    /// Makes the fetcher go on after the position, unless it does.
+    async fn start(&self, fetcher: &mut Fetcher) -> Result<()> {
+        self.delivery.wait_for_gathering().await;
+        while let Some((ticket, position)) = self.delivery.start(fetcher.run()) {
+            let range = match (position.range, &self.call.time_range) {
+                (Some(range), _) => Some(range),
+                (None, None) => None,
+                // An open range ends now, by the service's clock. Until the caller has received something,
+                // each start resolves it again.
+                (None, Some(range)) if range.is_open() => {
+                    let now_ms = self.source.now_ms(&self.call).await?;
+                    Some(range.resolve(now_ms.saturating_mul(1_000))?)
+                }
+                (None, Some(range)) => range.known(),
+            };
+            let run = fetcher.start(Position { range, ..position });
+            if self.delivery.follow(ticket, run, range) {
+                return Ok(());
+            }
         }
-        if let Some(first) = self.streams.front_mut() {
-            first.seek(position);
-        }
-        self.current = None;
-        self.started = true;
         Ok(())
     }
 
@@ -334,6 +189,48 @@ impl Pages {
     /// before, and show the beginning of it.
     fn located(&self, error: Error) -> Error {
         let error = error.redacted(&self.source.redactor());
-        error.with_endpoint(self.listing.plan.request.label()).with_checkpoint(self.checkpoint())
+        error.with_endpoint(self.call.plan.request.label()).with_checkpoint(self.checkpoint())
+    }
+}
+
+/// For callers without conversions: what is returned is received.
+impl Pages {
+    /// The next record; none at the end of the list.
+    pub async fn next_row(&self) -> Result<Option<PageSlice>> {
+        while self.fill(&mut *self.lock().await, Unit::Row).await?.is_some() {
+            if let Some((ticket, page, index)) = self.delivery.next_row()
+                && self.delivery.receive_row(ticket)
+            {
+                return Ok(Some(PageSlice { page, range: index..index + 1, key: None }));
+            }
+        }
+        self.delivery.receive_end();
+        Ok(None)
+    }
+
+    /// The remaining records of a page; none at the end of the list.
+    pub async fn next_page(&self) -> Result<Option<PageSlice>> {
+        while self.fill(&mut *self.lock().await, Unit::Page).await?.is_some() {
+            if let Some((ticket, slice)) = self.delivery.next_page()
+                && self.delivery.receive_page(ticket)
+            {
+                return Ok(Some(slice));
+            }
+        }
+        self.delivery.receive_end();
+        Ok(None)
+    }
+
+    /// All records that remain.
+    pub async fn rest(&self) -> Result<Vec<PageSlice>> {
+        let (limits, progress) = (Limits::default(), AtomicU64::new(0));
+        loop {
+            let mut fetcher = self.lock().await;
+            let gathered = self.gather(&mut fetcher, limits, &progress, Vec::new).await;
+            let (mut gathering, slices) = gathered?;
+            if gathering.receive(true) {
+                return Ok(slices.concat());
+            }
+        }
     }
 }

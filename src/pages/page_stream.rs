@@ -9,11 +9,7 @@ use std::{
     },
 };
 
-use super::{
-    Listing, Position, PreviousRows,
-    cursor_history::{CursorDigest, CursorHistory},
-    window::Window,
-};
+use super::{PagedCall, Position, cursor_history::CursorHistory, window::Window};
 use crate::{
     decode::{Page, PageSlice},
     error::{Error, Redactor, Result},
@@ -21,12 +17,12 @@ use crate::{
     process::AbortOnDrop,
 };
 
-/// Where the pages of a listing come from.
+/// Where the pages of a call come from.
 pub trait Source: std::fmt::Debug + Send + Sync {
     /// The page at a cursor, of the list or of the given part of its time range.
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        call: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>>;
@@ -39,24 +35,24 @@ pub trait Source: std::fmt::Debug + Send + Sync {
         Redactor::default()
     }
 
-    /// The end in milliseconds of the open time range of this listing: all that existed at the service
+    /// The end in milliseconds of the open time range of this call: all that existed at the service
     /// before this was called is earlier, and all that it adds after this has returned is later.
     fn now_ms<'a>(
         &'a self,
-        listing: &'a Listing,
+        call: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>>;
 }
 
 impl Source for Sender {
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        call: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
-            let plan = &listing.plan;
-            let request = self.request(&plan.request, listing.cursor(cursor), range)?;
+            let plan = &call.plan;
+            let request = self.request(&plan.request, call.cursor(cursor), range)?;
             self.call(&request, |response| plan.parse(response)).await
         })
     }
@@ -71,9 +67,9 @@ impl Source for Sender {
 
     fn now_ms<'a>(
         &'a self,
-        listing: &'a Listing,
+        call: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
-        Box::pin(self.service_now(|| listing.identity()))
+        Box::pin(self.service_now(|| call.identity()))
     }
 }
 
@@ -81,166 +77,144 @@ impl Source for Sender {
 #[derive(Debug)]
 pub struct PageStream {
     source: Arc<dyn Source>,
-    listing: Arc<Listing>,
-    /// The time range of its requests, if the client fixes it.
+    call: Arc<PagedCall>,
+    /// The time range of its requests.
     range: Option<(i64, i64)>,
-    window: Option<Window>,
-    next: NextPage,
-    /// Records of the next page that were received before: only after a resume.
-    skip: usize,
-    prefetch: Option<AbortOnDrop<Page>>,
+    /// The part of the time range whose records are its own, and whether earlier parts follow.
+    window: Option<(Window, bool)>,
+    /// Where its next page begins; after its last page, where the iteration continues.
+    position: Position,
+    ended: bool,
+    /// The cursors so far.
     history: CursorHistory,
-    /// The rows of the page before the next one.
-    previous_rows: PreviousRows,
+    prefetch: Option<AbortOnDrop<Page>>,
     requests: Arc<AtomicU64>,
 }
 
 /// A page that has been fetched.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FetchedPage {
     pub page: Arc<Page>,
-    /// The cursor that it was requested with.
-    pub cursor: Option<String>,
-    /// How many of its records have been received.
-    pub received: usize,
-    /// The rows of the page before it.
-    pub previous_rows: PreviousRows,
-    /// Whether the shared position is in it already.
-    pub published: bool,
-}
-
-#[derive(Debug, Clone)]
-enum NextPage {
-    /// The cursor to send; none for the first page.
-    At(Option<String>),
-    End,
+    /// The position of its first record that was not received.
+    pub at: Position,
+    /// The position after its last record.
+    pub after: Position,
 }
 
 impl PageStream {
+    /// From a position on, which must be in its window.
     pub fn new(
         source: Arc<dyn Source>,
-        listing: Arc<Listing>,
-        range: Option<(i64, i64)>,
-        window: Option<Window>,
+        call: Arc<PagedCall>,
+        window: Option<(Window, bool)>,
+        position: Position,
         requests: Arc<AtomicU64>,
     ) -> Self {
         PageStream {
             source,
-            listing,
-            range: window.map(|window| (window.start, window.end)).or(range),
+            call,
+            range: window.map(|(window, _)| (window.start, window.end)).or(position.range),
             window,
-            next: NextPage::At(None),
-            skip: 0,
+            ended: position.done,
+            history: CursorHistory::of(position.used_cursors.clone()),
+            position,
             prefetch: None,
-            history: CursorHistory::default(),
-            previous_rows: PreviousRows::default(),
             requests,
         }
     }
 
-    /// Continues from a position in this stream.
-    pub fn seek(&mut self, position: Position) {
-        self.history = CursorHistory::of(position.used_cursors);
-        self.previous_rows = position.previous_rows;
-        self.skip = position.row;
-        self.next = if position.done { NextPage::End } else { NextPage::At(position.cursor) };
-    }
-
-    /// The cursor of the next page and how many of its records have been received; none at the end.
-    pub fn next_page(&self) -> Option<(Option<&str>, usize)> {
-        match &self.next {
-            NextPage::At(cursor) => Some((cursor.as_deref(), self.skip)),
-            NextPage::End => None,
-        }
-    }
-
-    /// The cursors of the pages so far.
-    pub fn used_cursors(&self) -> &[CursorDigest] {
-        self.history.used()
-    }
-
-    /// The rows of the page before the next one.
-    pub fn previous_rows(&self) -> &PreviousRows {
-        &self.previous_rows
+    /// Where its next page begins; after its last page, where the iteration continues.
+    pub fn position(&self) -> &Position {
+        &self.position
     }
 
     /// Starts to fetch the next page, unless that has been done.
     pub fn prefetch(&mut self) {
-        let NextPage::At(cursor) = &self.next else { return };
-        if self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
+        if self.ended || self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
             return;
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (source, listing) = (self.source.clone(), self.listing.clone());
-        let (range, cursor) = (self.range, cursor.clone());
+        let (source, call) = (self.source.clone(), self.call.clone());
+        let (range, cursor) = (self.range, self.position.cursor.clone());
         self.prefetch = Some(AbortOnDrop::poll_or_spawn(async move {
-            source.page(&listing, cursor.as_deref(), range).await
+            source.page(&call, cursor.as_deref(), range).await
         }));
     }
 
-    /// The next page as it was received; none at the end. The stream moves with `accept`.
-    pub async fn fetch(&mut self) -> Option<Result<Page>> {
+    /// The next page; none at the end. If this is cancelled, it can be called again.
+    pub async fn fetch(&mut self) -> Result<Option<FetchedPage>> {
         self.prefetch();
-        let outcome = self.prefetch.as_mut()?.join().await;
+        let Some(prefetch) = &mut self.prefetch else { return Ok(None) };
+        let outcome = prefetch.join().await;
         self.prefetch = None;
-        Some(outcome)
+        self.accept(outcome?).map(Some)
+    }
+
+    /// The same for all that follows. The page is fetched by this task: waking another one for each page
+    /// would cost as much as the page.
+    pub async fn fetch_inline(&mut self) -> Result<Option<FetchedPage>> {
+        if self.ended || self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
+            return self.fetch().await;
+        }
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let cursor = self.position.cursor.as_deref();
+        let page = self.source.page(&self.call, cursor, self.range).await?;
+        self.accept(page).map(Some)
     }
 
     /// Moves past a page that was fetched.
-    pub fn accept(&mut self, mut page: Page) -> Result<FetchedPage> {
-        let NextPage::At(cursor) = &self.next else {
-            return Err(Error::pagination("a page was fetched after the end"));
-        };
-        let cursor = cursor.clone();
-        if let (Some(window), Some(range)) = (&self.window, &self.listing.time_range) {
-            window.retain_own(&mut page, range.time_field)?;
+    fn accept(&mut self, mut page: Page) -> Result<FetchedPage> {
+        let Position { range, window, cursor, row, previous_rows, .. } = &self.position;
+        if let (Some((own, _)), Some(range)) = (&self.window, &self.call.time_range) {
+            own.retain_own(&mut page, range.time_field)?;
         }
-        let (next, rows) =
-            self.listing.advance(&mut page, cursor.as_deref(), &self.previous_rows)?;
-        if self.skip > page.len() {
+        let (next, rows) = self.call.advance(&mut page, cursor.as_deref(), previous_rows)?;
+        if *row > page.len() {
             return Err(Error::pagination(format!(
-                "the checkpoint is after record {} of a page that now has {}",
-                self.skip,
+                "the checkpoint is after record {row} of a page that now has {}",
                 page.len()
             )));
         }
-        if let Some(cursor) = &cursor {
+        if let Some(cursor) = cursor {
             self.history.insert(cursor);
         }
-        self.next = match next {
-            None => NextPage::End,
-            Some(next) => {
-                // The first page of these styles is requested with an empty cursor.
-                if next.is_empty() || self.history.contains(&next) {
-                    return Err(Error::pagination(format!(
-                        "the service returned the cursor '{}' a second time",
-                        next.chars().take(64).collect::<String>().escape_debug()
-                    )));
-                }
-                NextPage::At(Some(next))
-            }
-        };
-        let received = std::mem::take(&mut self.skip);
-        let previous_rows = std::mem::replace(&mut self.previous_rows, rows);
-        Ok(FetchedPage { page: Arc::new(page), cursor, received, previous_rows, published: false })
-    }
-
-    /// Moves past the next page and returns its records; none at the end. The page is fetched by this
-    /// task: waking another one for each page would cost as much as the page.
-    pub async fn next_slice(&mut self) -> Result<Option<PageSlice>> {
-        let Some(page) = self.fetch_inline().await else { return Ok(None) };
-        let FetchedPage { page, received, .. } = self.accept(page?)?;
-        let range = received..page.len();
-        Ok(Some(PageSlice { page, range, key: None }))
-    }
-
-    /// The next page as it was received, from its prefetch if there is one; none at the end.
-    async fn fetch_inline(&mut self) -> Option<Result<Page>> {
-        if self.prefetch.as_ref().is_some_and(AbortOnDrop::runs_here) {
-            return self.fetch().await;
+        // The first page of these styles is requested with an empty cursor.
+        if let Some(next) = &next
+            && (next.is_empty() || self.history.contains(next))
+        {
+            return Err(Error::pagination(format!(
+                "the service returned the cursor '{}' a second time",
+                next.chars().take(64).collect::<String>().escape_debug()
+            )));
         }
-        let NextPage::At(cursor) = &self.next else { return None };
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        Some(self.source.page(&self.listing, cursor.as_deref(), self.range).await)
+        let (range, used_cursors) = (*range, self.history.used().clone());
+        let here = Position { range, window: *window, ..Position::default() };
+        self.ended = next.is_none();
+        let after = match next {
+            Some(_) => Position {
+                cursor: next,
+                previous_rows: rows,
+                used_cursors: used_cursors.clone(),
+                ..here
+            },
+            None if self.window.is_some_and(|(_, is_followed)| is_followed) => {
+                Position { window: here.window + 1, ..here }
+            }
+            None => Position { done: true, used_cursors: used_cursors.clone(), ..here },
+        };
+        let at = std::mem::replace(&mut self.position, after.clone());
+        Ok(FetchedPage { page: Arc::new(page), at: Position { used_cursors, ..at }, after })
+    }
+}
+
+impl FetchedPage {
+    /// Whether it has records that were not received.
+    pub fn has_rows(&self) -> bool {
+        self.at.row < self.page.len()
+    }
+
+    /// The records that were not received.
+    pub fn rest(&self) -> PageSlice {
+        PageSlice { page: self.page.clone(), range: self.at.row..self.page.len(), key: None }
     }
 }

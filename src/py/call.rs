@@ -1,14 +1,14 @@
 //! A call of a client or a pager, which blocks in `Client` and is awaited in `AsyncClient`.
 
-use std::{future::Future, sync::Arc};
+use std::future::Future;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pyo3::prelude::*;
 
 use super::{
     blocking::block_in,
-    completion::{Completion, Outcome, into_outcome},
-    operation::{Operation, Startable},
+    completion::{Completed, Outcome, Startable, into_outcome},
+    operation::Operation,
 };
 use crate::{
     error::Result,
@@ -32,11 +32,8 @@ pub struct Call<T> {
     owner: Option<Py<PyAny>>,
 }
 
-/// Starts a call: at once, or at the first `await`, whose completion it is given.
-pub type Start<T> = Box<
-    dyn FnOnce(Python<'_>, Option<&Arc<Completion>>) -> PyResult<BoxFuture<'static, Result<T>>>
-        + Send,
->;
+/// Starts a call: at once, or at the first `await`.
+pub type Start<T> = Box<dyn FnOnce(Python<'_>) -> PyResult<BoxFuture<'static, Result<T>>> + Send>;
 
 /// Converts the result of a call, on the thread that receives it.
 pub type Finish<T> = Box<dyn FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send>;
@@ -84,7 +81,7 @@ impl<T: Send + 'static> Call<T> {
         future: impl Future<Output = Result<T>> + Send + 'static,
         finish: Finish<T>,
     ) -> Self {
-        Self::deferred(name, Box::new(|_, _| Ok(future.boxed())), finish)
+        Self::deferred(name, Box::new(|_| Ok(future.boxed())), finish)
     }
 
     /// A call whose future can only be made when it starts.
@@ -100,19 +97,15 @@ impl<T: Send + 'static> Call<T> {
 
     /// Starts it for a thread that waits.
     pub fn start(self, py: Python<'_>) -> PyResult<(BoxFuture<'static, Result<T>>, Finish<T>)> {
-        Ok(((self.start)(py, None)?, self.finish))
+        Ok(((self.start)(py)?, self.finish))
     }
 }
 
 impl<T: Send + 'static> Startable for Call<T> {
-    fn start(
-        self: Box<Self>,
-        py: Python<'_>,
-        completion: &Arc<Completion>,
-    ) -> PyResult<BoxFuture<'static, Outcome>> {
-        let future = (self.start)(py, Some(completion))?;
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Outcome>> {
+        let future = (self.start)(py)?;
         let finish = self.finish;
-        Ok(into_outcome(future, move |py, value| finish(py, value).map(Some)).boxed())
+        Ok(into_outcome(future, move |py, value| finish(py, value).map(Completed::With)).boxed())
     }
 
     fn name(&self) -> String {

@@ -37,7 +37,7 @@ use crate::{
     client::{BatchOutcome, Client as Core},
     error::Error,
     http::{Body, HttpResponse, RequestPlan, method},
-    pages::Listing,
+    pages::PagedCall,
 };
 
 /// The base class of `Client` and `AsyncClient`.
@@ -279,7 +279,7 @@ impl ClientBase {
             return Err(raise(py, Error::argument("method", &shown, "GET or POST")));
         }
         let style = style(paging, plan.method())?;
-        let listing = Listing::custom(plan, &rows, style);
+        let listing = PagedCall::custom(plan, &rows, style);
         let pages = core.list(listing, resume.as_deref()).map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }

@@ -9,7 +9,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use boardlot_gated::gated;
-use futures_util::future::BoxFuture;
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration},
@@ -19,7 +18,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     callback::{Invoke, no_stop_iteration},
-    completion::{Completion, CompletionGuard, Outcome},
+    completion::{Completed, Completion, CompletionGuard, Startable},
     errors::raise,
     event_loop::{CompletionQueue, running_loop},
     fork_safe_cell::intern,
@@ -44,27 +43,6 @@ enum State {
     Closed,
 }
 
-/// An operation before its first `await`.
-pub trait Startable: Send {
-    /// The result, if it is available without waiting.
-    fn try_ready(&self, _py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(None)
-    }
-
-    /// The work, to be spawned on the runtime.
-    fn start(
-        self: Box<Self>,
-        py: Python<'_>,
-        completion: &Arc<Completion>,
-    ) -> PyResult<BoxFuture<'static, Outcome>>;
-
-    /// The method, for messages.
-    fn name(&self) -> String;
-
-    /// The Python object that keeps alive what the core has weak references to.
-    fn owner(&self) -> Option<&Py<PyAny>>;
-}
-
 impl Operation {
     pub fn awaitable(py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Bound<'_, PyAny>> {
         Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation))))?.into_any())
@@ -78,16 +56,16 @@ impl Operation {
     /// Spawns the work, unless the result is available, and returns the future to wait for.
     fn start(&self, py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Step> {
         if let Some(value) = operation.try_ready(py)? {
-            return Ok(Step::Returned(Some(value)));
+            return Ok(Step::Returned(value));
         }
         let event_loop = running_loop(py)?;
         let runtime = runtime().map_err(|error| raise(py, error))?;
         logging::refresh_levels(py);
         let queue = CompletionQueue::of(&event_loop)?;
         let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
-        let completion = Completion::new(event_loop.unbind());
+        let completion = Arc::new(Completion::default());
         let owner = operation.owner().map(|owner| owner.clone_ref(py));
-        let work = on_behalf_of(observer::origin(py)?, operation.start(py, &completion)?);
+        let work = on_behalf_of(observer::origin(py)?, operation.start(py)?);
         let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
         let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
         // What `await` on an asyncio future does, so that the task accepts it from `__next__`.
@@ -103,7 +81,11 @@ impl Operation {
             State::Created(operation) => self.start(py, operation),
             State::Suspended { completion, owner, .. } => {
                 let _owner = owner;
-                completion.take(py)?(py).map(Step::Returned)
+                match completion.take()?(py)? {
+                    Completed::With(value) => Ok(Step::Returned(value)),
+                    Completed::AtEnd => Ok(Step::AtEnd),
+                    Completed::Again(operation) => self.start(py, operation),
+                }
             }
             State::Closed => Err(PyRuntimeError::new_err("cannot reuse already awaited operation")),
         }
@@ -114,8 +96,9 @@ impl Operation {
 enum Step {
     /// It waits for this future.
     Waits(Py<PyAny>),
-    /// It has ended with this; `None` is the end of an iteration.
-    Returned(Option<Py<PyAny>>),
+    Returned(Py<PyAny>),
+    /// The iteration is at its end.
+    AtEnd,
 }
 
 // The iterator that `await` uses. Returning a future of the loop with a callback that notices its
@@ -131,12 +114,13 @@ impl Operation {
         this
     }
 
-    /// First returns the future to wait for, then the result.
+    /// First returns the future to wait for, then the result; in between another future, if somebody else
+    /// received what it waited for.
     fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.step(py) {
             Ok(Step::Waits(future)) => Ok(future),
-            Ok(Step::Returned(Some(value))) => Err(PyStopIteration::new_err((value,))),
-            Ok(Step::Returned(None)) => Err(PyStopAsyncIteration::new_err(())),
+            Ok(Step::Returned(value)) => Err(PyStopIteration::new_err((value,))),
+            Ok(Step::AtEnd) => Err(PyStopAsyncIteration::new_err(())),
             Err(error) => Err(no_stop_iteration(py, error)),
         }
     }

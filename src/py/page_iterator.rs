@@ -1,6 +1,6 @@
 //! The iterators of a pager's pages, and of its rows as instances of a class.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use boardlot_gated::gated;
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
@@ -11,6 +11,7 @@ use super::{
     row_spec::Target,
     time_range::{Datetimes, datetimes},
 };
+use crate::pages::Unit;
 
 /// An iterator over the pages of a pager, from its current position.
 #[pyclass(frozen, generic, module = "boardlot._core")]
@@ -47,13 +48,13 @@ pub fn iterate<'py>(
     owner: Option<&Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let owner = owner.map(|owner| owner.clone_ref(py));
-    let is_row = kind.is_row();
+    let unit = kind.unit();
     let items = Items { state: state.clone(), kind, owner };
-    Ok(match (mode, is_row) {
-        (CallMode::Sync, false) => Bound::new(py, PageIterator(items))?.into_any(),
-        (CallMode::Async, false) => Bound::new(py, AsyncPageIterator(items))?.into_any(),
-        (CallMode::Sync, true) => Bound::new(py, RowIterator(items))?.into_any(),
-        (CallMode::Async, true) => Bound::new(py, AsyncRowIterator(items))?.into_any(),
+    Ok(match (mode, unit) {
+        (CallMode::Sync, Unit::Page) => Bound::new(py, PageIterator(items))?.into_any(),
+        (CallMode::Async, Unit::Page) => Bound::new(py, AsyncPageIterator(items))?.into_any(),
+        (CallMode::Sync, Unit::Row) => Bound::new(py, RowIterator(items))?.into_any(),
+        (CallMode::Async, Unit::Row) => Bound::new(py, AsyncRowIterator(items))?.into_any(),
     })
 }
 
@@ -79,8 +80,12 @@ impl Items {
         }
     }
 
-    fn requests(&self) -> u64 {
-        self.state.requests.load(Ordering::Relaxed)
+    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.state.delivery(py).map(|delivery| delivery.total())
+    }
+
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
+        datetimes(py, self.state.delivery(py)?.range())
     }
 }
 
@@ -128,26 +133,26 @@ impl RowIterator {
     }
 
     /// The exact position of the pager; see `Pager.checkpoint`.
-    fn checkpoint(&self) -> String {
-        self.0.state.checkpoint()
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.state.checkpoint(py)
     }
 
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
-    fn total(&self) -> Option<i64> {
-        self.0.state.position.total()
+    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.0.total(py)
     }
 
     /// The time range that is read; see `Pager.range`.
     #[getter]
     fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
-        datetimes(py, self.0.state.position.range())
+        self.0.range(py)
     }
 
     /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
-        self.0.requests()
+        self.0.state.pages.requests()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -167,26 +172,26 @@ impl AsyncRowIterator {
     }
 
     /// The exact position of the pager; see `Pager.checkpoint`.
-    fn checkpoint(&self) -> String {
-        self.0.state.checkpoint()
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.state.checkpoint(py)
     }
 
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
-    fn total(&self) -> Option<i64> {
-        self.0.state.position.total()
+    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.0.total(py)
     }
 
     /// The time range that is read; see `Pager.range`.
     #[getter]
     fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
-        datetimes(py, self.0.state.position.range())
+        self.0.range(py)
     }
 
     /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
-        self.0.requests()
+        self.0.state.pages.requests()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -30,7 +30,7 @@ use crate::{
     callback_pool,
     decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
     error::{Error, Result},
-    pages::{CheckedSink, Pages, Sink, exhausted},
+    pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     process::AbortOnDrop,
 };
 
@@ -62,7 +62,7 @@ impl PagerBase {
     pub fn new_pager<'py>(
         py: Python<'py>,
         mode: CallMode,
-        pages: Pages,
+        pages: Pages<Py<PyAny>>,
         owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone().unbind());
@@ -93,7 +93,7 @@ impl PagerBase {
     fn gather<'py, S, T, F>(
         &self,
         py: Python<'py>,
-        limits: (Option<usize>, Option<usize>),
+        limits: Limits,
         progress: bool,
         sink: impl Fn() -> S + Send + Sync + 'static,
         convert: impl FnOnce(Vec<S>) -> F + Send + 'static,
@@ -109,43 +109,47 @@ impl PagerBase {
             CallMode::Async => None,
         };
         let count = Arc::new(AtomicU64::new(0));
-        let label = self.state.listing.plan.request.label();
+        let label = self.state.call().plan.request.label();
         let progress = Progress {
             shown: progress,
             label,
             unit: "rows",
-            total: self.expected_rows(limits),
+            total: self.expected_rows(py, limits)?,
             count: count.clone(),
         };
         let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
-        let start: Start<_> = Box::new(move |py, completion| {
-            let pages = state.lock_pages(py, completion)?;
+        let is_sync = self.mode == CallMode::Sync;
+        let start: Start<_> = Box::new(move |py| {
+            let fetcher = state.lock_fetcher(py)?;
             let gathered = async move {
-                let (max_items, max_pages) = limits;
-                let mut pages = pages.await;
+                let mut fetcher = fetcher.await;
                 let sink = || CheckedSink { sink: sink(), names: names.clone() };
-                let sinks = pages.gather(max_items, max_pages, &count, sink).await?;
+                let pages = &state.pages;
+                let (gathering, sinks) = pages.gather(&mut fetcher, limits, &count, sink).await?;
                 let sinks = sinks.into_iter().map(|checked| checked.sink).collect();
                 let value =
                     convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
                 let is_rest = match limits {
-                    (None, None) => true,
-                    (Some(0), _) | (_, Some(0)) => false,
+                    Limits { items: None, pages: None } => true,
+                    Limits { items: Some(0), .. } | Limits { pages: Some(0), .. } => false,
                     // A loop of limited calls gets an empty result before it is refused.
                     _ => count.load(Ordering::Relaxed) == 0,
                 };
-                Ok((pages, is_rest, value))
+                // Whoever is next waits for a thread, but not for an event loop, which may have stopped.
+                Ok((gathering, is_rest, value, is_sync.then_some(fetcher)))
             };
             // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
             Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
         });
         let state = self.state.clone();
-        let finish = move |py: Python<'_>, gathered: (OwnedMutexGuard<Pages>, bool, T)| {
-            let (mut pages, is_rest, value) = gathered;
+        let finish = move |py: Python<'_>, gathered: Gathered<T>| {
+            let (mut gathering, is_rest, value, _fetcher) = gathered;
             let object = finish(py, value).map_err(|error| state.with_checkpoint(py, error))?;
             py.check_signals()?;
-            pages.received_all(is_rest);
-            Ok(object)
+            match gathering.receive(is_rest) {
+                true => Ok(object),
+                false => Err(raise(py, Error::config(OVERTAKEN))),
+            }
         };
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
@@ -155,17 +159,17 @@ impl PagerBase {
     /// How many rows a call with these limits will return, once the service has reported the total.
     ///
     /// From the middle of a list, the total is not what remains: a cursor is not a row number.
-    fn expected_rows(&self, limits: (Option<usize>, Option<usize>)) -> CountFn {
-        let shared = self.state.position.clone();
-        let position = shared.get();
+    fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {
+        let delivery = self.state.delivery(py)?.clone();
+        let position = delivery.position();
         let received = position.cursor.is_none().then_some(position.row as u64);
-        let most = limits.0.map(|limit| limit as u64);
-        let is_whole = limits.1.is_none();
-        Box::new(move || {
-            let total = shared.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
+        let most = limits.items.map(|limit| limit as u64);
+        let is_whole = limits.pages.is_none();
+        Ok(Box::new(move || {
+            let total = delivery.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
             let rest = total.zip(received).map(|(total, received)| total.saturating_sub(received));
             most.into_iter().chain(rest).min()
-        })
+        }))
     }
 
     /// The remaining rows as a frame, whose columns are built page by page.
@@ -178,7 +182,7 @@ impl PagerBase {
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let frame = Frame::prepare(py, library, decimals, invalid)?;
-        let fields = self.state.listing.plan.fields.clone();
+        let fields = self.state.call().plan.fields.clone();
         let view = self.view.clone();
         let sink = move || {
             let (fields, view) = (fields.clone(), view.clone());
@@ -202,9 +206,15 @@ impl PagerBase {
             Framed::Columns(columns) => frame.convert(py, columns),
             Framed::Made(outcome) => outcome,
         };
-        self.gather(py, (None, None), progress, sink, convert, Box::new(finish))
+        self.gather(py, Limits::default(), progress, sink, convert, Box::new(finish))
     }
 }
+
+/// What was gathered, whether nothing follows, its value, and for a thread the locked fetcher.
+type Gathered<T> = (Gathering<Py<PyAny>>, bool, T, Option<OwnedMutexGuard<Fetcher>>);
+
+const OVERTAKEN: &str = "this call's event loop had stopped or was busy when the call finished, and \
+                         another one continued with the pager; call the method again";
 
 /// A frame, or its columns.
 enum Framed {
@@ -217,8 +227,8 @@ enum Framed {
 impl PagerBase {
     /// The total number of items, or `None` if the service does not report it.
     #[getter]
-    fn total(&self) -> Option<i64> {
-        self.state.position.total()
+    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.state.delivery(py).map(|delivery| delivery.total())
     }
 
     /// The time range that is read, as aware UTC datetimes of its start and its end.
@@ -227,19 +237,19 @@ impl PagerBase {
     /// the first page is requested: until then it is `None`, as it is for a list without a time range.
     #[getter]
     fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
-        datetimes(py, self.state.position.range())
+        datetimes(py, self.state.delivery(py)?.range())
     }
 
     /// How many pages were requested.
     #[getter]
     fn requests(&self) -> u64 {
-        self.state.requests.load(Ordering::Relaxed)
+        self.state.pages.requests()
     }
 
     /// The exact position of the iteration as a small JSON string without secrets. Pass it to the
     /// same method with the same arguments as `resume=`, in another process too.
-    fn checkpoint(&self) -> String {
-        self.state.checkpoint()
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.state.checkpoint(py)
     }
 
     /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
@@ -254,7 +264,7 @@ impl PagerBase {
         undeclared: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = names.py();
-        let view = self.view.select(&self.state.listing, names, undeclared)?;
+        let view = self.view.select(self.state.call(), names, undeclared)?;
         let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
         Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
     }
@@ -263,7 +273,7 @@ impl PagerBase {
     /// `Records.as_type`. It shares the position with this pager.
     #[pyo3(name = "as_type")]
     fn iterate_as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = ItemKind::Row(self.view.as_type(&self.state.listing, cls)?);
+        let kind = ItemKind::Row(self.view.as_type(self.state.call(), cls)?);
         iterate(cls.py(), self.mode, &self.state, kind, self.owner.as_ref())
     }
 
@@ -293,8 +303,9 @@ impl PagerBase {
                 Err(raise(py, Error::argument(name, &shown, "an integer from 0")))
             }
         };
-        let limits = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
-        let fields = self.state.listing.plan.fields.clone();
+        let (items, pages) = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
+        let limits = Limits { items, pages };
+        let fields = self.state.call().plan.fields.clone();
         let selection = self.view.selection().cloned();
         let rows = |slices: Vec<Vec<PageSlice>>| async move {
             Ok(Rows::new(slices.concat(), fields).restricted_to(selection))
@@ -346,7 +357,7 @@ impl PagerBase {
         if !batches {
             return base.frame(py, &ARROW, decimals, invalid, progress);
         }
-        if base.state.position.is_exhausted() {
+        if base.state.delivery(py)?.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
         let mut frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
@@ -367,10 +378,10 @@ impl PagerBase {
 
     fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
         let (name, state) = (this.get_type().name()?.to_string(), &this.get().state);
-        let range = state.position.range().map_or(String::new(), |(start, end)| {
+        let range = state.delivery(this.py())?.range().map_or(String::new(), |(start, end)| {
             format!(" from {} to {}", time_text(start), time_text(end))
         });
-        Ok(format!("<{name} of {}{range}>", state.listing.plan.request.label()))
+        Ok(format!("<{name} of {}{range}>", state.call().plan.request.label()))
     }
 }
 

@@ -1,42 +1,37 @@
-//! The state that a pager and its iterators share: rows and pages are looked at, converted, and only
-//! then received.
+//! What a pager and its iterators share: rows and pages are looked at, converted, and only then
+//! received.
 
 use std::{
     cell::RefCell,
     future::ready,
-    sync::{Arc, atomic::AtomicU64},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
 use pyo3::prelude::*;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 
 use super::{
     blocking::block,
     callback::no_stop_iteration,
-    completion::{Completion, Outcome, PendingOperations, into_outcome},
+    completion::{Completed, Outcome, Startable, into_outcome},
     errors::raise,
     frame::Frame,
-    operation::{Operation, Startable},
+    operation::Operation,
     records::Records,
     row_view::RowView,
     shutdown_gate,
 };
 use crate::{
-    decode::Rows,
-    error::{Error, Result},
-    pages::{Listing, Pages, SharedPosition, checkpoint},
+    decode::{PageSlice, Rows},
+    error::Error,
+    pages::{Claim, Delivery, Fetcher, PagedCall, Pages, Unit},
     process,
 };
 
 pub struct PagerState {
-    pages: Arc<Mutex<Pages>>,
-    pub listing: Arc<Listing>,
-    pub position: Arc<SharedPosition>,
-    pub requests: Arc<AtomicU64>,
-    pending: Arc<PendingOperations>,
-    origin: String,
+    pub pages: Pages<Py<PyAny>>,
     /// The process that made it.
     process: u32,
 }
@@ -52,27 +47,36 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    pub fn is_row(&self) -> bool {
-        matches!(self, ItemKind::Row(_))
+    pub fn unit(&self) -> Unit {
+        match self {
+            ItemKind::Row(_) => Unit::Row,
+            ItemKind::Page(_) | ItemKind::Batch(..) => Unit::Page,
+        }
     }
 }
 
 impl PagerState {
-    pub fn new(pages: Pages) -> Arc<Self> {
-        Arc::new(PagerState {
-            listing: pages.listing().clone(),
-            position: pages.position().clone(),
-            requests: pages.requests().clone(),
-            pending: Arc::default(),
-            origin: pages.origin().to_owned(),
-            process: process::id(),
-            pages: Arc::new(Mutex::new(pages)),
-        })
+    pub fn new(pages: Pages<Py<PyAny>>) -> Arc<Self> {
+        Arc::new(PagerState { pages, process: process::id() })
     }
 
-    /// The position of the caller. Never waits.
-    pub fn checkpoint(&self) -> String {
-        checkpoint::write(&self.position.get(), &self.listing, &self.origin)
+    /// What is iterated over.
+    pub fn call(&self) -> &Arc<PagedCall> {
+        self.pages.call()
+    }
+
+    /// What the caller has received. Never waits for a request.
+    pub fn delivery(&self, py: Python<'_>) -> PyResult<&Arc<Delivery<Py<PyAny>>>> {
+        let delivery = self.pages.delivery();
+        if self.process != process::id() && delivery.is_stuck_after_fork() {
+            return Err(forked(py));
+        }
+        Ok(delivery)
+    }
+
+    /// The position of the caller.
+    pub fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.delivery(py).map(|_| self.pages.checkpoint())
     }
 
     /// Waits for the next item; `None` at the end of the list.
@@ -82,20 +86,21 @@ impl PagerState {
 
     #[inline(always)]
     fn next_item(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(object) = self.take_lent(py, kind)? {
+        if let Some(object) = self.receive_ready(py, kind)? {
             return Ok(Some(object));
         }
         let _reading = self.mark_reading(py)?;
-        if let Some(object) = self.try_take(py, kind)? {
-            return Ok(Some(object));
+        loop {
+            if let Some(object) = self.receive(py, kind)? {
+                return Ok(Some(object));
+            }
+            let fetcher = self.lock_fetcher(py)?;
+            let fill = async { self.pages.fill(&mut *fetcher.await, kind.unit()).await };
+            if block(py, fill)?.is_none() {
+                self.pages.delivery().receive_end();
+                return Ok(None);
+            }
         }
-        let pages = self.lock_pages(py, None)?;
-        let mut pages = block(py, filled(pages, kind.is_row()))?;
-        let object = self.take(py, &mut pages, kind)?;
-        if object.is_none() {
-            pages.received_end();
-        }
-        Ok(object)
     }
 
     /// An awaitable of the next item.
@@ -110,96 +115,80 @@ impl PagerState {
         Operation::awaitable(py, Box::new(item))
     }
 
-    /// Locks the pages for an operation that may have to wait for them: one of a thread, or one with a
-    /// completion. The operations get the lock in the order in which they start.
-    pub fn lock_pages(
+    /// Locks the fetcher, in the order in which this is called.
+    pub fn lock_fetcher(
         &self,
         py: Python<'_>,
-        completion: Option<&Arc<Completion>>,
-    ) -> PyResult<BoxFuture<'static, OwnedMutexGuard<Pages>>> {
-        if let Some(completion) = completion {
-            self.pending.register(py, completion)?;
-        }
-        let take_back = |mut pages: OwnedMutexGuard<Pages>| {
-            pages.take_back();
-            pages
-        };
+    ) -> PyResult<BoxFuture<'static, OwnedMutexGuard<Fetcher>>> {
+        let fetcher = self.pages.fetcher();
         // A forked child must not wait for the lock, not even for that of its queue.
-        if let Ok(pages) = self.pages.clone().try_lock_owned() {
-            return Ok(ready(take_back(pages)).boxed());
+        if let Ok(locked) = fetcher.clone().try_lock_owned() {
+            return Ok(ready(locked).boxed());
         }
         if self.process != process::id() {
-            let text = "this pager was being read by another thread when the process was forked; \
-                        make a new one from a checkpoint";
-            return Err(raise(py, Error::config(text)));
+            return Err(forked(py));
         }
         if shutdown_gate::is_in_callback() {
             return Err(in_use(py));
         }
-        let mut lock = self.pages.clone().lock_owned().boxed();
+        let mut lock = fetcher.clone().lock_owned().boxed();
         // The first poll enters the queue.
         match lock.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(pages) => Ok(ready(take_back(pages)).boxed()),
-            Poll::Pending if completion.is_some() => {
-                Ok(self.pending.clone().wait_for(lock).map(take_back).boxed())
-            }
-            Poll::Pending => Ok(lock.map(take_back).boxed()),
+            Poll::Ready(locked) => Ok(ready(locked).boxed()),
+            Poll::Pending => Ok(lock),
         }
     }
 
-    /// The next row, if it is made and its page is lent: see `Pages::lend`.
+    /// The next row, if it is converted.
     #[inline(always)]
-    fn take_lent(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+    fn receive_ready(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
         let ItemKind::Row(view) = kind else { return Ok(None) };
         py.check_signals()?;
-        Ok(view.receive_lent(&self.position))
-    }
-
-    /// The next item, if it is in memory and no operation has the pages locked.
-    fn try_take(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
-        match self.pages.try_lock() {
-            Ok(mut pages) => {
-                pages.take_back();
-                self.take(py, &mut pages, kind)
-            }
-            Err(_) => Ok(None),
-        }
+        Ok(self.delivery(py)?.receive_ready(view.number))
     }
 
     /// The next item, if it is in memory. It is received only once it is a Python object, and only if
     /// no signal handler raised meanwhile.
-    fn take(
+    fn receive(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        let delivery = self.delivery(py)?;
+        loop {
+            let received = match kind {
+                ItemKind::Row(view) => {
+                    let Some((ticket, page, index)) = delivery.next_row() else { return Ok(None) };
+                    let objects = view.objects(py, &page, index);
+                    let objects = objects.map_err(|error| self.with_checkpoint(py, error))?;
+                    py.check_signals()?;
+                    delivery.receive_converted(ticket, view.number, objects)
+                }
+                ItemKind::Page(view) | ItemKind::Batch(view, _) => {
+                    let Some((ticket, slice)) = delivery.next_page() else { return Ok(None) };
+                    let object = self.page_object(py, kind, view, slice);
+                    let object = object.map_err(|error| self.with_checkpoint(py, error))?;
+                    py.check_signals()?;
+                    delivery.receive_page(ticket).then_some(object)
+                }
+            };
+            // Somebody else was faster: look again.
+            if received.is_some() {
+                return Ok(received);
+            }
+        }
+    }
+
+    fn page_object(
         &self,
         py: Python<'_>,
-        pages: &mut Pages,
         kind: &ItemKind,
-    ) -> PyResult<Option<Py<PyAny>>> {
-        let object = match kind {
-            ItemKind::Row(view) => {
-                pages.next_row().map(|(page, index)| view.object(py, page, index))
-            }
-            ItemKind::Page(view) | ItemKind::Batch(view, _) => pages.next_page().map(|slice| {
-                view.check_names(py, &slice.page)?;
-                let rows = Rows::new(vec![slice], self.listing.plan.fields.clone());
-                let rows = rows.restricted_to(view.selection().cloned());
-                match kind {
-                    ItemKind::Batch(_, frame) => frame.batch(py, &rows),
-                    _ => Records::from_rows(&view.shapes)(py, rows),
-                }
-            }),
-        };
-        let Some(object) = object else { return Ok(None) };
-        let object = object.map_err(|error| self.with_checkpoint(py, error))?;
-        py.check_signals()?;
+        view: &RowView,
+        slice: PageSlice,
+    ) -> PyResult<Py<PyAny>> {
+        view.check_names(py, &slice.page)?;
+        let rows = Rows::new(vec![slice], self.call().plan.fields.clone());
+        let rows = rows.restricted_to(view.selection().cloned());
         match kind {
-            ItemKind::Row(_) => {
-                pages.received_row();
-                // `lock_pages` and `try_take` take the page back.
-                pages.lend();
-            }
-            ItemKind::Page(_) | ItemKind::Batch(..) => pages.received_page(),
+            ItemKind::Batch(_, frame) => frame.batch(py, &rows),
+            ItemKind::Row(_) | ItemKind::Page(_) => Records::from_rows(&view.shapes)(py, rows),
         }
-        Ok(Some(object))
     }
 
     /// Sets the checkpoint of an error of boardlot's.
@@ -207,7 +196,7 @@ impl PagerState {
         let value = error.value(py);
         if value.hasattr("checkpoint").unwrap_or(false) {
             // It only fails for an exception without settable attributes.
-            let _ = value.setattr("checkpoint", self.checkpoint());
+            let _ = value.setattr("checkpoint", self.pages.checkpoint());
         }
         error
     }
@@ -247,17 +236,10 @@ fn in_use(py: Python<'_>) -> PyErr {
     raise(py, Error::config(text))
 }
 
-/// The locked pages with an item in memory, or at their end.
-async fn filled(
-    pages: BoxFuture<'static, OwnedMutexGuard<Pages>>,
-    is_row: bool,
-) -> Result<OwnedMutexGuard<Pages>> {
-    let mut pages = pages.await;
-    match is_row {
-        true => pages.fill().await?,
-        false => pages.fill_page().await?,
-    };
-    Ok(pages)
+fn forked(py: Python<'_>) -> PyErr {
+    let text = "this pager was being read by another thread when the process was forked; make a new \
+                one from a checkpoint";
+    raise(py, Error::config(text))
 }
 
 /// The operation of `__anext__`.
@@ -269,35 +251,36 @@ struct NextItem {
 
 impl Startable for NextItem {
     fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        match self.state.take_lent(py, &self.kind)? {
-            Some(object) => Ok(Some(object)),
-            None => self.state.try_take(py, &self.kind),
+        if let Some(object) = self.state.receive_ready(py, &self.kind)? {
+            return Ok(Some(object));
         }
+        let _reading = self.state.mark_reading(py)?;
+        self.state.receive(py, &self.kind)
     }
 
-    fn start(
-        self: Box<Self>,
-        py: Python<'_>,
-        completion: &Arc<Completion>,
-    ) -> PyResult<BoxFuture<'static, Outcome>> {
-        let NextItem { state, kind, .. } = *self;
-        let pages = state.lock_pages(py, Some(completion))?;
-        let is_row = kind.is_row();
-        // The pages stay locked until the awaiting code resumes, so no other operation can take the
-        // same item.
-        let finish = move |py: Python<'_>, mut pages: OwnedMutexGuard<Pages>| {
-            let object = state.take(py, &mut pages, &kind)?;
-            if object.is_none() {
-                pages.received_end();
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Outcome>> {
+        let fetcher = self.state.lock_fetcher(py)?;
+        let (state, unit) = (self.state.clone(), self.kind.unit());
+        let fill = async move { state.pages.fill(&mut *fetcher.await, unit).await };
+        let finish = move |py: Python<'_>, claim: Option<Claim<Py<PyAny>>>| {
+            if claim.is_none() {
+                self.state.pages.delivery().receive_end();
+                return Ok(Completed::AtEnd);
             }
-            Ok(object)
+            drop(claim);
+            // None if somebody else received it.
+            let received = self.try_ready(py)?;
+            Ok(received.map_or_else(|| Completed::Again(self), Completed::With))
         };
-        Ok(into_outcome(filled(pages, is_row), finish).boxed())
+        Ok(into_outcome(fill, finish).boxed())
     }
 
     fn name(&self) -> String {
-        let item = if self.kind.is_row() { "row" } else { "page" };
-        format!("the next {item} of {}", self.state.listing.plan.request.label())
+        let item = match self.kind.unit() {
+            Unit::Row => "row",
+            Unit::Page => "page",
+        };
+        format!("the next {item} of {}", self.state.call().plan.request.label())
     }
 
     fn owner(&self) -> Option<&Py<PyAny>> {

@@ -24,7 +24,7 @@ use crate::{
     decode::{Page, PageSlice, Rows},
     error::{Error, Result},
     http::HttpResponse,
-    pages::{Listing, Pages, Source},
+    pages::{PagedCall, Pages, Source},
     plan::Plan,
 };
 
@@ -76,7 +76,7 @@ pub fn pager_of_bodies<'py>(
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
     let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
     let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
-    let pages = Listing::new(&endpoint, &borrowed(&given), None)
+    let pages = PagedCall::new(&endpoint, &borrowed(&given), None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)
@@ -92,7 +92,7 @@ struct Bodies {
 impl Source for Bodies {
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        listing: &'a PagedCall,
         _cursor: Option<&'a str>,
         _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
@@ -113,7 +113,7 @@ impl Source for Bodies {
 
     fn now_ms<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async { Ok(0) })
     }

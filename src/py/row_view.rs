@@ -1,12 +1,17 @@
 //! The rows of a pager as objects, made a few at a time.
 
-use std::{sync::Arc, vec};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    vec,
+};
 
 use pyo3::{
     prelude::*,
     types::{PyString, PyTuple},
 };
-use try_lock::TryLock;
 
 use super::{
     arguments::text,
@@ -17,7 +22,7 @@ use super::{
 };
 use crate::{
     decode::{Page, RecordNumber, RowAt, Selection, UndeclaredNames},
-    pages::{Listing, PageRow, SharedPosition},
+    pages::{PagedCall, View},
 };
 
 /// How many rows are converted at once. More save hardly any time.
@@ -30,16 +35,8 @@ pub struct RowView {
     pub shapes: Shapes,
     /// Selected fields that have not been seen in any record yet.
     undeclared: Option<Arc<UndeclaredNames>>,
-    /// Never waited for: creating objects can run code that asks for a row of this view.
-    ahead: TryLock<RowsAhead>,
-}
-
-/// Objects of the rows that come next. None of them counts as received.
-#[derive(Default)]
-struct RowsAhead {
-    /// The first of them.
-    next: PageRow,
-    objects: vec::IntoIter<Py<PyAny>>,
+    /// Its own number, by which rows that were converted for it are known.
+    pub number: View,
 }
 
 impl RowView {
@@ -48,7 +45,10 @@ impl RowView {
     }
 
     fn with_undeclared(shapes: Shapes, undeclared: Option<Arc<UndeclaredNames>>) -> Arc<Self> {
-        Arc::new(RowView { shapes, undeclared, ahead: TryLock::new(RowsAhead::default()) })
+        // 0 is no view.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = View(NEXT.fetch_add(1, Ordering::Relaxed));
+        Arc::new(RowView { shapes, undeclared, number })
     }
 
     /// The fields that the rows are restricted to.
@@ -70,7 +70,7 @@ impl RowView {
     /// Dicts restricted to these fields of this view.
     pub fn select(
         &self,
-        listing: &Listing,
+        listing: &PagedCall,
         names: &Bound<'_, PyTuple>,
         undeclared: bool,
     ) -> PyResult<Arc<Self>> {
@@ -89,48 +89,22 @@ impl RowView {
     }
 
     /// Instances of a class made of the fields of this view.
-    pub fn as_type(&self, listing: &Listing, class: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+    pub fn as_type(&self, listing: &PagedCall, class: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
         let fields = listing.plan.fields.clone();
         let target = Target::Class(row_class(class, &fields, None)?);
         let spec = RowSpec { target, fields, selection: self.selection().cloned() };
         Ok(Self::with_undeclared(Shapes::new(spec), self.undeclared.clone()))
     }
 
-    /// The object of the next row, if it is made and its page is lent. The row is received.
-    pub fn receive_lent(&self, position: &SharedPosition) -> Option<Py<PyAny>> {
-        let mut ahead = self.ahead.try_lock()?;
-        if ahead.objects.len() == 0 || !position.receive_lent(ahead.next) {
-            return None;
-        }
-        ahead.next.index += 1;
-        ahead.objects.next()
-    }
-
-    /// The object of a row of a page.
-    pub fn object(&self, py: Python<'_>, page: &Arc<Page>, index: usize) -> PyResult<Py<PyAny>> {
-        let Some(mut ahead) = self.ahead.try_lock() else {
-            self.check_names(py, page)?;
-            return self.shapes.object(py, None, row_at(page, index)).map(Bound::unbind);
-        };
-        if (ahead.next.page, ahead.next.index) == (page.id(), index)
-            && let Some(object) = ahead.objects.next()
-        {
-            ahead.next.index += 1;
-            return Ok(object);
-        }
-        self.convert_ahead(py, page, index, &mut ahead)
-    }
-
+    /// The objects of a row of a page and of some rows after it.
     #[inline(never)]
-    fn convert_ahead(
+    pub fn objects(
         &self,
         py: Python<'_>,
         page: &Arc<Page>,
         index: usize,
-        ahead: &mut RowsAhead,
-    ) -> PyResult<Py<PyAny>> {
+    ) -> PyResult<vec::IntoIter<Py<PyAny>>> {
         self.check_names(py, page)?;
-        ahead.objects = vec::IntoIter::default();
         // Code of the caller's class runs when its row is asked for, not before.
         let is_inert = match &self.shapes.spec().target {
             Target::Class(class) => class.is_inert(),
@@ -141,19 +115,14 @@ impl RowView {
         let end = if is_inert && is_small { end } else { index + 1 };
         let first = row_at(page, index);
         let (objects, error) = self.shapes.objects_until_error(py, first, end - index);
-        ahead.objects = objects.into_iter();
-        ahead.next = PageRow { page: page.id(), index: index + 1, page_length: page.len() };
-        match (ahead.objects.next(), error) {
+        match error {
             // The row that cannot be converted raises its error again when it is asked for. Any other
             // error, such as that of a signal handler, is raised now.
-            (Some(_), Some(error)) if !is_error_of_row(py, &error) => {
-                ahead.objects = vec::IntoIter::default();
-                Err(error)
+            Some(error) if objects.is_empty() || !is_error_of_row(py, &error) => Err(error),
+            None if objects.is_empty() => {
+                Err(super::row_errors::unreadable(py, row_at(page, index)))
             }
-            (Some(object), _) => Ok(object),
-            (None, error) => {
-                Err(error.unwrap_or_else(|| super::row_errors::unreadable(py, row_at(page, index))))
-            }
+            _ => Ok(objects.into_iter()),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What a checkpoint says, and whose it is.
 
-use std::sync::atomic::AtomicU64;
-
 use boardlot::{
     error::Result,
     pages::{Position, checkpoint},
@@ -12,12 +10,12 @@ use crate::positions::{DAY, NOW_MS, ORIGIN, Range, Service, pages, times};
 /// A position, as another process that was given its checkpoint reads it.
 fn resumed(range: Range, text: &str) -> Result<Position> {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::read(text, pages.listing(), ORIGIN)
+    checkpoint::read(text, pages.call(), ORIGIN)
 }
 
 fn written(position: &Position, range: Range) -> String {
     let pages = pages(&Service::holding(Vec::new()), range, 1, None);
-    checkpoint::write(position, pages.listing(), ORIGIN)
+    checkpoint::write(position, pages.call(), ORIGIN)
 }
 
 #[test]
@@ -28,7 +26,12 @@ fn a_checkpoint_says_no_more_than_it_has_to_and_is_read_as_it_was_written() {
         Position::default(),
         Position { range: fixed, row: 1, ..Position::default() },
         Position { range: fixed, cursor: Some("\"\u{1f4c8}".into()), ..Position::default() },
-        Position { range: fixed, window: 3, used_cursors: vec![5, 9], ..Position::default() },
+        Position {
+            range: fixed,
+            window: 3,
+            used_cursors: [5, 9].into_iter().collect(),
+            ..Position::default()
+        },
         Position { done: true, ..Position::default() },
     ] {
         let text = written(&position, Range::Open);
@@ -75,18 +78,17 @@ fn a_checkpoint_in_the_middle_needs_the_range_that_it_is_in() {
 async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_the_next() {
     let day = |age: i64| NOW_MS * 1_000 - age * DAY - 1;
     let service = Service::holding((0..90).step_by(10).map(day).collect());
-    let mut pages_now = pages(&service, Range::Closed, 3, None);
+    let pages_now = pages(&service, Range::Closed, 3, None);
     let (mut windows, mut received) = (Vec::new(), Vec::new());
-    while pages_now.fill_page().await.expect("pages") {
-        received.extend(times(&[pages_now.next_page().expect("a page")]));
-        pages_now.received_page();
-        let position = pages_now.position().get();
+    while let Some(page) = pages_now.next_page().await.expect("pages") {
+        received.extend(times(&[page]));
+        let position = pages_now.delivery().position();
         windows.push((position.window, position.done));
         // Whoever resumes here gets the rest.
         let text = pages_now.checkpoint();
-        let mut resumed = pages(&service, Range::Closed, 3, Some(&text));
-        let rest = resumed.gather(None, None, &AtomicU64::new(0), Vec::new).await.expect("rest");
-        let all = [received.clone(), times(&rest.concat())].concat();
+        let resumed = pages(&service, Range::Closed, 3, Some(&text));
+        let rest = resumed.rest().await.expect("rest");
+        let all = [received.clone(), times(&rest)].concat();
         assert_eq!(all, (0..90).step_by(10).map(day).collect::<Vec<_>>());
     }
     // Three rows and an empty page for each window; after the latter it is the next one's turn.

@@ -6,6 +6,7 @@ use boardlot::{
     client::Client,
     decode::PageSlice,
     http::{BaseUrl, SenderOptions},
+    pages::Pages,
     sandbox::{Options, Sandbox},
 };
 use tokio::runtime::{Handle, Runtime};
@@ -37,10 +38,8 @@ async fn records(
         let rows = client.call(endpoint, arguments).await.expect(&endpoint.name);
         return rows.slices().to_vec();
     }
-    let mut pages = client.pages(endpoint, arguments, None, None).expect(&endpoint.name);
-    assert!(pages.fill().await.expect(&endpoint.name), "{} has no page", endpoint.name);
-    let (page, index) = pages.next_row().expect(&endpoint.name);
-    vec![PageSlice { range: index..page.len(), page: page.clone(), key: None }]
+    let pages: Pages = client.pages(endpoint, arguments, None, None).expect(&endpoint.name);
+    vec![pages.next_page().await.expect(&endpoint.name).expect("a page")]
 }
 
 #[test]

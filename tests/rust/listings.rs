@@ -14,10 +14,13 @@ use boardlot::{
     decode::{BatchBuilder, ColumnOptions, Columns, Page},
     error::{Error, ErrorKind, Result},
     http::{RangeEnd, TimeRange},
-    pages::{Listing, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
+    pages::{Limits, PagedCall, Pages, PagingStyle, Position, PreviousRows, Source, checkpoint},
 };
 
-use super::scripted::{self, Query, body, in_turn, listing, pages, rest};
+use super::{
+    reading,
+    scripted::{self, Query, body, in_turn, listing, pages, rest},
+};
 
 fn next_key() -> PagingStyle {
     PagingStyle::NextKey(ParameterLocation::Query)
@@ -27,7 +30,7 @@ fn page_flag(first: FirstPage) -> PagingStyle {
     PagingStyle::PageFlag(ParameterLocation::Query, first)
 }
 
-fn asked(listing: &Listing, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
+fn asked(listing: &PagedCall, range: Option<(i64, i64)>, cursor: Option<&str>) -> String {
     Query::of(listing, cursor, range).text()
 }
 
@@ -56,16 +59,16 @@ async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
         assert!(!span.is_open());
         assert_eq!(span.known(), Some(expected));
         let ranged =
-            Listing { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
+            PagedCall { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let end = body([1], "\"pagination\":{\"completed\":true}");
         // This source does not tell the time.
-        let mut pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
-        assert_eq!(rest(&mut pages).await.expect("rows"), [1]);
+        let pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
+        assert_eq!(rest(&pages).await.expect("rows"), [1]);
         let asked = requests.lock().expect("a lock");
         let number = |name| asked[0].get(name).expect("sent").parse().expect("one");
         assert_eq!((number("start"), number("end")), expected);
-        assert_eq!(pages.position().range(), Some(expected));
+        assert_eq!(pages.delivery().range(), Some(expected));
     }
 }
 
@@ -95,7 +98,7 @@ fn a_range_without_an_end_reaches_until_now() {
     }
 }
 
-fn advanced(listing: &Listing, beside: &str) -> Result<Option<String>> {
+fn advanced(listing: &PagedCall, beside: &str) -> Result<Option<String>> {
     let mut page = scripted::read(listing, &body([1], beside)).expect("a page");
     let (next, rows) = listing.advance(&mut page, None, &PreviousRows::default())?;
     assert!(rows.is_empty());
@@ -129,17 +132,16 @@ async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_place(
     for last in ["", "a"] {
         let bodies = vec![page(1, "a"), page(2, "b"), page(3, last)];
         let answers = in_turn(bodies, Arc::default());
-        let mut first = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let first = pages(listing(next_key(), &[]), None, answers).expect("pages");
         for _ in 0..2 {
-            assert!(first.fill().await.expect("a page"));
-            first.received_row();
+            assert!(first.next_row().await.expect("a page").is_some());
         }
         let before = first.checkpoint();
         // The cursors from before a checkpoint are known after it.
         let answers = in_turn(vec![page(3, last)], Arc::default());
         let second = pages(listing(next_key(), &[]), Some(&before), answers).expect("resumed");
-        for mut pages in [first, second] {
-            let error = rest(&mut pages).await.expect_err("refused");
+        for pages in [first, second] {
+            let error = rest(&pages).await.expect_err("refused");
             assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
             assert!(error.to_string().contains("cursor"), "{error}");
             assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
@@ -156,8 +158,8 @@ async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
         let end = body([1, 2, 3], "\"pagination\":{\"has_more\":false}");
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let answers = in_turn(vec![end], requests.clone());
-        let mut pages = pages(listing, Some(&text), answers).expect("pages");
-        match (rest(&mut pages).await, expected) {
+        let pages = pages(listing, Some(&text), answers).expect("pages");
+        match (rest(&pages).await, expected) {
             (Ok(ids), Some(expected)) => assert_eq!(ids, expected),
             (Err(error), None) => {
                 assert!(error.to_string().contains("after record 4"), "{error}");
@@ -187,10 +189,10 @@ async fn limits_ask_for_no_page_that_nobody_wants() {
     ] {
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let answers = in_turn(bodies.clone(), requests.clone());
-        let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
         let progress = AtomicU64::new(0);
-        let found = pages.gather(items, most_pages, &progress, Vec::new).await.expect("rows");
-        let ids = scripted::ids_of(&found.concat());
+        let found = reading::gather(&pages, items, most_pages, &progress).await.expect("rows");
+        let ids = scripted::ids_of(&found.1);
         assert_eq!(ids, (0..expected).collect::<Vec<i64>>(), "{items:?} {most_pages:?}");
         assert_eq!(progress.load(Ordering::Relaxed), ids.len() as u64);
         assert_eq!(requests.lock().expect("a lock").len(), expected_requests);
@@ -204,11 +206,13 @@ async fn columns_take_up_every_row_of_every_page() {
         body([id, id + 1, id + 2], &beside)
     };
     let answers = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
-    let mut pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+    let pages: Pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
     let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
-    let parts = pages.gather(None, None, &AtomicU64::new(0), || BatchBuilder::new(make)).await;
-    let parts: Vec<Columns> =
-        parts.expect("rows").into_iter().flat_map(BatchBuilder::finish).collect();
+    let (mut fetcher, progress) = (pages.lock().await, AtomicU64::new(0));
+    let sink = || BatchBuilder::new(make);
+    let gathered = pages.gather(&mut fetcher, Limits::default(), &progress, sink).await;
+    let (_, parts) = gathered.expect("rows");
+    let parts: Vec<Columns> = parts.into_iter().flat_map(BatchBuilder::finish).collect();
     assert_eq!(parts.iter().map(Columns::rows).sum::<usize>(), 9);
 }
 
@@ -227,7 +231,7 @@ impl Drop for UnderWay {
 impl Source for Silent {
     fn page<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
         _cursor: Option<&'a str>,
         _range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
@@ -245,7 +249,7 @@ impl Source for Silent {
 
     fn now_ms<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async { Err(Error::config("these lists have no open range")) })
     }
@@ -255,9 +259,9 @@ impl Source for Silent {
 async fn a_page_under_way_is_given_up_with_its_iteration() {
     let under_way = Arc::new(AtomicU64::new(0));
     let source = Arc::new(Silent(under_way.clone()));
-    let mut pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");
+    let pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");
     let moment = std::time::Duration::from_millis(20);
-    tokio::time::timeout(moment, pages.fill()).await.expect_err("no answer");
+    tokio::time::timeout(moment, pages.next_row()).await.expect_err("no answer");
     assert_eq!(under_way.load(Ordering::SeqCst), 1);
     drop(pages);
     tokio::time::sleep(moment).await;

@@ -24,6 +24,7 @@ mod logins;
 mod moving_service;
 mod pages;
 mod positions;
+mod reading;
 mod refresh_outcomes;
 mod scripted;
 mod shared_logins;

@@ -19,10 +19,13 @@ use boardlot::{
     decode::{Page, PageSlice, Value},
     error::{ErrorKind, Result},
     http::{ClockReading, LocalInstant},
-    pages::{Listing, Pages, Source},
+    pages::{PagedCall, Pages, Source},
 };
 
-use super::scripted::{ORIGIN, Query};
+use super::{
+    reading,
+    scripted::{ORIGIN, Query},
+};
 
 const DAY: i64 = 86_400_000_000;
 const EPOCH: i64 = 1_790_000_000_000_000;
@@ -271,7 +274,7 @@ impl Moving {
 impl Source for Moving {
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        listing: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
@@ -287,7 +290,7 @@ impl Source for Moving {
 
     fn now_ms<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async move { Ok(self.world().service_now()) })
     }
@@ -307,7 +310,7 @@ fn pager(source: &Moving, seed: u64, resume: Option<&str>) -> Pages {
     }
     let windows = (random.below(6) - 2).max(1);
     let fills = endpoint("fills_history").expect("an endpoint");
-    let listing = Listing::new(fills, &arguments, Some(windows)).expect("a listing");
+    let listing = PagedCall::new(fills, &arguments, Some(windows)).expect("a listing");
     Pages::new(Arc::new(source.clone()), listing, resume).expect("pages")
 }
 
@@ -326,46 +329,36 @@ async fn read(source: &Moving, seed: u64, received: &mut Vec<i64>) -> Result<(Pa
     loop {
         match random.below(6) {
             0 => {
-                let slices = pages.gather(None, None, &count, Vec::new).await?;
-                received.extend(slices.concat().iter().flat_map(ids));
-                pages.received_all(true);
+                let slices = pages.rest().await?;
+                received.extend(slices.iter().flat_map(ids));
                 return Ok((pages, is_within));
             }
             1 => {
                 let limits = [None, Some(0), Some(1), Some(7)];
                 let items = limits[random.below(4) as usize];
                 let most = [Some(0), Some(1), Some(2)][random.below(3) as usize];
-                let slices = pages.gather(items, most, &count, Vec::new).await?;
-                received.extend(slices.concat().iter().flat_map(ids));
-                pages.received_all(false);
+                let (mut gathering, slices) = reading::gather(&pages, items, most, &count).await?;
+                received.extend(slices.iter().flat_map(ids));
+                assert!(gathering.receive(false));
             }
             2 => {
                 let checkpoint = pages.checkpoint();
-                is_within |= pages.position().get().row > 0;
+                is_within |= pages.delivery().position().row > 0;
                 pages = pager(source, seed, Some(&checkpoint));
             }
             3 => {
-                if !pages.fill_page().await? {
-                    break;
-                }
-                received.extend(ids(&pages.next_page().expect("a page")));
-                pages.received_page();
+                let Some(page) = pages.next_page().await? else { break };
+                received.extend(ids(&page));
             }
             _ => {
                 for _ in 0..random.below(15) {
-                    if !pages.fill().await? {
-                        break;
-                    }
-                    let (page, index) = pages.next_row().expect("a row");
-                    let slice =
-                        PageSlice { page: page.clone(), range: index..index + 1, key: None };
-                    received.extend(ids(&slice));
-                    pages.received_row();
+                    let Some(row) = pages.next_row().await? else { return Ok((pages, is_within)) };
+                    received.extend(ids(&row));
                 }
             }
         }
     }
-    pages.received_end();
+    pages.delivery().receive_end();
     Ok((pages, is_within))
 }
 
@@ -384,9 +377,9 @@ async fn missed(seed: u64) -> usize {
             return 0;
         }
     };
-    assert!(pages.position().is_exhausted() && pages.position().get().done, "{seed}");
+    assert!(pages.delivery().is_exhausted() && pages.delivery().position().done, "{seed}");
     let world = source.world();
-    let (start, end) = pages.position().range().expect("a range");
+    let (start, end) = pages.delivery().range().expect("a range");
     assert!(end < world.now, "{seed}: {end} is in the future at {}", world.now);
     let distinct: HashSet<i64> = received.iter().copied().collect();
     assert_eq!(distinct.len(), received.len(), "{seed}: a fill came twice");

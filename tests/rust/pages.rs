@@ -17,6 +17,8 @@ use boardlot::{
 use proptest::prelude::*;
 use zeroize::Zeroizing;
 
+use crate::reading;
+
 /// A service whose pages hold these numbers of orders; the cursor is the number of the page.
 fn serve(sizes: Vec<usize>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
@@ -95,20 +97,19 @@ proptest! {
             let mut checkpoint: Option<String> = None;
             // Each step reads some records and breaks off; the next goes on from its checkpoint.
             for step in steps {
-                let mut pages =
+                let pages =
                     client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
                 let count = AtomicU64::new(0);
-                seen.extend(ids(&pages.gather(Some(step), None, &count, Vec::new).await.expect("pieces").concat()));
-                pages.received_all(false);
+                let gathered = reading::gather(&pages, Some(step), None, &count).await;
+                let (mut gathering, rows) = gathered.expect("rows");
+                seen.extend(ids(&rows));
+                assert!(gathering.receive(false));
                 checkpoint = Some(pages.checkpoint());
             }
-            let mut pages =
+            let pages =
                 client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");
-            while pages.fill().await.expect("a page") {
-                let (page, index) = pages.next_row().expect("a row");
-                let page = page.clone();
-                seen.extend(ids(&[PageSlice { page, range: index..index + 1, key: None }]));
-                pages.received_row();
+            while let Some(row) = pages.next_row().await.expect("a page") {
+                seen.extend(ids(&[row]));
             }
             seen
         });
@@ -119,7 +120,7 @@ proptest! {
 #[test]
 fn a_checkpoint_is_of_one_service() {
     let pages = |base: &str, resume: Option<&str>| {
-        client(base).pages(
+        client(base).pages::<()>(
             endpoint("crypto_orders").expect("a row"),
             &[("acc_id", Argument::Integer(1))],
             None,

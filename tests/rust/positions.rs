@@ -14,14 +14,19 @@ use boardlot::{
     api::{Argument, endpoint},
     decode::{Page, PageSlice, Value},
     error::{Error, ErrorKind, Result},
-    pages::{Listing, PageRow, Pages, Source},
+    pages::{PagedCall, Pages, Source, Unit, View},
 };
 use proptest::prelude::*;
+
+use crate::reading;
 
 pub const ORIGIN: &str = "https://api.example.com";
 pub const DAY: i64 = 86_400_000_000;
 pub const NOW_MS: i64 = 1_790_000_000_000;
 const PAGE: usize = 3;
+/// Two views of the rows.
+const AHEAD: View = View(1);
+const OTHER: View = View(2);
 
 /// A service with fills at these times, latest first; each can fail once when it is told to.
 #[derive(Debug)]
@@ -65,7 +70,7 @@ struct Shared(Arc<Service>);
 impl Source for Shared {
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        listing: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
@@ -88,7 +93,7 @@ impl Source for Shared {
 
     fn now_ms<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async {
             match std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
@@ -109,7 +114,7 @@ pub fn pages(service: &Arc<Service>, range: Range, windows: i64, resume: Option<
     if let Range::Closed | Range::ToEnd = range {
         arguments.push(("end", Argument::Integer((NOW_MS * 1_000).into())));
     }
-    let listing = Listing::new(fills, &arguments, Some(windows)).expect("a listing");
+    let listing = PagedCall::new(fills, &arguments, Some(windows)).expect("a listing");
     Pages::new(Arc::new(Shared(service.clone())), listing, resume).expect("pages")
 }
 
@@ -125,8 +130,8 @@ pub fn times(slices: &[PageSlice]) -> Vec<i64> {
     times
 }
 
-fn row_of(page: &Page, index: usize) -> PageRow {
-    PageRow { page: page.id(), index, page_length: page.len() }
+fn time_of(slice: &PageSlice) -> Vec<i64> {
+    times(std::slice::from_ref(slice))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -153,8 +158,13 @@ enum Step {
         /// The caller takes it for the rest of the list, whether or not it is.
         is_rest: bool,
     },
-    /// Receives up to this many records of the page in memory without the iteration.
-    Lend(usize),
+    /// Converts up to `converted` records of the page in memory, and receives up to `received`.
+    Ahead {
+        converted: usize,
+        received: usize,
+    },
+    /// Looks at a record and a page, and receives the record; then tries to receive them again.
+    TooLate,
     /// Waits for a page and gives up at once.
     GiveUp,
     Fail,
@@ -172,7 +182,9 @@ fn step() -> impl Strategy<Value = Step> {
         3 => all.prop_map(|((most, pages), received, is_rest)| {
             Step::All { most, pages, received, is_rest }
         }),
-        3 => (0_usize..4).prop_map(Step::Lend),
+        3 => (1_usize..4, 0_usize..4)
+            .prop_map(|(converted, received)| Step::Ahead { converted, received }),
+        1 => Just(Step::TooLate),
         1 => Just(Step::GiveUp),
         2 => Just(Step::Fail),
         2 => Just(Step::Resume),
@@ -190,102 +202,107 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         let ended_before = ended;
         match *step {
             Step::Row { received } => {
-                let filled = pages_now.fill().await;
+                let filled = reading::fill(&pages_now, Unit::Row).await;
                 if let Ok(more) = filled {
-                    assert_eq!(pages_now.next_row().is_some(), more, "it is in memory, or none is");
+                    let is_there = pages_now.delivery().next_row().is_some();
+                    assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
                 if let Ok(true) = filled
-                    && let Some((page, index)) = pages_now.next_row()
                     && received
                 {
-                    let slice =
-                        PageSlice { page: page.clone(), range: index..index + 1, key: None };
-                    received_times.extend(times(&[slice]));
-                    pages_now.received_row();
+                    let row = reading::receive_row(&pages_now).expect("a row");
+                    received_times.extend(times(&[row]));
                     assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
-                    let fixed = pages_now.position().get().range.is_some();
-                    assert_eq!(fixed, pages_now.listing().time_range.is_some(), "it is fixed now");
+                    let fixed = pages_now.delivery().position().range.is_some();
+                    assert_eq!(fixed, pages_now.call().time_range.is_some(), "it is fixed now");
                 } else {
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
             }
             Step::Page { received } => {
-                let filled = pages_now.fill_page().await;
+                let filled = reading::fill(&pages_now, Unit::Page).await;
                 if let Ok(more) = filled {
-                    assert_eq!(
-                        pages_now.next_page().is_some(),
-                        more,
-                        "it is in memory, or none is"
-                    );
+                    let is_there = pages_now.delivery().next_page().is_some();
+                    assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
                 if let Ok(true) = filled
-                    && let Some(slice) = pages_now.next_page()
                     && received
                 {
-                    received_times.extend(times(&[slice]));
-                    pages_now.received_page();
-                    assert!(pages_now.next_row().is_none() && pages_now.next_page().is_none());
+                    let page = reading::receive_page(&pages_now).expect("a page");
+                    received_times.extend(times(&[page]));
+                    let delivery = pages_now.delivery();
+                    assert!(delivery.next_row().is_none() && delivery.next_page().is_none());
                 } else {
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
             }
             Step::All { most, pages, received, is_rest } => {
                 let count_before = count.load(Ordering::Relaxed);
-                let outcome = pages_now.gather(most, pages, &count, Vec::new).await;
-                let exhausted = pages_now.position().is_exhausted();
+                let outcome = reading::gather(&pages_now, most, pages, &count).await;
+                let exhausted = pages_now.delivery().is_exhausted();
                 match outcome {
-                    Ok(slices) if received => {
-                        let found = times(&slices.concat());
+                    Ok((mut gathering, slices)) if received => {
+                        let found = times(&slices);
                         let counted = count.load(Ordering::Relaxed) - count_before;
-                        assert_eq!(counted, found.len() as u64, "progress is told");
+                        assert_eq!(counted, found.len() as u64, "progress is reported");
                         assert!(found.len() <= most.unwrap_or(usize::MAX));
                         assert!(found.len() <= pages.unwrap_or(usize::MAX).saturating_mul(PAGE));
                         received_times.extend(found);
-                        pages_now.received_all(is_rest || (most.is_none() && pages.is_none()));
+                        let is_all = most.is_none() && pages.is_none();
+                        assert!(gathering.receive(is_rest || is_all));
                     }
-                    Ok(_) => assert_eq!(pages_now.checkpoint(), before, "nothing was received"),
+                    Ok((gathering, _)) => {
+                        let delivery = pages_now.delivery();
+                        let is_there =
+                            delivery.next_row().is_some() || delivery.next_page().is_some();
+                        assert!(!is_there, "nobody else looks");
+                        drop(gathering);
+                        assert_eq!(pages_now.checkpoint(), before, "nothing was received");
+                    }
                     Err(error) => {
                         assert_eq!(error.checkpoint.as_deref(), Some(before.as_str()));
                         assert_eq!(error.to_string().contains("exhausted"), exhausted);
                     }
                 }
             }
-            Step::Lend(most) => {
-                let next = pages_now.next_row().map(|(page, index)| (page.clone(), index));
-                pages_now.lend();
-                let position = pages_now.position().clone();
-                if let Some((page, first)) = &next {
-                    for index in *first..first + most {
-                        let row = row_of(page, index);
-                        let later = PageRow { index: index + 1, ..row };
-                        assert!(!position.receive_lent(later), "not the next one");
-                        let other = PageRow { page: row.page + 1, ..row };
-                        assert!(!position.receive_lent(other), "of another page");
-                        if !position.receive_lent(row) {
-                            break;
-                        }
-                        assert!(index + 1 < page.len(), "the iteration goes on to the next page");
-                        let range = index..index + 1;
-                        received_times.extend(times(&[PageSlice {
-                            page: page.clone(),
-                            range,
-                            key: None,
-                        }]));
-                        assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
-                    }
-                }
-                pages_now.take_back();
-                if let Some((page, first)) = next {
-                    let receive = |index| position.receive_lent(row_of(&page, index));
-                    let any = (first..page.len()).any(receive);
-                    assert!(!any, "it is not lent any more");
+            Step::Ahead { converted, received } => {
+                let delivery = pages_now.delivery();
+                if let Some((ticket, page, index)) = delivery.next_row() {
+                    let end = page.len().min(index + converted);
+                    let objects = vec![(); end - index].into_iter();
+                    let first = delivery.receive_converted(ticket, AHEAD, objects);
+                    assert!(first.is_some(), "nobody else receives");
+                    assert!(delivery.receive_ready(OTHER).is_none(), "another view has its own");
+                    let more =
+                        (1..received).take_while(|_| delivery.receive_ready(AHEAD).is_some());
+                    let end = index + 1 + more.count();
+                    assert_eq!(
+                        end,
+                        (index + received.max(1)).min(index + converted).min(page.len())
+                    );
+                    let range = index..end;
+                    received_times.extend(times(&[PageSlice { page, range, key: None }]));
+                    assert_ne!(pages_now.checkpoint(), before, "it moves with each record");
                 }
             }
+            Step::TooLate => {
+                let delivery = pages_now.delivery();
+                let (row, page) = (delivery.next_row(), delivery.next_page());
+                received_times.extend(reading::receive_row(&pages_now).iter().flat_map(time_of));
+                let after = pages_now.checkpoint();
+                if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
+                    let again = delivery.receive_converted(of_row, AHEAD, vec![()].into_iter());
+                    assert!(again.is_none(), "it was received before");
+                    assert!(!delivery.receive_page(of_page), "a part of it was received before");
+                    assert_ne!(after, before);
+                }
+                assert_eq!(pages_now.checkpoint(), after);
+            }
             Step::GiveUp => {
-                let waiting = tokio::time::timeout(std::time::Duration::ZERO, pages_now.fill());
-                drop(waiting.await);
+                let filled = reading::fill(&pages_now, Unit::Row);
+                drop(tokio::time::timeout(std::time::Duration::ZERO, filled).await);
                 assert_eq!(pages_now.checkpoint(), before, "nothing was received");
             }
             Step::Fail => *service.failing.lock().expect("a lock") = true,
@@ -302,20 +319,16 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
     // A page that was asked for ahead may still bring its failure.
     let mut failures = 0;
     loop {
-        match pages_now.fill().await {
-            Ok(true) => {
-                let (page, index) = pages_now.next_row().expect("a row");
-                let slice = PageSlice { page: page.clone(), range: index..index + 1, key: None };
-                received_times.extend(times(&[slice]));
-                pages_now.received_row();
-            }
-            Ok(false) => break,
+        match pages_now.next_row().await {
+            Ok(Some(row)) => received_times.extend(times(&[row])),
+            Ok(None) => break,
             Err(_) => failures += 1,
         }
         assert!(failures < 9, "it goes on failing");
     }
-    pages_now.received_end();
-    assert!(pages_now.position().is_exhausted() && pages_now.position().get().done);
+    let delivery = pages_now.delivery();
+    delivery.receive_end();
+    assert!(delivery.is_exhausted() && delivery.position().done);
     received_times
 }
 
@@ -347,10 +360,10 @@ proptest! {
 #[tokio::main(flavor = "current_thread")]
 async fn open_range_of_checkpoint(received: usize) -> Option<(i64, i64)> {
     let service = Service::holding((0..5).map(|age| NOW_MS * 1_000 - age).collect());
-    let mut pages = pages(&service, Range::Open, 1, None);
-    assert!(pages.fill().await.expect("a page"));
-    (0..received).for_each(|_| pages.received_row());
-    pages.position().get().range
+    let pages = pages(&service, Range::Open, 1, None);
+    assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
+    (0..received).for_each(|_| assert!(reading::receive_row(&pages).is_some()));
+    pages.delivery().position().range
 }
 
 #[test]
@@ -363,43 +376,77 @@ fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
 #[tokio::test]
 async fn requests_and_position_can_be_read_beside_the_iteration() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
-    let mut pages = pages(&service, Range::Open, 1, None);
-    let (requests, position) = (pages.requests().clone(), pages.position().clone());
-    assert_eq!((requests.load(Ordering::Relaxed), position.get().row), (0, 0));
-    assert!(pages.fill().await.expect("a page"));
-    pages.received_row();
+    let pages = pages(&service, Range::Open, 1, None);
+    let now = || (pages.requests(), pages.delivery().position().row);
+    assert_eq!(now(), (0, 0));
+    let mut fetcher = pages.lock().await;
+    assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
+    assert!(reading::receive_row(&pages).is_some());
     // The page in memory, and one ahead.
-    assert_eq!((requests.load(Ordering::Relaxed), position.get().row), (2, 1));
+    assert_eq!(now(), (2, 1));
 }
 
 #[tokio::test]
 async fn an_empty_page_is_a_page() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
-    let mut pages = pages(&service, Range::Open, 1, None);
+    let pages = pages(&service, Range::Open, 1, None);
     let mut sizes = Vec::new();
-    while pages.fill_page().await.expect("pages") {
-        sizes.push(pages.next_page().expect("a page").range.len());
-        pages.received_page();
+    while let Some(page) = pages.next_page().await.expect("pages") {
+        sizes.push(page.range.len());
     }
     assert_eq!(sizes, [3, 0, 3, 0, 1, 0]);
 }
 
 #[tokio::test]
-async fn a_lent_page_is_received_up_to_its_last_record() {
+async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
+    let service = Service::holding((0..4).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let mut claims = Vec::new();
+    for _ in 0..PAGE {
+        let mut fetcher = pages.lock().await;
+        claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
+    }
+    assert!(reading::receive_row(&pages).is_none(), "all three are claimed");
+    claims.pop();
+    assert!(reading::receive_row(&pages).is_some());
+    assert!(reading::receive_row(&pages).is_none());
+    // Nobody waits for the other two for ever.
+    let rest = pages.next_row().await.expect("a page").expect("a row");
+    assert_eq!(times(&[rest]), [NOW_MS * 1_000 - 1]);
+}
+
+/// What is gathered and never received, as by a task whose event loop has stopped, holds up nobody for
+/// long; and it is not received once somebody else has received something.
+#[tokio::test]
+async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
     let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
-    let mut pages = pages(&service, Range::Open, 1, None);
-    let position = pages.position().clone();
-    assert!(pages.fill().await.expect("a page"));
-    let page = pages.next_row().expect("a row").0.clone();
-    // Until a record of it was received, the position is not in this page.
-    pages.lend();
-    assert!(!position.receive_lent(row_of(&page, 0)));
-    pages.take_back();
-    pages.received_row();
-    pages.lend();
-    assert!(position.receive_lent(row_of(&page, 1)));
-    assert!(!position.receive_lent(row_of(&page, 2)), "the last one");
-    assert_eq!(position.get().row, 2);
-    pages.take_back();
-    assert_eq!(pages.next_row().expect("a row").1, 2);
+    let pages = pages(&service, Range::Open, 1, None);
+    let count = AtomicU64::new(0);
+    let (mut gathering, slices) = reading::gather(&pages, None, None, &count).await.expect("rows");
+    assert_eq!(times(&slices).len(), 7);
+    assert!(reading::receive_row(&pages).is_none(), "it may still be received");
+    let row = pages.next_row().await.expect("a page").expect("a row");
+    assert_eq!(times(&[row]), times(&slices)[..1]);
+    assert!(!gathering.receive(true));
+    assert!(!pages.delivery().is_exhausted());
+    drop(gathering);
+    let rest = pages.rest().await.expect("the rest");
+    assert_eq!(times(&rest), times(&slices)[1..]);
+    assert!(pages.delivery().is_exhausted());
+}
+
+/// It comes late, but nothing else has been received: then it is as if it had come in time.
+#[tokio::test]
+async fn a_gathered_result_that_is_received_late_is_received() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let count = AtomicU64::new(0);
+    let gathered = reading::gather(&pages, Some(4), None, &count).await;
+    let (mut gathering, slices) = gathered.expect("rows");
+    assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
+    assert!(gathering.receive(false));
+    drop(gathering);
+    let rest = pages.rest().await.expect("the rest");
+    let all = [times(&slices), times(&rest)].concat();
+    assert_eq!(all, (0..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
 }

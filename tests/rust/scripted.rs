@@ -10,7 +10,7 @@ use boardlot::{
     decode::{Page, PageSlice, Value},
     error::{Error, Result},
     http::{BaseUrl, Body, RequestPlan},
-    pages::{Listing, Pages, PagingStyle, Source},
+    pages::{PagedCall, Pages, PagingStyle, Source},
 };
 
 pub const ORIGIN: &str = "https://api.example.com";
@@ -21,7 +21,7 @@ pub struct Query(Vec<(String, String)>);
 
 impl Query {
     /// The query that asks for a page.
-    pub fn of(listing: &Listing, cursor: Option<&str>, range: Option<(i64, i64)>) -> Self {
+    pub fn of(listing: &PagedCall, cursor: Option<&str>, range: Option<(i64, i64)>) -> Self {
         let (base, plan) = (BaseUrl::parse(ORIGIN).expect("a base"), &listing.plan.request);
         let headers = http::HeaderMap::new();
         let request = plan.request(&base, &headers, listing.cursor(cursor), range);
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Scripted {
 impl Source for Scripted {
     fn page<'a>(
         &'a self,
-        listing: &'a Listing,
+        listing: &'a PagedCall,
         cursor: Option<&'a str>,
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
@@ -63,18 +63,18 @@ impl Source for Scripted {
 
     fn now_ms<'a>(
         &'a self,
-        _listing: &'a Listing,
+        _listing: &'a PagedCall,
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
         Box::pin(async { Err(Error::config("these lists have no open range")) })
     }
 }
 
 /// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
-pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> Listing {
+pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> PagedCall {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (method, headers) = (http::Method::GET, http::HeaderMap::new());
     let plan = RequestPlan::custom(method, "/rows", query.collect(), Body::None, headers);
-    Listing::custom(plan, "data.list", style)
+    PagedCall::custom(plan, "data.list", style)
 }
 
 /// A page of rows with these ids; `beside` is the text of the members beside `data`.
@@ -84,12 +84,12 @@ pub fn body(ids: impl IntoIterator<Item = i64>, beside: &str) -> String {
 }
 
 /// The page that an answer holds.
-pub fn read(listing: &Listing, body: &str) -> Result<Page> {
+pub fn read(listing: &PagedCall, body: &str) -> Result<Page> {
     listing.plan.parse(&http::Response::new(body.to_owned().into()))
 }
 
 pub fn pages(
-    listing: Listing,
+    listing: PagedCall,
     resume: Option<&str>,
     answer: impl Fn(&Query) -> String + Send + Sync + 'static,
 ) -> Result<Pages> {
@@ -109,12 +109,10 @@ pub fn in_turn(
 }
 
 /// The ids of all rows from here on, one after another.
-pub async fn rest(pages: &mut Pages) -> Result<Vec<i64>> {
+pub async fn rest(pages: &Pages) -> Result<Vec<i64>> {
     let mut ids = Vec::new();
-    while pages.fill().await? {
-        let (page, index) = pages.next_row().expect("a row");
-        ids.extend(ids_of(&[PageSlice { page: page.clone(), range: index..index + 1, key: None }]));
-        pages.received_row();
+    while let Some(row) = pages.next_row().await? {
+        ids.extend(ids_of(&[row]));
     }
     Ok(ids)
 }

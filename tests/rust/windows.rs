@@ -3,7 +3,7 @@
 use boardlot::{
     api::{Argument, endpoint},
     error::{Error, ErrorKind},
-    pages::Listing,
+    pages::PagedCall,
 };
 
 use super::scripted;
@@ -12,7 +12,7 @@ const START: i64 = 1_780_000_000_000_000;
 const SEAM: i64 = START + 1_000;
 const END: i64 = START + 2_000;
 
-fn fills() -> Listing {
+fn fills() -> PagedCall {
     let text = |text: &str| Argument::Text(text.to_owned());
     let arguments = [
         ("acc_id", text("281756")),
@@ -21,7 +21,7 @@ fn fills() -> Listing {
         ("end", Argument::Integer(END.into())),
     ];
     let fills = endpoint("fills_history").expect("an endpoint");
-    Listing::new(fills, &arguments, Some(2)).expect("a listing")
+    PagedCall::new(fills, &arguments, Some(2)).expect("a listing")
 }
 
 /// The ids that two windows give of fills at these times; the id of a fill is its time. Both bounds
@@ -40,7 +40,7 @@ async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i6
             rows.join(",")
         )
     };
-    scripted::rest(&mut scripted::pages(fills(), None, answer)?).await
+    scripted::rest(&scripted::pages(fills(), None, answer)?).await
 }
 
 #[tokio::test]

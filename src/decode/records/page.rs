@@ -64,8 +64,7 @@ impl Page {
         grid: Option<Grid>,
         metadata: PageMetadata,
     ) -> Page {
-        // No page has 0: see `pages::SharedPosition`.
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let mut meta = metadata.siblings;
         // The cursor of section 2.4 is at the top, outside the data. Both the object itself and its
         // members are listed with the members next to the list.

@@ -1,0 +1,96 @@
+//! Fetching: requests, and pages that are fetched ahead. It knows nothing of what was received.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use super::{
+    PagedCall, Position, Source,
+    page_stream::{FetchedPage, PageStream},
+    window,
+};
+use crate::error::Result;
+
+/// Fetches the pages of a call, one after another from a position on.
+#[derive(Debug)]
+pub struct Fetcher {
+    source: Arc<dyn Source>,
+    call: Arc<PagedCall>,
+    requests: Arc<AtomicU64>,
+    /// The streams that are not at their end: the current window first, then the earlier ones.
+    pub(super) streams: VecDeque<PageStream>,
+    run: Run,
+}
+
+/// One start of fetching: pages of different runs do not follow each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Run(u64);
+
+impl Fetcher {
+    /// One that has not started.
+    pub fn new(source: Arc<dyn Source>, call: Arc<PagedCall>, requests: Arc<AtomicU64>) -> Self {
+        Fetcher { source, call, requests, streams: VecDeque::new(), run: Run::default() }
+    }
+
+    /// Which run its next page is of.
+    pub fn run(&self) -> Run {
+        self.run
+    }
+
+    /// From here on its pages are of another run.
+    pub fn new_run(&mut self) -> Run {
+        self.run = Run(self.run.0 + 1);
+        self.run
+    }
+
+    /// Starts again, at this position. Sends nothing.
+    pub fn start(&mut self, position: Position) -> Run {
+        let windows = match position.range {
+            Some(range) if self.call.windows > 1 => window::split(range, self.call.windows),
+            _ => Vec::new(),
+        };
+        let stream = |window, position| {
+            let (source, call) = (self.source.clone(), self.call.clone());
+            PageStream::new(source, call, window, position, self.requests.clone())
+        };
+        let current = position.window.min(windows.len().saturating_sub(1));
+        let range = position.range;
+        self.streams = match windows.is_empty() {
+            true => VecDeque::from([stream(None, position)]),
+            false => (current..windows.len())
+                .zip(windows.iter().skip(current))
+                .map(|(index, window)| {
+                    let is_followed = index + 1 < windows.len();
+                    let start = match index == current {
+                        true => position.clone(),
+                        false => Position { range, window: index, ..Position::default() },
+                    };
+                    stream(Some((*window, is_followed)), start)
+                })
+                .collect(),
+        };
+        self.new_run()
+    }
+
+    /// The next page; none at the end. With `ahead`, the page after it is requested as well, and one of
+    /// each further window.
+    pub async fn next_page(&mut self, ahead: bool) -> Result<Option<FetchedPage>> {
+        loop {
+            if ahead {
+                self.streams.iter_mut().for_each(PageStream::prefetch);
+            }
+            let Some(stream) = self.streams.front_mut() else { return Ok(None) };
+            if let Some(page) = stream.fetch().await? {
+                if ahead {
+                    stream.prefetch();
+                }
+                return Ok(Some(page));
+            }
+            if self.streams.len() <= 1 {
+                return Ok(None);
+            }
+            self.streams.pop_front();
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A list that is returned in pages: its plan, how it is paged, and its time range.
+
+use super::PreviousRows;
+use crate::{
+    api::{Argument, DateRange, Endpoint, FirstPage, Paging, ParameterLocation},
+    auth::body_hash,
+    decode::{Page, Value},
+    error::{Error, Result},
+    http::{Body, Cursor, RequestPlan, TimeRange},
+    plan::Plan,
+};
+
+/// The most windows that a time range is split into.
+pub const WINDOWS_MAX: usize = 64;
+
+/// The plan of a list, with how it is paged and the time range that the client fixes.
+#[derive(Debug)]
+pub struct PagedCall {
+    /// What to send, and how to read it.
+    pub plan: Plan,
+    /// How the list is paged.
+    pub style: PagingStyle,
+    /// The time range, if the client fixes it: one that the caller left open, or one that is split
+    /// into windows.
+    pub time_range: Option<TimeRange>,
+    /// Into how many windows the time range is split, to be fetched concurrently.
+    pub windows: usize,
+}
+
+/// How a list is paged (section 2.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PagingStyle {
+    /// By `next_key`.
+    NextKey(ParameterLocation),
+    /// By `page_flag`.
+    PageFlag(ParameterLocation, FirstPage),
+    /// By moving the end of a range of dates.
+    DateRange(ParameterLocation, DateRange),
+}
+
+impl PagedCall {
+    /// The call of an endpoint, its arguments checked.
+    pub fn new(
+        endpoint: &Endpoint,
+        arguments: &[(&str, Argument)],
+        windows: Option<i64>,
+    ) -> Result<Self> {
+        let plan = Plan::new(endpoint, arguments)?;
+        let place = endpoint
+            .cursor()
+            .map(|parameter| parameter.place)
+            .or(endpoint.undeclared)
+            .unwrap_or(ParameterLocation::Query);
+        let style = match &endpoint.paging {
+            Some(Paging::NextKey) => PagingStyle::NextKey(place),
+            Some(Paging::PageFlag { first, .. }) => PagingStyle::PageFlag(place, *first),
+            Some(Paging::DateRange(range)) => PagingStyle::DateRange(place, range.clone()),
+            None => {
+                return Err(Error::config(format!(
+                    "{} does not return pages; use call, or declare its paging",
+                    endpoint.name
+                )));
+            }
+        };
+        let windows = check_windows(endpoint, windows)
+            .map_err(|error| error.with_endpoint(&endpoint.name))?;
+        let time_range = plan.request.time_range();
+        let time_range = time_range.filter(|range| !range.is_given() || windows > 1);
+        Ok(PagedCall { plan, style, time_range, windows })
+    }
+
+    /// The call of a request of the caller's own, with the records at `rows` of the response.
+    pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
+        // Reading a list changes nothing at the service.
+        let plan = Plan::custom(request.idempotent(), rows);
+        PagedCall { plan, style, time_range: None, windows: 1 }
+    }
+
+    /// The cursor to send; none for the first page of some styles.
+    pub fn cursor<'a>(&'a self, cursor: Option<&'a str>) -> Option<Cursor<'a>> {
+        let (place, name) = self.cursor_parameter();
+        let value = match (&self.style, cursor) {
+            (_, Some(cursor)) => cursor,
+            (PagingStyle::NextKey(_), None)
+                if self.plan.request.parameter(place, name).is_none() =>
+            {
+                ""
+            }
+            (PagingStyle::PageFlag(_, FirstPage::Empty), None) => "",
+            // The caller's own parameters are sent unchanged.
+            (
+                PagingStyle::NextKey(_)
+                | PagingStyle::PageFlag(_, FirstPage::Omitted)
+                | PagingStyle::DateRange(..),
+                None,
+            ) => return None,
+        };
+        Some(Cursor { place, name, value })
+    }
+
+    fn cursor_parameter(&self) -> (ParameterLocation, &str) {
+        match &self.style {
+            PagingStyle::NextKey(place) => (*place, "next_key"),
+            PagingStyle::PageFlag(place, _) => (*place, "page_flag"),
+            PagingStyle::DateRange(place, range) => (*place, &range.end),
+        }
+    }
+
+    /// The cursor of the page after the page at `cursor`: none if the service says that there are no
+    /// more, or if a range of dates is exhausted. An empty page does not end the list. If the caller
+    /// named the field that identifies a row, rows that the page repeats from the previous one are
+    /// removed; the next page is to be compared with the rows that are returned.
+    pub fn advance(
+        &self,
+        page: &mut Page,
+        cursor: Option<&str>,
+        previous: &PreviousRows,
+    ) -> Result<(Option<String>, PreviousRows)> {
+        let has_more = self.has_more(page)?;
+        match &self.style {
+            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => {
+                let next = has_more.then(|| self.next_cursor(page)).transpose()?;
+                Ok((next, PreviousRows::default()))
+            }
+            PagingStyle::DateRange(_, range) if !has_more => {
+                range.drop_repeated(page, previous).map(|rows| (None, rows))
+            }
+            PagingStyle::DateRange(place, range) => {
+                let given = |name| self.plan.request.parameter(*place, name);
+                let start = given("start");
+                let end = cursor.map(str::to_owned).or_else(|| given(&range.end));
+                range.advance(page, (start.as_deref(), end.as_deref()), previous)
+            }
+        }
+    }
+
+    fn has_more(&self, page: &Page) -> Result<bool> {
+        let (name, at_end) = match self.style {
+            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => ("has_more", false),
+            PagingStyle::PageFlag(..) => ("completed", true),
+        };
+        let flag = self.metadata(page, name).and_then(|value| value.as_bool());
+        flag.map(|flag| flag != at_end).ok_or_else(|| {
+            Error::protocol(format!("the page has no {name}; expected true or false"), page.body())
+        })
+    }
+
+    fn next_cursor(&self, page: &Page) -> Result<String> {
+        let (_, name) = self.cursor_parameter();
+        let value = self.metadata(page, name);
+        value.as_ref().and_then(Value::as_text).map(str::to_owned).ok_or_else(|| {
+            Error::protocol(format!("the page has no {name} for the next page"), page.body())
+        })
+    }
+
+    fn metadata<'a>(&self, page: &'a Page, name: &str) -> Option<Value<'a>> {
+        match self.style {
+            PagingStyle::PageFlag(..) => page.meta_member(name),
+            PagingStyle::NextKey(_) | PagingStyle::DateRange(..) => page.pagination(name),
+        }
+    }
+
+    /// Identifies the call: the same method, path and arguments have the same digest.
+    pub fn identity(&self) -> String {
+        let request = &self.plan.request;
+        let body = match request.body() {
+            // It has no form, whose values would be secrets.
+            Body::None | Body::Form(_) => String::new(),
+            Body::Json(members) => {
+                members.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
+            }
+            Body::Bytes(bytes, _) => body_hash(bytes),
+        };
+        let (method, path, query) = (request.method(), request.path(), request.query());
+        // The same position is a different row if the list is paged differently.
+        let paging = match &self.style {
+            PagingStyle::NextKey(_) | PagingStyle::PageFlag(..) => String::new(),
+            PagingStyle::DateRange(_, range) => format!("{range}\n"),
+        };
+        let text = format!("{method}\n{path}\n{query:?}\n{}\n{paging}{body}", self.windows);
+        body_hash(text.as_bytes()).chars().take(32).collect()
+    }
+}
+
+/// The time range of a call in microseconds. Sends nothing: an open range is none unless `now_micros`
+/// is given.
+pub fn time_range(
+    endpoint: &Endpoint,
+    arguments: &[(&str, Argument)],
+    now_micros: Option<i64>,
+) -> Result<Option<(i64, i64)>> {
+    let plan = RequestPlan::new(endpoint, arguments)?;
+    let range = plan.time_range().ok_or_else(|| no_time_range(endpoint))?;
+    let resolved = now_micros.map_or(Ok(range.known()), |now| range.resolve(now).map(Some));
+    resolved.map_err(|error| error.with_endpoint(&endpoint.name))
+}
+
+/// Into how many windows a time range is to be split.
+fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
+    let Some(windows) = windows else { return Ok(1) };
+    if !endpoint.has_span() {
+        return Err(no_time_range(endpoint));
+    }
+    usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(
+        || {
+            Error::argument(
+                "windows",
+                &windows.to_string(),
+                &format!("an integer from 1 to {WINDOWS_MAX}"),
+            )
+        },
+    )
+}
+
+fn no_time_range(endpoint: &Endpoint) -> Error {
+    Error::config(format!("{} has no time range to split", endpoint.name))
+}
