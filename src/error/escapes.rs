@@ -98,10 +98,21 @@ fn ahead(shifts: &[(usize, usize)], index: usize) -> usize {
 /// Undoes percent-encoding, JSON and HTML escapes in all their layers, and reads a plus as a space, as
 /// in a form.
 pub fn unescape(text: &[u8]) -> Unescaped {
+    unescape_layers(text, LAYERS, false)
+}
+
+/// The same, but an escape may be broken into lines, in any layer. What is left of the white space are
+/// spaces for a plus.
+pub fn unescape_lines(text: &[u8]) -> Unescaped {
+    // One layer to join the lines, another one to undo what was broken.
+    unescape_layers(text, 2 * LAYERS + 1, true)
+}
+
+fn unescape_layers(text: &[u8], layers: usize, joins_lines: bool) -> Unescaped {
     let bytes = Zeroizing::new(text.to_vec());
     let mut unescaped = Unescaped { bytes, shifts: Vec::new() };
-    for _ in 0..LAYERS {
-        match unescape_layer(&unescaped) {
+    for _ in 0..layers {
+        match unescape_layer(&unescaped, joins_lines) {
             Some(next) => unescaped = next,
             None => break,
         }
@@ -137,9 +148,10 @@ fn add_shift(shifts: &mut Vec<(usize, usize)>, index: usize, original: usize) {
 }
 
 /// One layer of escapes undone, if there is one.
-fn unescape_layer(previous: &Unescaped) -> Option<Unescaped> {
+fn unescape_layer(previous: &Unescaped, joins_lines: bool) -> Option<Unescaped> {
     let text = previous.bytes.as_slice();
-    let mut index = text.iter().position(|byte| b"%\\&".contains(byte))?;
+    let is_left_out = |byte: &u8| joins_lines && byte.is_ascii_whitespace();
+    let mut index = text.iter().position(|byte| b"%\\&".contains(byte) || is_left_out(byte))?;
     // No escape is shorter than what it means, so the buffer never moves.
     let mut bytes = Zeroizing::new(Vec::with_capacity(text.len()));
     bytes.extend_from_slice(text.get(..index)?);
@@ -150,6 +162,11 @@ fn unescape_layer(previous: &Unescaped) -> Option<Unescaped> {
     let mut previous_ahead = next.shifts.last().map_or(0, |(_, ahead)| *ahead);
     let mut changed = false;
     while let Some(&byte) = text.get(index) {
+        if is_left_out(&byte) {
+            changed = true;
+            index += 1;
+            continue;
+        }
         let rest = text.get(index + 1..).unwrap_or_default();
         let found = match byte {
             b'%' => hex(rest, 2, 2).map(|(code, size)| (Meaning::byte(code), size)),
@@ -315,7 +332,7 @@ pub fn record_value(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{printable, unescape};
+    use super::{printable, unescape, unescape_lines};
 
     fn unescaped(text: &str) -> String {
         String::from_utf8(unescape(text.as_bytes()).bytes.to_vec()).expect("text")
@@ -335,6 +352,17 @@ mod tests {
             ("%2B", " "),
         ] {
             assert_eq!(unescaped(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_escape_may_be_broken_into_lines() {
+        for text in
+            ["%\n41", "%4\n1", "%2541", "%25\r\n41", "%25%0A41", "% 2 5 4 1", "&\nam\np;#65;"]
+        {
+            let unescaped = unescape_lines(text.as_bytes());
+            assert_eq!(unescaped.bytes.as_slice(), b"A", "{text}");
+            assert_eq!((unescaped.position(0), unescaped.position(1)), (0, text.len()), "{text}");
         }
     }
 

@@ -13,7 +13,7 @@ use base64::{
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{
-    escapes::{squeeze, unescape},
+    escapes::{squeeze, unescape, unescape_lines},
     search::Needle,
 };
 
@@ -147,7 +147,8 @@ impl Redactor {
             return None;
         }
         let unescaped = unescape(text);
-        let squeezed = squeeze(&unescaped.bytes);
+        let joined = unescape_lines(text);
+        let squeezed = squeeze(&joined.bytes);
         let mut found: Vec<(usize, usize)> = Vec::new();
         for Pattern { raw, unescaped: wanted, squeezed: pieces, whole_word } in &self.0 {
             let is_whole = |text: &[u8], (from, to): (usize, usize)| {
@@ -160,6 +161,11 @@ impl Redactor {
             let original = |(from, to)| (unescaped.position(from), unescaped.position(to));
             let spans = wanted.iter().flat_map(|wanted| wanted.find_in(&unescaped.bytes));
             found.extend(spans.filter(|&span| is_whole(&unescaped.bytes, span)).map(original));
+            let original = |(from, to)| {
+                let (from, to) = (joined.position(from), joined.position(to));
+                // White space after it does not belong to it.
+                (from, from + text.get(from..to).unwrap_or_default().trim_ascii_end().len())
+            };
             // Also if the service has cut it.
             let spans = pieces
                 .iter()
@@ -192,13 +198,13 @@ impl Redactor {
         let from = text.len().saturating_sub(longest.saturating_mul(SPELLING_BYTES));
         let tail = text.get(from..)?;
         let start = |left_out: usize| {
-            let unescaped = unescape(tail.get(..tail.len().checked_sub(left_out)?)?);
-            let squeezed = squeeze(&unescaped.bytes);
+            let joined = unescape_lines(tail.get(..tail.len().checked_sub(left_out)?)?);
+            let squeezed = squeeze(&joined.bytes);
             let patterns = self.0.iter().filter_map(|pattern| pattern.squeezed.as_ref());
             let begun = patterns.map(|pieces| pieces.begun_in(&squeezed.bytes));
             let size = begun.filter(|&size| size >= SHORTEST_BEGINNING).max()?;
             let (at, _) = squeezed.span((squeezed.bytes.len() - size, squeezed.bytes.len()));
-            Some(from + unescaped.position(at))
+            Some(from + joined.position(at))
         };
         (0..SPELLING_BYTES).filter_map(start).min()
     }
@@ -207,10 +213,10 @@ impl Redactor {
 impl Pattern {
     fn new(secret: &[u8], short: bool) -> Self {
         let unescaped = unescape(secret).bytes;
-        let squeezed = squeeze(&unescaped).bytes;
+        let squeezed = squeeze(&unescape_lines(secret).bytes).bytes;
         // Little more than white space: it is found only with it.
         let whole_word = short || squeezed.len() < SHORT_BYTES;
-        let has_space = squeezed.len() < unescaped.len();
+        let has_space = unescaped.iter().any(u8::is_ascii_whitespace);
         Pattern {
             raw: Needle::new(secret),
             unescaped: (whole_word || has_space).then(|| Needle::new(&unescaped)),
