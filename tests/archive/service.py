@@ -5,7 +5,7 @@ import threading
 import time
 from urllib.parse import parse_qsl
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 DAY = 86_400 * 10**6
 HOUR = 3_600 * 10**6
@@ -78,7 +78,7 @@ class Book:
                 if given is not None:
                     return given
         if path == "/api/v1.0/server-time":
-            return answer({"server_time_ms": str(self.now() // 1000)})
+            return response({"server_time_ms": str(self.now() // 1000)})
         if path.endswith("/fills_history"):
             return self._fills(received)
         if path.endswith("/stock"):
@@ -86,13 +86,13 @@ class Book:
         rows = self.lists.get(path, [])
         if path.startswith("/api/v1/crypto/"):
             data = {"orders": rows, "page_flag": "", "completed": True}
-            return answer({"code": 0, "msg": "success", "data": data})
+            return response({"code": 0, "msg": "success", "data": data})
         name = NAMES.get(path.rpartition("/")[2], "list")
         data = {name: rows}
         if name == "dividend_list":
             data["total_dividend_count"] = self.totals.get(path, len(rows))
             data["total_dividend_money"] = 1.5
-        return answer({"ret_code": 0, "ret_msg": "success", "data": data})
+        return response({"ret_code": 0, "ret_msg": "success", "data": data})
 
     def _fills(self, received):
         asked = dict(parse_qsl(received.query, keep_blank_values=True))
@@ -110,7 +110,9 @@ class Book:
         over = begin + self.page >= len(found)
         rows = found[begin : begin + self.page]
         flag = "" if over else str(begin + self.page)
-        return answer({"s": "ok", "d": {"order_fills": rows, "page_flag": flag, "completed": over}})
+        return response(
+            {"s": "ok", "d": {"order_fills": rows, "page_flag": flag, "completed": over}}
+        )
 
     def _plate(self, received):
         rows = self.lists.get(received.path, [])
@@ -118,7 +120,7 @@ class Book:
         more = begin + self.page < len(rows)
         pagination = {"has_more": more, "next_key": str(begin + self.page) if more else "-1"}
         data = {"stock_list": rows[begin : begin + self.page]}
-        return answer({"code": 0, "data": data, "pagination": pagination})
+        return response({"code": 0, "data": data, "pagination": pagination})
 
 
 def path_of(name, key):
@@ -139,12 +141,12 @@ def fills_path(account="281756"):
 
 
 def unavailable():
-    return answer({"s": "error", "errcode": -5, "errmsg": "later"}, 503)
+    return response({"s": "error", "errcode": -5, "errmsg": "later"}, 503)
 
 
 def serve(**options):
     """A running service; its book is `.book`."""
     book = Book(**options)
-    server = ScriptedServer(book)
+    server = StandInService(book)
     server.book = book
     return server

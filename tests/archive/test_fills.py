@@ -159,12 +159,12 @@ def test_an_interrupted_update_continues_after_the_last_stored_page(archive, boo
 
 
 def test_a_forgotten_cursor_starts_the_range_again(archive, book, client):
-    from ..support.scripted_server import answer
+    from ..support.service import response
 
     expected = book.put_fills(130)
     book.failures[fills_path()] = [None, unavailable()]
     archive.update(client, fills=HK)
-    book.failures[fills_path()] = [answer({"s": "error", "errcode": -3, "errmsg": "page_flag"})]
+    book.failures[fills_path()] = [response({"s": "error", "errcode": -3, "errmsg": "page_flag"})]
     assert not archive.update(client, fills=HK).errors
     assert archive.fills("281756", "HK") == expected
 

@@ -10,7 +10,7 @@ import boardlot as bl
 import pytest
 
 from ..support.processes import python
-from ..support.scripted_server import answer
+from ..support.service import response
 from .service import fill, fills_path, unavailable
 
 HK = ("281756", "HK")
@@ -114,7 +114,7 @@ def test_errors_back_off_and_pass_and_others_end_it(archive, book, client, servi
     requests = [one for one in service.received if one.path == fills_path()]
     waits = [b.at - a.at for a, b in itertools.pairwise(requests[:3])]
     assert waits[0] > 0.5 and waits[1] > waits[0]
-    book.failures[fills_path()] = [answer({"s": "error", "errcode": -1, "errmsg": "no"}, 403)]
+    book.failures[fills_path()] = [response({"s": "error", "errcode": -1, "errmsg": "no"}, 403)]
     followed = archive.follow(client, fills=HK, every=0.01)
     take(followed, 1)
     with pytest.raises(bl.PermissionDenied):

@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 from boardlot.calendar import IpoCalendar, ipo_calendar, ipo_calendar_async
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 icalendar = pytest.importorskip("icalendar")
 
@@ -30,11 +30,11 @@ IPO = {
 
 def listed(*ipos):
     """An answer with these as the list of every market."""
-    return answer({"ret_code": 0, "ret_msg": "success", "data": {"list": list(ipos)}})
+    return response({"ret_code": 0, "ret_msg": "success", "data": {"list": list(ipos)}})
 
 
 def fetched(*ipos, market="hk", **options):
-    with ScriptedServer(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
+    with StandInService(lambda _: listed(*ipos)) as server, bl.Client(server.base_url) as client:
         return ipo_calendar(client, market, **options)
 
 
@@ -120,7 +120,7 @@ def test_a_market_whose_values_are_wrong_is_collected_like_one_that_fails(mode):
         async with bl.AsyncClient(server.base_url) as client:
             return await ipo_calendar_async(client, ["hk", "us"], on_error="collect")
 
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         if mode == "sync":
             calendar = ipo_calendar(bl.Client(server.base_url), ["hk", "us"], on_error="collect")
         else:
@@ -159,7 +159,7 @@ def test_ids_stay_whatever_moves_or_stands_beside():
 
 
 def test_the_same_code_in_lists_of_two_markets_has_two_ids():
-    with ScriptedServer(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
+    with StandInService(lambda _: listed(IPO, {**IPO, "code": "SH.600519"})) as server:
         calendar = ipo_calendar(bl.Client(server.base_url))
     assert len(set(ids(calendar))) == len(calendar)
 

@@ -19,7 +19,7 @@ from boardlot.results.cell_format import escaped
 
 from ..support.command_line import COMMAND, in_a_terminal
 from ..support.paged_service import cursor_of
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 CALL = ["fills", "1", "HK"]
 # As JSON allows them; each as it was sent.
@@ -40,14 +40,14 @@ def fills(*pages: str) -> Callable[[Any], Any]:
         place = int(cursor_of(received) or 0)
         last = place == len(pages) - 1
         rest = json.dumps({"page_flag": "" if last else str(place + 1), "completed": last})
-        return answer(f'{{"s":"ok","d":{{"order_fills":[{pages[place]}],{rest[1:]}}}')
+        return response(f'{{"s":"ok","d":{{"order_fills":[{pages[place]}],{rest[1:]}}}')
 
     return respond
 
 
-def serve(script: Callable[[Any], Any]) -> ScriptedServer:
+def serve(script: Callable[[Any], Any]) -> StandInService:
     """Its time bounds a range that the caller left open."""
-    return ScriptedServer(script, clock=0.0)
+    return StandInService(script, clock=0.0)
 
 
 def run(*pages: str, call: list[str] = CALL, options: list[str]) -> int:
@@ -131,9 +131,9 @@ def test_nothing_in_an_error_moves_a_terminal(tmp_path: Path) -> None:
         return done.stderr.decode()
 
     for text in (
-        shown(script=lambda _: answer(refusal)),
-        shown(script=lambda _: answer(refusal, 400)),
-        shown(script=lambda _: answer(hostile)),
+        shown(script=lambda _: response(refusal)),
+        shown(script=lambda _: response(refusal, 400)),
+        shown(script=lambda _: response(hostile)),
         # What names the fields that there are.
         shown("--columns", "nosuch", script=fills(page)),
     ):

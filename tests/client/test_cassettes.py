@@ -10,7 +10,7 @@ import boardlot as bl
 import pytest
 
 from ..support.processes import run_python
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 CANARY = "canary-token-5b1f"
 
@@ -377,8 +377,8 @@ SECRETS_OF_OTHERS = {
 def test_a_recording_has_no_secret_that_its_name_tells(path, shape):
     content = SECRETS_OF_OTHERS[shape]
     body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
-    script = answer(body, headers={"Content-Type": "text/plain"})
-    with ScriptedServer(lambda _: script) as service, bl.Recorder(path) as recorder:
+    script = response(body, headers={"Content-Type": "text/plain"})
+    with StandInService(lambda _: script) as service, bl.Recorder(path) as recorder:
         client = bl.Client(service.base_url, tape=recorder)
         client.request("POST", "/x", body=body, query={"q": body.decode()})
     assert CANARY not in path.read_text()

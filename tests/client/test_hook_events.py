@@ -12,12 +12,12 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
 ROUTE = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
-BUSY = answer(b"busy", 503)
+BUSY = response(b"busy", 503)
 USER = contextvars.ContextVar("user", default="nobody")
 
 
@@ -45,7 +45,7 @@ def eventually(condition):
 def test_events_tell_endpoint_route_host_and_attempt():
     events = []
     hooks = {"on_request": events.append, "on_response": events.append}
-    with ScriptedServer([BUSY, OK]) as server, bl.Client(server.base_url, **hooks) as client:
+    with StandInService([BUSY, OK]) as server, bl.Client(server.base_url, **hooks) as client:
         client.dividends("HK.00700")
     facts = [(e.endpoint, e.route, e.method, e.host, e.path, e.attempt) for e in events]
     host = f"127.0.0.1:{server.port}"
@@ -59,7 +59,7 @@ def test_events_tell_endpoint_route_host_and_attempt():
 def test_a_prefix_of_the_base_url_is_in_the_path_and_not_in_the_route():
     events = []
     with (
-        ScriptedServer([OK]) as server,
+        StandInService([OK]) as server,
         bl.Client(f"{server.base_url}/open", on_request=events.append) as client,
     ):
         client.dividends("HK.00700")
@@ -77,9 +77,9 @@ def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
 
 def test_the_class_of_a_failure_is_told():
     events = []
-    answers = [answer(drop=True), BUSY]
+    answers = [response(drop=True), BUSY]
     with (
-        ScriptedServer(answers) as server,
+        StandInService(answers) as server,
         bl.Client(server.base_url, on_response=events.append, max_retries=0) as client,
     ):
         for _ in range(2):
@@ -198,7 +198,7 @@ def test_what_a_hook_sets_does_not_reach_the_caller(sandbox):
 def sent_with(hook, answers=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
     """The requests as the server received them."""
     with (
-        ScriptedServer(list(answers)) as server,
+        StandInService(list(answers)) as server,
         bl.Client(server.base_url, on_request=hook, **options) as client,
     ):
         work(client)
@@ -300,7 +300,7 @@ def test_a_cancelled_call_is_reported_to_have_ended():
             with pytest.raises(asyncio.CancelledError):
                 await task
 
-    with ScriptedServer(lambda _: answer(b"", delay=30)) as server:
+    with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
         eventually(lambda: len(events) == 2)
     assert paired(events)
@@ -326,7 +326,7 @@ def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
                 await task
             leave.set()
 
-    with ScriptedServer([OK]) as server:
+    with StandInService([OK]) as server:
         asyncio.run(main(server.base_url))
         eventually(lambda: len(order) == 2)
     assert order == ["request", "response"]

@@ -8,14 +8,13 @@ import time
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.processes import run_python
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import Fault, StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-BUSY = answer(b"busy", 503)
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+BUSY = response(b"busy", 503)
 PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
 HTTP, AUTH, RETRY = (f"boardlot.{name}" for name in ("http", "auth", "retry"))
 
@@ -73,7 +72,7 @@ def called(mode, base_url, work, **options):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_one_line_a_request_at_debug_with_its_facts(lines, mode):
-    with ScriptedServer(lambda _: OK) as server:
+    with StandInService(lambda _: OK) as server:
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
         once(server.received, 1)
     (line,) = lines(HTTP)
@@ -86,7 +85,7 @@ def test_one_line_a_request_at_debug_with_its_facts(lines, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_attempt_has_its_line_and_each_retry_its_reason(lines, mode):
-    with ScriptedServer([BUSY, answer(drop=True), OK]) as server:
+    with StandInService([BUSY, response(drop=True), OK]) as server:
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"))
     told = [(line.status, line.attempt) for line in lines(HTTP)]
     assert told == [(503, 1), (None, 2), (200, 3)]
@@ -125,7 +124,7 @@ def test_a_clock_that_is_put_right_is_told_of(lines):
 @pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
 def test_there_is_no_line_a_request_above_debug(caplog, level):
     caplog.set_level(level)
-    with ScriptedServer(lambda _: OK) as server:
+    with StandInService(lambda _: OK) as server:
         called("sync", server.base_url, lambda client: client.dividends("HK.00700"))
     assert [record for record in caplog.records if record.name == HTTP] == []
 
@@ -150,8 +149,8 @@ SILENT = """
 @pytest.mark.parametrize("logging_is", ["imported", "not there"])
 @pytest.mark.parametrize("told", ["OK", "BUSY", "429", "a reset"])
 def test_it_is_silent_by_default(told, logging_is):
-    answers = {"OK": OK, "BUSY": BUSY, "429": answer(b"", 429), "a reset": answer(drop=True)}
-    with ScriptedServer(lambda _: answers[told]) as server:
+    answers = {"OK": OK, "BUSY": BUSY, "429": response(b"", 429), "a reset": response(drop=True)}
+    with StandInService(lambda _: answers[told]) as server:
         assert run_python(SILENT, server.base_url, logging_is) == ("", "")
 
 
@@ -162,9 +161,9 @@ def test_hooks_are_told_before_and_after_each_attempt(mode):
     def script(received):
         # The request was told of before it was sent.
         seen.append([kind for kind, _ in told.events])
-        return [BUSY, answer(drop=True), OK][len(seen) - 1]
+        return [BUSY, response(drop=True), OK][len(seen) - 1]
 
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **told.options)
         once(told.events, 6)
     attempts = [(kind, "GET", PATH, n) for n in (1, 2, 3) for kind in ("request", "response")]
@@ -179,7 +178,7 @@ def test_hooks_are_told_before_and_after_each_attempt(mode):
 
 def test_hooks_and_lines_are_told_of_the_time_that_a_request_took(lines):
     told = Told()
-    with ScriptedServer([answer(b"{}", delay=0.3)]) as server:
+    with StandInService([response(b"{}", delay=0.3)]) as server:
         called("sync", server.base_url, lambda c: c.request("GET", "/x"), **told.options)
     assert told.responses()[0].duration >= 0.3 <= lines(HTTP)[0].duration
 
@@ -209,7 +208,7 @@ def test_a_hook_that_fails_is_reported_and_fails_no_call(mode, monkeypatch):
         raise RuntimeError(f"of {event.path}")
 
     hooks = {"on_request": fail, "on_response": fail}
-    with ScriptedServer(lambda _: OK) as server:
+    with StandInService(lambda _: OK) as server:
         told = called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hooks)
         assert list(told) == [] and len(server.received) == 1
     once(reported, 2)
@@ -218,7 +217,7 @@ def test_a_hook_that_fails_is_reported_and_fails_no_call(mode, monkeypatch):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_hook_may_call_another_client(mode):
-    with ScriptedServer(lambda _: OK) as server, bl.Client(server.base_url) as other:
+    with StandInService(lambda _: OK) as server, bl.Client(server.base_url) as other:
         got = []
         hook = {"on_response": lambda _: got.append(len(other.dividends("US.AAPL")))}
         called(mode, server.base_url, lambda client: client.dividends("HK.00700"), **hook)
@@ -229,7 +228,7 @@ def test_a_hook_may_call_another_client(mode):
 def test_hooks_of_64_threads_are_each_told_of_their_own():
     told = Told()
     with (
-        ScriptedServer(lambda _: OK) as server,
+        StandInService(lambda _: OK) as server,
         bl.Client(server.base_url, **told.options) as client,
     ):
 
@@ -255,7 +254,7 @@ def test_a_hook_that_cannot_be_called_is_refused(name):
 def test_no_event_shows_a_query_a_body_or_a_header():
     told = Told()
     word = "canary-5d1f"
-    with ScriptedServer([answer({"echo": word}), BUSY]) as server:
+    with StandInService([response({"echo": word}), BUSY]) as server:
         options = {"auth": bl.BearerToken(word), "headers": {"X-Word": word}, **told.options}
         with bl.Client(server.base_url, max_retries=0, **options) as client:
             client.request("POST", "/x", query={"word": word}, body={"word": word})

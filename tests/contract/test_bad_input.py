@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 UTC = timezone.utc
 MICRO = 1780000000000000
@@ -98,7 +98,7 @@ def label(call):
 
 def refused(mode, method, args, kwargs):
     """The `ConfigError` of a call; fails where anything reached the server."""
-    with ScriptedServer(lambda _: answer(b"{}")) as server:
+    with StandInService(lambda _: response(b"{}")) as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(mode, server, lambda client: client.everything(method, *args, **kwargs))
         assert server.received == []
@@ -166,7 +166,7 @@ def test_a_range_must_end_after_its_start(start, end, mode):
     "value", ["a\rb", "a\nb", "a\r\nX-Evil: 1", "a\x00b", "\x7f", "\x1b[31m", "é", "中"]
 )
 def test_header_values_outside_visible_ascii_are_refused(value):
-    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as server:
+    with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(
                 "sync",
@@ -247,7 +247,7 @@ BAD_KEYS = {
 
 def use_key(private_key, **options):
     """Makes the key and signs a call with it; nothing may arrive where that fails."""
-    with ScriptedServer(lambda _: answer({"ret_code": 0, "data": {"orders": []}})) as server:
+    with StandInService(lambda _: response({"ret_code": 0, "data": {"orders": []}})) as server:
         try:
             key = bl.ApiKey("key-1", private_key, **options)
             run("sync", server, lambda client: client.call("sim_orders", "1"), auth=key)

@@ -10,8 +10,8 @@ import pytest
 
 from ..support.clients import MODES, run, settled
 from ..support.keys import assert_signed
-from ..support.paged_service import Book, page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import PagedList, page
+from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
 OK = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
@@ -29,13 +29,13 @@ def plate(client):
 
 
 def unavailable(status=503, **headers):
-    return answer(b"<html>busy</html>", status, {"Content-Type": "text/html", **headers})
+    return response(b"<html>busy</html>", status, {"Content-Type": "text/html", **headers})
 
 
 @modes
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_a_get_is_tried_again_after_a_5xx_and_signed_again(status, mode):
-    with ScriptedServer([unavailable(status), answer(OK)]) as server:
+    with StandInService([unavailable(status), response(OK)]) as server:
         assert run(mode, server, futures, max_retries=2) == []
     assert [received.path for received in server.received] == [PATH, PATH]
     nonces = set()
@@ -47,7 +47,7 @@ def test_a_get_is_tried_again_after_a_5xx_and_signed_again(status, mode):
 
 @modes
 def test_the_post_that_only_reads_is_tried_again(mode):
-    with ScriptedServer([unavailable(), page("plate_stocks", [{"n": 1}], None)]) as server:
+    with StandInService([unavailable(), page("plate_stocks", [{"n": 1}], None)]) as server:
         assert run(mode, server, plate, max_retries=2) == [{"n": 1}]
     assert [received.method for received in server.received] == ["POST", "POST"]
     assert server.received[0].body == server.received[1].body
@@ -56,7 +56,7 @@ def test_the_post_that_only_reads_is_tried_again(mode):
 @modes
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, mode):
-    with ScriptedServer(lambda _: unavailable()) as server:
+    with StandInService(lambda _: unavailable()) as server:
         with pytest.raises(bl.ServiceError) as caught:
             run(mode, server, futures, max_retries=retries)
         assert len(server.received) == 1 + retries
@@ -66,10 +66,10 @@ def test_it_is_tried_again_so_many_times_and_then_it_raises(retries, mode):
 
 @modes
 @pytest.mark.parametrize(
-    "failing", [unavailable, lambda: answer(drop=True)], ids=["503", "a reset"]
+    "failing", [unavailable, lambda: response(drop=True)], ids=["503", "a reset"]
 )
 def test_a_post_of_the_users_own_is_sent_once(failing, mode):
-    with ScriptedServer(lambda _: failing()) as server:
+    with StandInService(lambda _: failing()) as server:
         try:
             response = run(
                 mode,
@@ -87,7 +87,7 @@ def test_a_post_of_the_users_own_is_sent_once(failing, mode):
 def test_refusals_are_not_tried_again(mode):
     refusal = {"ret_code": -7, "ret_msg": "no", "error": {"code": "invalid_symbol"}}
     for status in (200, 400, 404):
-        with ScriptedServer(lambda _, status=status: answer(refusal, status)) as server:
+        with StandInService(lambda _, status=status: response(refusal, status)) as server:
             with pytest.raises(bl.InvalidSymbol) as caught:
                 run(mode, server, futures, max_retries=3)
             assert isinstance(caught.value, LookupError)
@@ -100,8 +100,8 @@ def test_refusals_are_not_tried_again(mode):
     [(401, bl.AuthenticationError), (403, bl.PermissionDenied), (429, bl.RateLimited)],
 )
 def test_a_status_without_an_envelope_has_its_own_error(status, error, mode):
-    refusal = answer(b"no", status, {"Content-Type": "text/plain"})
-    with ScriptedServer([refusal] * 2) as server, pytest.raises(bl.ApiError) as caught:
+    refusal = response(b"no", status, {"Content-Type": "text/plain"})
+    with StandInService([refusal] * 2) as server, pytest.raises(bl.ApiError) as caught:
         run(mode, server, futures)
     assert type(caught.value) is error
     assert caught.value.http_status == status
@@ -110,7 +110,7 @@ def test_a_status_without_an_envelope_has_its_own_error(status, error, mode):
 
 @modes
 def test_retry_after_in_seconds_is_waited_for(mode):
-    with ScriptedServer([unavailable(429, **{"Retry-After": "1"}), answer(OK)]) as server:
+    with StandInService([unavailable(429, **{"Retry-After": "1"}), response(OK)]) as server:
         assert run(mode, server, futures, max_retries=1) == []
     first, second = server.received
     assert 0.95 <= second.at - first.at < 60
@@ -123,11 +123,11 @@ def test_retry_after_as_a_date_is_waited_for(mode):
     def script(received):
         told.append(received)
         if len(told) > 1:
-            return answer(OK)
+            return response(OK)
         # A date has whole seconds: this one is between two and three seconds from now.
         return unavailable(429, **{"Retry-After": formatdate(time.time() + 3, usegmt=True)})
 
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         assert run(mode, server, futures, max_retries=1) == []
     first, second = server.received
     assert 1.5 <= second.at - first.at < 60
@@ -137,7 +137,7 @@ def test_retry_after_as_a_date_is_waited_for(mode):
 def test_a_wait_beyond_a_minute_is_left_to_the_caller(mode):
     for value in ("120", formatdate(time.time() + 120, usegmt=True)):
         start = time.monotonic()
-        with ScriptedServer(lambda _, v=value: unavailable(429, **{"Retry-After": v})) as server:
+        with StandInService(lambda _, v=value: unavailable(429, **{"Retry-After": v})) as server:
             with pytest.raises(bl.RateLimited) as caught:
                 run(mode, server, futures, max_retries=3)
             assert len(server.received) == 1
@@ -159,7 +159,7 @@ ODD_WAITS = [
 def test_a_malformed_retry_after_is_still_rate_limited(value):
     start = time.monotonic()
     refusal = unavailable(429, **{"Retry-After": value})
-    with ScriptedServer([refusal]) as server, pytest.raises(bl.RateLimited):
+    with StandInService([refusal]) as server, pytest.raises(bl.RateLimited):
         run("sync", server, futures)
     assert time.monotonic() - start < 30
 
@@ -198,9 +198,9 @@ def skewed_service(refusal, good, status, offset=HOUR, forgiving=True):
     def script(received):
         now = received.at * 1000 + offset
         if received.path == CLOCK:
-            return answer({"server_time_ms": str(int(now))})
+            return response({"server_time_ms": str(int(now))})
         in_time = abs(int(received.header("X-Timestamp")) - now) <= 5000
-        return answer(good) if in_time and forgiving else answer(refusal, status)
+        return response(good) if in_time and forgiving else response(refusal, status)
 
     return script
 
@@ -216,7 +216,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
         first = await client.everything(method, *args, **kwargs)
         return first, await client.everything(method, *args, **kwargs)
 
-    with ScriptedServer(skewed_service(refusal, good, status, offset)) as server:
+    with StandInService(skewed_service(refusal, good, status, offset)) as server:
         assert run(mode, server, use, max_retries=2) == ([], [])
     paths = [received.path for received in server.received]
     assert paths.count(CLOCK) == 1
@@ -237,7 +237,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
 @pytest.mark.parametrize("method", SKEWED)
 def test_refused_twice_names_all_three_causes(method, status, mode):
     args, kwargs, refusal, good = SKEWED[method]
-    with ScriptedServer(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
+    with StandInService(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
         with pytest.raises(bl.ClockSkewError) as caught:
             run(mode, server, lambda c: c.everything(method, *args, **kwargs), max_retries=2)
         paths = [received.path for received in server.received]
@@ -255,10 +255,10 @@ def test_refused_twice_names_all_three_causes(method, status, mode):
 def test_a_clock_that_cannot_be_asked_ends_the_call(mode):
     def script(received):
         if received.path == CLOCK:
-            return answer(b"<html>", 500)
-        return answer({"ret_code": -12006, "ret_msg": "clock"})
+            return response(b"<html>", 500)
+        return response({"ret_code": -12006, "ret_msg": "clock"})
 
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         with pytest.raises(bl.BoardlotError):
             run(mode, server, futures)
         assert len(server.received) <= 3
@@ -267,7 +267,7 @@ def test_a_clock_that_cannot_be_asked_ends_the_call(mode):
 @modes
 def test_a_raw_request_has_its_clock_put_right_too(mode):
     good = {"code": 0, "anything": 1}
-    with ScriptedServer(skewed_service({"code": -12006}, good, 200)) as server:
+    with StandInService(skewed_service({"code": -12006}, good, 200)) as server:
         response = run(mode, server, lambda c: c.call("request", "GET", "/api/v9/x"))
     assert response.json() == good
     assert [received.path for received in server.received] == ["/api/v9/x", CLOCK, "/api/v9/x"]
@@ -277,16 +277,16 @@ def test_a_raw_request_has_its_clock_put_right_too(mode):
 @pytest.mark.parametrize(
     "slow",
     [
-        lambda: answer(OK, delay=20),
-        lambda: answer(OK, stall=0, delay=20),
-        lambda: answer(OK, stall=12, delay=20),
-        lambda: answer(chunks=[b" "] * 200, pause=0.1),
+        lambda: response(OK, delay=20),
+        lambda: response(OK, stall=0, delay=20),
+        lambda: response(OK, stall=12, delay=20),
+        lambda: response(chunks=[b" "] * 200, pause=0.1),
     ],
     ids=["no answer", "headers only", "a part of the body", "a drip"],
 )
 def test_every_attempt_is_bounded(slow, mode):
     start = time.monotonic()
-    with ScriptedServer(lambda _: slow()) as server:
+    with StandInService(lambda _: slow()) as server:
         with pytest.raises(bl.RequestTimeout) as caught:
             run(mode, server, futures, timeout=0.4)
         # Less than the answer takes.
@@ -300,7 +300,7 @@ def test_every_attempt_is_bounded(slow, mode):
 @modes
 def test_a_slow_answer_is_tried_again_within_bounds(mode):
     start = time.monotonic()
-    with ScriptedServer([answer(OK, delay=30), answer(OK)]) as server:
+    with StandInService([response(OK, delay=30), response(OK)]) as server:
         assert run(mode, server, futures, timeout=2.0, max_retries=2) == []
         assert time.monotonic() - start < 25
     assert len(server.received) == 2
@@ -320,11 +320,11 @@ def test_a_refused_connection_is_a_transport_error(mode):
 
 @modes
 def test_a_reset_is_a_transport_error_and_not_tried_again_behind_the_back(mode):
-    with ScriptedServer(lambda _: answer(drop=True)) as server:
+    with StandInService(lambda _: response(drop=True)) as server:
         with pytest.raises(bl.TransportError):
             run(mode, server, futures)
         assert len(server.received) == 1
-    with ScriptedServer([answer(drop=True), answer(OK)]) as server:
+    with StandInService([response(drop=True), response(OK)]) as server:
         assert run(mode, server, futures, max_retries=1) == []
         assert len(server.received) == 2
 
@@ -332,16 +332,16 @@ def test_a_reset_is_a_transport_error_and_not_tried_again_behind_the_back(mode):
 @modes
 def test_a_body_that_ends_early_is_no_result(mode):
     no_result = pytest.raises((bl.TransportError, bl.ProtocolError))
-    with ScriptedServer([answer(OK, truncate=30)]) as server, no_result:
+    with StandInService([response(OK, truncate=30)]) as server, no_result:
         run(mode, server, futures)
-    with ScriptedServer([answer(OK, truncate=30), answer(OK)]) as server:
+    with StandInService([response(OK, truncate=30), response(OK)]) as server:
         assert run(mode, server, futures, max_retries=1) == []
 
 
 @modes
 def test_a_page_is_tried_again_in_the_middle_of_an_iteration(mode):
-    book = Book("fills_history", [2, 2, 2], {1: [unavailable()], 2: [answer(drop=True)]})
-    with ScriptedServer(book) as server:
+    book = PagedList("fills_history", [2, 2, 2], {1: [unavailable()], 2: [response(drop=True)]})
+    with StandInService(book) as server:
         rows = run(mode, server, all_fills, max_retries=2)
     assert rows == book.rows
     assert len(server.received) == 5

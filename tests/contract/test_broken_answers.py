@@ -8,7 +8,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run
-from ..support.scripted_server import Answer, ScriptedServer, answer, gzipped
+from ..support.service import Response, StandInService, gzipped, response
 
 OK = {"ret_code": 0, "ret_msg": "success"}
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
@@ -52,7 +52,7 @@ def call(mode, server, method, **options):
 
 def broken(mode, method, script, **options):
     """The `ProtocolError` of a call that gets these answers."""
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         with pytest.raises(bl.ProtocolError) as caught:
             call(mode, server, method, **options)
         assert len(server.received) == 1
@@ -68,7 +68,7 @@ def good(method):
 @envelopes
 @modes
 def test_the_right_answers_of_this_file_are_right(method, mode):
-    with ScriptedServer([answer(good(method))]) as server:
+    with StandInService([response(good(method))]) as server:
         assert call(mode, server, method) == []
 
 
@@ -94,12 +94,12 @@ BODIES = {
 @modes
 @pytest.mark.parametrize("name", BODIES)
 def test_a_body_that_is_no_envelope_is_a_protocol_error(name, method, mode):
-    broken(mode, method, [answer(BODIES[name])])
+    broken(mode, method, [response(BODIES[name])])
 
 
 @envelopes
 def test_html_is_a_protocol_error_whatever_its_content_type(method):
-    page = answer(BODIES["HTML"], headers={"Content-Type": "text/html; charset=utf-8"})
+    page = response(BODIES["HTML"], headers={"Content-Type": "text/html; charset=utf-8"})
     broken("sync", method, [page])
 
 
@@ -107,13 +107,13 @@ def test_html_is_a_protocol_error_whatever_its_content_type(method):
 def test_json_that_is_cut_off_anywhere_is_a_protocol_error(method):
     whole = json.dumps(good(method)).encode()
     for length in range(1, len(whole), 7):
-        broken("sync", method, [answer(whole[:length])])
+        broken("sync", method, [response(whole[:length])])
 
 
 @envelopes
 def test_json_with_something_after_it_is_a_protocol_error(method):
-    broken("sync", method, [answer(json.dumps(good(method)) + "}")])
-    broken("sync", method, [answer(json.dumps(good(method)) * 2)])
+    broken("sync", method, [response(json.dumps(good(method)) + "}")])
+    broken("sync", method, [response(json.dumps(good(method)) * 2)])
 
 
 @modes
@@ -129,7 +129,7 @@ def test_a_value_that_is_no_json_is_a_protocol_error(value, method, mode):
     inner = "d" if method == "fills_history" else "data"
     envelope[inner][ROWS[method]] = [{"code": "HK.00700", "price": "@"}]
     body = json.dumps(envelope).encode().replace(b'"@"', value)
-    broken(mode, method, [answer(body)])
+    broken(mode, method, [response(body)])
 
 
 @modes
@@ -138,7 +138,7 @@ def test_a_value_that_is_no_json_is_a_protocol_error(value, method, mode):
     [(method, mark) for method in ENVELOPES for mark in ("0", "", True, False, None, [], {})],
 )
 def test_a_success_mark_of_the_wrong_type_is_a_protocol_error(method, mark, mode):
-    broken(mode, method, [answer({**good(method), MARK.get(method, "code"): mark})])
+    broken(mode, method, [response({**good(method), MARK.get(method, "code"): mark})])
 
 
 @envelopes
@@ -146,7 +146,7 @@ def test_a_success_mark_of_the_wrong_type_is_a_protocol_error(method, mark, mode
 def test_a_missing_success_mark_is_a_protocol_error(method, mode):
     envelope = good(method)
     del envelope[MARK.get(method, "code")]
-    broken(mode, method, [answer(envelope)])
+    broken(mode, method, [response(envelope)])
 
 
 @modes
@@ -163,7 +163,7 @@ def test_rows_that_are_no_list_of_objects_are_a_protocol_error(rows, method, mod
         del inner[ROWS[method]]
     else:
         inner[ROWS[method]] = rows
-    broken(mode, method, [answer(envelope)])
+    broken(mode, method, [response(envelope)])
 
 
 # The shape of a plate's data is not shown: there only what cannot hold a list is wrong.
@@ -185,7 +185,7 @@ def test_data_that_is_no_object_is_a_protocol_error(method, data, mode):
         del envelope[name]
     else:
         envelope[name] = data
-    broken(mode, method, [answer(envelope)])
+    broken(mode, method, [response(envelope)])
 
 
 @modes
@@ -197,24 +197,24 @@ def test_a_stop_sign_that_is_no_bool_is_a_protocol_error(flag, method, mode):
         envelope["pagination"]["has_more"] = flag
     else:
         envelope["d" if method == "fills_history" else "data"]["completed"] = flag
-    broken(mode, method, [answer(envelope)])
+    broken(mode, method, [response(envelope)])
 
 
 @modes
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @envelopes
 def test_a_redirect_is_never_followed(method, status, mode):
-    with ScriptedServer(lambda _: answer(good(method))) as second:
+    with StandInService(lambda _: response(good(method))) as second:
         for target in (second.base_url + "/elsewhere", "/elsewhere", "//" + second.base_url[7:]):
-            broken(mode, method, [answer(b"", status, {"Location": target})])
+            broken(mode, method, [response(b"", status, {"Location": target})])
         assert second.received == []
 
 
 @modes
 def test_a_redirect_of_the_raw_request_is_never_followed(mode):
-    with ScriptedServer(lambda _: answer(b"{}")) as second:
-        hop = answer(b"", 307, {"Location": second.base_url + "/x"})
-        with ScriptedServer([hop]) as server:
+    with StandInService(lambda _: response(b"{}")) as second:
+        hop = response(b"", 307, {"Location": second.base_url + "/x"})
+        with StandInService([hop]) as server:
             with pytest.raises(bl.ProtocolError):
                 run(mode, server, lambda c: c.call("request", "POST", "/p", body={"a": 1}))
             assert len(server.received) == 1
@@ -229,8 +229,8 @@ def big(size):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: answer(big(100_000)),
-        lambda: answer(chunks=[big(100_000)]),
+        lambda: response(big(100_000)),
+        lambda: response(chunks=[big(100_000)]),
         lambda: gzipped(big(100_000)),
     ],
     ids=["with a length", "chunked", "gzip"],
@@ -240,13 +240,13 @@ def test_a_body_beyond_the_limit_is_a_protocol_error(make, mode):
     assert "65536" in str(error).replace(",", "").replace("_", "") or "max_body_bytes" in (
         f"{error} {error.hint}"
     )
-    with ScriptedServer([make()]) as server:
+    with StandInService([make()]) as server:
         rows = call(mode, server, "ipo_list", max_body_bytes=200_000)
     assert rows == [{"name": "x" * 100_000}]
 
 
 def test_a_gzip_bomb_is_cut_short():
-    bomb = Answer(200, gzip.compress(bytes(200_000_000)), {"Content-Encoding": "gzip"})
+    bomb = Response(200, gzip.compress(bytes(200_000_000)), {"Content-Encoding": "gzip"})
     start = time.monotonic()
     broken("sync", "ipo_list", [bomb])
     assert time.monotonic() - start < 30
@@ -255,15 +255,15 @@ def test_a_gzip_bomb_is_cut_short():
 @envelopes
 @modes
 def test_a_gzip_answer_is_read(method, mode):
-    with ScriptedServer([gzipped(json.dumps(good(method)).encode())]) as server:
+    with StandInService([gzipped(json.dumps(good(method)).encode())]) as server:
         assert call(mode, server, method) == []
 
 
 def test_a_gzip_answer_that_is_broken_or_doubled_is_no_result():
     raw = json.dumps(good("ipo_list")).encode()
-    cut = Answer(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
-    for one in (gzipped(raw, 2), cut, Answer(200, raw, {"Content-Encoding": "gzip"})):
-        with ScriptedServer([one]) as server:
+    cut = Response(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
+    for one in (gzipped(raw, 2), cut, Response(200, raw, {"Content-Encoding": "gzip"})):
+        with StandInService([one]) as server:
             with pytest.raises((bl.ProtocolError, bl.TransportError)):
                 call("sync", server, "ipo_list")
             assert len(server.received) == 1
@@ -275,5 +275,5 @@ def test_chunks_that_split_characters_make_no_difference(mode):
         {**OK, "data": {"list": [{"name": "騰訊控股 📈"}]}}, ensure_ascii=False
     ).encode()
     pieces = [raw[i : i + 1] for i in range(len(raw))]
-    with ScriptedServer([answer(chunks=pieces)]) as server:
+    with StandInService([response(chunks=pieces)]) as server:
         assert call(mode, server, "ipo_list") == [{"name": "騰訊控股 📈"}]

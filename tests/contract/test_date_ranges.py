@@ -13,7 +13,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run, settled
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 PATH = "/api/v1.0/quote/HK.00700/history-kline"
 FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * 99
@@ -44,7 +44,7 @@ class Bars:
         told = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
         rows = page if self.ascending else page[::-1]
         data = {"data": {"kline_list": rows}, "extra": {"next_time": told}}
-        return answer({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
+        return response({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
 
 
 def bars(client, unique="time", resume=None, **query):
@@ -66,7 +66,7 @@ def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
     limit, next_time, counts_all, ascending
 ):
     for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):
-        with ScriptedServer(Bars(limit, next_time, counts_all, ascending)) as server:
+        with StandInService(Bars(limit, next_time, counts_all, ascending)) as server:
             rows = list(bars(client_of(server), start=start, end=end).all())
             asked = len(server.received)
         assert newest_first(rows) == [b for b in reversed(BARS) if start <= b["time"] <= end]
@@ -80,7 +80,7 @@ def test_rows_before_the_callers_start_do_not_prolong_the_list(mode):
     async def use(client):
         return await settled(bars(client.client, **query).all())
 
-    with ScriptedServer(Bars(10, counts_all=True)) as server:
+    with StandInService(Bars(10, counts_all=True)) as server:
         rows = run(mode, server, use)
         ends = [int(dict(parse_qsl(one.query))["end"]) for one in server.received]
     assert [row["time"] for row in rows] == [b["time"] for b in reversed(BARS[10:])]
@@ -91,7 +91,7 @@ def test_rows_before_the_callers_start_do_not_prolong_the_list(mode):
 def test_a_next_end_that_is_the_callers_own_raises_and_no_page_comes_twice(place):
     method = "GET" if place == "query" else "POST"
     paging = bl.DateRange(next="extra.next_time")
-    with ScriptedServer(Bars(10, next_time="end")) as server:
+    with StandInService(Bars(10, next_time="end")) as server:
         pager = client_of(server).paginate(
             method,
             PATH,
@@ -123,11 +123,11 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
         more = len(within) > len(page)
         told = page[-1]["date"] if page else asked["end"]
         data = {"data": {"list": page}, "extra": {"next_time": told}}
-        return answer({"ret_code": 0, "pagination": {"has_more": more}, **data})
+        return response({"ret_code": 0, "pagination": {"has_more": more}, **data})
 
     start = days[before]
     paging = bl.DateRange("end", next="extra.next_time", unique=unique)
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         query = {"start": start, "end": days[0]}
         pager = client_of(server).paginate(
             "GET", "/any", paging=paging, rows="data.list", query=query
@@ -143,14 +143,14 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
 
 def test_a_single_moment_of_which_more_is_said_to_exist_is_an_error():
     # `has_more` may be about the rows before the range: nothing in the response says so.
-    with ScriptedServer(Bars(1, counts_all=True)) as server, pytest.raises(bl.PaginationError):
+    with StandInService(Bars(1, counts_all=True)) as server, pytest.raises(bl.PaginationError):
         bars(client_of(server), start=LAST, end=LAST).all()
 
 
 @pytest.mark.parametrize("limit", [2, 3, 8])
 def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     query = {"start": FIRST, "end": LAST}
-    with ScriptedServer(Bars(limit)) as server:
+    with StandInService(Bars(limit)) as server:
         for taken in range(0, 101, 3):
             pager = bars(client_of(server), **query)
             rows = [next(pager) for _ in range(taken)]
@@ -161,14 +161,14 @@ def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
 
 def test_the_checkpoint_of_a_long_list_stays_small():
     many = [{"time": FIRST + number} for number in range(20_000)]
-    with ScriptedServer(Bars(100, bars=many)) as server:
+    with StandInService(Bars(100, bars=many)) as server:
         pager = bars(client_of(server), start=FIRST, end=FIRST + 20_000)
         sizes = [len(pager.checkpoint()) for _ in pager.pages()]
     assert len(sizes) > 200 and max(sizes) < 4096
 
 
 def test_rows_without_the_field_that_identifies_them_are_refused():
-    with ScriptedServer(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
+    with StandInService(Bars(10)) as server, pytest.raises(bl.ProtocolError, match="has no id"):
         bars(client_of(server), unique="id", start=FIRST, end=LAST).all()
 
 
@@ -183,9 +183,9 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
         page = within[-20:]
         more = len(known if counts_all else within) > len(page)
         data = {"capital_flow_list": [{"data_date": str(day)} for day in page]}
-        return answer({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
+        return response({"ret_code": 0, "data": data, "pagination": {"has_more": more}})
 
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         rows = client_of(server).paginate(
             "GET",
             "/any",
@@ -217,7 +217,7 @@ def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():
 )
 def test_a_checkpoint_of_another_paging_is_one_of_another_call(other):
     # Rows that the next page repeats are recognised by `unique`: with another, some come twice.
-    with ScriptedServer(Bars(7, "row", False, True)) as server:
+    with StandInService(Bars(7, "row", False, True)) as server:
         client = client_of(server)
         pager = bars(client, start=FIRST, end=LAST)
         for _ in range(9):

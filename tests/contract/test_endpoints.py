@@ -11,7 +11,7 @@ from boardlot._endpoints import ENDPOINTS
 
 from ..support.clients import MODES, PAGERS, run, same
 from ..support.keys import KEYS, api_key, assert_signed
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
 
 CASES = endpoint_vectors()
@@ -81,7 +81,7 @@ def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, 
         pager = client.pager(endpoint, *args, **kwargs)
         return pager, await client.rows(pager)
 
-    with ScriptedServer(scripted_answers(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         if "error" in case:
             with pytest.raises(bl.BoardlotError) as caught:
                 run(mode, server, lambda client: client.everything(endpoint, *args, **kwargs))
@@ -135,7 +135,7 @@ def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
 def test_an_rsa_key_signs_the_same_requests(endpoint, name, key):
     case = vector_case(endpoint, name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    with ScriptedServer(scripted_answers(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         run("sync", server, lambda c: c.everything(endpoint, *args, **kwargs), auth=api_key(key))
     assert len(server.received) == 4
     for received in server.received:
@@ -143,7 +143,7 @@ def test_an_rsa_key_signs_the_same_requests(endpoint, name, key):
 
 
 def fills_page(last, flag):
-    return answer({"s": "ok", "d": {"order_fills": [], "page_flag": flag, "completed": last}})
+    return response({"s": "ok", "d": {"order_fills": [], "page_flag": flag, "completed": last}})
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -160,7 +160,7 @@ def fills_page(last, flag):
 def test_an_open_range_of_fills_is_fixed_before_the_first_page(mode, given, start, end):
     script = [fills_page(False, "one"), fills_page(False, "two"), fills_page(True, "")]
     clock = 3600.0
-    with ScriptedServer(script, clock) as server:
+    with StandInService(script, clock) as server:
         run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **given))
     # The service's clock is asked once, and only if the range depends on it.
     assert len(server.asked_for_time) == (end is None)
@@ -193,7 +193,7 @@ def test_an_open_range_of_fills_is_fixed_before_the_first_page(mode, given, star
     ids=["datetime", "ISO 8601", "mixed"],
 )
 def test_times_of_every_kind_become_microseconds(start, end):
-    with ScriptedServer([fills_page(True, "")]) as server:
+    with StandInService([fills_page(True, "")]) as server:
         run(
             "sync",
             server,
@@ -208,7 +208,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def sent_range(mode, **times):
     """The `start` and `end` that go out for these arguments."""
-    with ScriptedServer([fills_page(True, "")]) as server:
+    with StandInService([fills_page(True, "")]) as server:
         run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **times))
     sent = dict(decoded(server.received[-1].query))
     return sent.get("start"), sent.get("end")
@@ -249,9 +249,9 @@ def test_numpys_whole_numbers_are_microseconds():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(mode):
-    body = answer({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
+    body = response({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
     hong_kong = timezone(timedelta(hours=8))
-    with ScriptedServer([body]) as server:
+    with StandInService([body]) as server:
         first, last = (
             datetime(2026, 10, 1, 1, tzinfo=hong_kong),
             datetime(2026, 10, 7, 23, tzinfo=EPOCH.tzinfo),
@@ -267,17 +267,17 @@ def test_an_aware_datetime_is_the_date_that_it_shows_for_the_trading_days(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_only_the_length_of_a_futures_symbol_is_limited(mode):
     symbol, plate = "HK." + "0" * 37, "HK.BK" + "1" * 40
-    empty = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-    page = answer({"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False}})
-    with ScriptedServer([empty, page]) as server:
+    empty = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+    page = response({"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False}})
+    with StandInService([empty, page]) as server:
         run(mode, server, lambda c: c.call("dividends", symbol))
         run(mode, server, lambda c: c.everything("plate_stocks", plate))
     assert symbol in server.received[0].path and plate in server.received[1].path
 
 
 def test_dates_become_text_for_the_trading_days():
-    body = answer({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
-    with ScriptedServer([body]) as server:
+    body = response({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
+    with StandInService([body]) as server:
         run(
             "sync",
             server,
@@ -291,8 +291,8 @@ def test_dates_become_text_for_the_trading_days():
 
 
 def test_the_enums_of_request_types_go_out_as_their_numbers():
-    empty = answer({"ret_code": 0, "ret_msg": "success", "data": {"list": []}})
-    with ScriptedServer([empty, empty]) as server:
+    empty = response({"ret_code": 0, "ret_msg": "success", "data": {"list": []}})
+    with StandInService([empty, empty]) as server:
         run("sync", server, lambda c: c.call("ipo_list", "hk", request_type=bl.IpoRequest(9)))
         run("sync", server, lambda c: c.call("ipo_list", "cn", request_type=bl.CnIpoRequest(1)))
     assert [received.query for received in server.received] == [
@@ -303,12 +303,12 @@ def test_the_enums_of_request_types_go_out_as_their_numbers():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_thousand_requests_have_a_thousand_nonces(mode):
-    empty = answer({"ret_code": 0, "data": {"orders": []}})
+    empty = response({"ret_code": 0, "data": {"orders": []}})
 
     async def use(client):
         for _ in range(1000):
             await client.call("sim_orders", "1")
 
-    with ScriptedServer(lambda _: empty) as server:
+    with StandInService(lambda _: empty) as server:
         run(mode, server, use)
     assert len({received.header("X-Nonce") for received in server.received}) == 1000

@@ -11,8 +11,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import run, settled
-from ..support.paged_service import Book
-from ..support.scripted_server import ScriptedServer
+from ..support.paged_service import PagedList
+from ..support.service import StandInService
 from .test_pagers import methods, modes, pager_of
 
 LIMITS = [None, 0, 1, 2, 5]
@@ -75,7 +75,7 @@ async def one_page(pager):
 
 async def play(client, method, chance, lengths):
     """Some steps, each checked against the oracle."""
-    pages = Book(method, lengths).pages
+    pages = PagedList(method, lengths).pages
     oracle, pager = Oracle(pages), pager_of(client, method)
     for _ in range(12):
         step = chance.choice(["rows", "page", "all", "all", "all", "frame", "resume"])
@@ -109,7 +109,7 @@ def test_every_row_comes_once_whatever_is_limited_and_whatever_page_is_empty(met
     for seed in range(40):
         chance = random.Random(f"{method} {mode} {seed}")
         lengths = [chance.choice([0, 0, 1, 3, 4]) for _ in range(chance.randint(1, 6))]
-        with ScriptedServer(Book(method, lengths)) as server:
+        with StandInService(PagedList(method, lengths)) as server:
             run(mode, server, lambda c, ch=chance, ln=lengths: play(c, method, ch, ln))
 
 
@@ -117,7 +117,7 @@ def test_every_row_comes_once_whatever_is_limited_and_whatever_page_is_empty(met
 @modes
 @pytest.mark.parametrize("limits", [{"max_items": 0}, {"max_pages": 0}, {"max_pages": 1}], ids=str)
 def test_a_result_without_rows_does_not_end_a_list_that_goes_on(method, mode, limits):
-    book = Book(method, [0, 3, 2])
+    book = PagedList(method, [0, 3, 2])
 
     async def use(client):
         pager = pager_of(client, method)
@@ -125,5 +125,5 @@ def test_a_result_without_rows_does_not_end_a_list_that_goes_on(method, mode, li
         resumed = pager_of(client, method, resume=pager.checkpoint())
         return list(await settled(pager.all())), list(await settled(resumed.all()))
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         assert run(mode, server, use) == (book.rows, book.rows)

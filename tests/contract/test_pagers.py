@@ -7,8 +7,8 @@ import pytest
 
 from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM
-from ..support.paged_service import CALLS, END, RANGE, START, Book, cursor_of, page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import CALLS, END, RANGE, START, PagedList, cursor_of, page
+from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
 methods = pytest.mark.parametrize("method", CALLS)
@@ -23,14 +23,14 @@ def pager_of(client, method, **extra):
 @methods
 @modes
 def test_iteration_hands_out_every_row_in_order(method, mode):
-    book = Book(method, LENGTHS)
+    book = PagedList(method, LENGTHS)
 
     async def use(client):
         pager = pager_of(client, method)
         rows = await client.rows(pager)
         return rows, pager.requests, pager.total, await client.rows(pager)
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         rows, requests, total, rest = run(mode, server, use)
     assert rows == book.rows
     assert rest == []
@@ -41,7 +41,7 @@ def test_iteration_hands_out_every_row_in_order(method, mode):
 @methods
 @modes
 def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, mode):
-    with ScriptedServer(Book(method, [1, 1])) as server:
+    with StandInService(PagedList(method, [1, 1])) as server:
         run(mode, server, lambda c: c.rows(pager_of(c, method)))
     first = {"plate_stocks": "", "crypto_orders": None, "fills_history": ""}[method]
     assert [cursor_of(received) for received in server.received] == [first, "after 1"]
@@ -50,14 +50,14 @@ def test_the_first_page_is_asked_for_as_each_endpoint_wants_it(method, mode):
 @methods
 @modes
 def test_at_most_one_page_is_fetched_ahead(method, mode):
-    book = Book(method, [2] * 9)
+    book = PagedList(method, [2] * 9)
 
     async def use(client):
         pager = pager_of(client, method)
         rows = await client.rows(pager, 5)
         return rows, pager.requests
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         rows, requests = run(mode, server, use)
     assert rows == book.rows[:5]
     assert requests <= 4 and len(server.received) <= 4
@@ -66,8 +66,8 @@ def test_at_most_one_page_is_fetched_ahead(method, mode):
 @methods
 @modes
 def test_pages_are_records_with_their_pagination_object(method, mode):
-    book = Book(method, LENGTHS)
-    with ScriptedServer(book) as server:
+    book = PagedList(method, LENGTHS)
+    with StandInService(book) as server:
         pages = run(mode, server, lambda c: c.pages(pager_of(c, method)))
     assert all(isinstance(one, bl.Records) for one in pages)
     filled = [one for one in book.pages if one]
@@ -86,7 +86,7 @@ def test_pages_are_records_with_their_pagination_object(method, mode):
 @methods
 @modes
 def test_all_takes_everything_or_as_much_as_it_is_told(method, mode):
-    book = Book(method, [3, 4, 2, 1])
+    book = PagedList(method, [3, 4, 2, 1])
 
     async def use(client):
         return [
@@ -94,7 +94,7 @@ def test_all_takes_everything_or_as_much_as_it_is_told(method, mode):
             for limits in ({}, {"max_items": 5}, {"max_pages": 2}, {"max_items": 99})
         ] + [await settled(pager_of(client, method).all(max_items=6, max_pages=1))]
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         whole, five, two_pages, more, both = run(mode, server, use)
     assert isinstance(whole, bl.Records)
     assert whole == book.rows and more == book.rows
@@ -106,14 +106,14 @@ def test_all_takes_everything_or_as_much_as_it_is_told(method, mode):
 @methods
 @modes
 def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, mode):
-    book = Book(method, LENGTHS)
+    book = PagedList(method, LENGTHS)
 
     async def use(client):
         pager = pager_of(client, method)
         head = await client.rows(pager, 4)
         return head, await settled(pager.all())
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         head, tail = run(mode, server, use)
     assert head == book.rows[:4] and tail == book.rows[4:]
 
@@ -122,14 +122,14 @@ def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, mode):
 @modes
 @pytest.mark.parametrize("taken", range(11))
 def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode):
-    book = Book(method, LENGTHS)
+    book = PagedList(method, LENGTHS)
 
     async def use(client):
         pager = pager_of(client, method)
         head = await client.rows(pager, taken)
         return head, pager.checkpoint()
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         head, checkpoint = run(mode, server, use)
         assert isinstance(checkpoint, str) and len(checkpoint) < 4096
         json.loads(checkpoint)
@@ -140,7 +140,7 @@ def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode)
 
 @modes
 def test_all_of_five_leaves_a_checkpoint_after_the_fifth(mode):
-    book = Book("fills_history", LENGTHS)
+    book = PagedList("fills_history", LENGTHS)
 
     async def use(client):
         pager = pager_of(client, "fills_history")
@@ -148,7 +148,7 @@ def test_all_of_five_leaves_a_checkpoint_after_the_fifth(mode):
         resumed = pager_of(client, "fills_history", resume=pager.checkpoint())
         return list(head), await client.rows(resumed)
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         head, tail = run(mode, server, use)
     assert head == book.rows[:5] and tail == book.rows[5:]
 
@@ -156,14 +156,14 @@ def test_all_of_five_leaves_a_checkpoint_after_the_fifth(mode):
 @modes
 @pytest.mark.parametrize("taken", [0, 1, 3])
 def test_an_open_range_stays_fixed_over_a_checkpoint(taken, mode):
-    book = Book("fills_history", [2, 2, 2])
+    book = PagedList("fills_history", [2, 2, 2])
 
     async def use(client):
         pager = client.pager("fills_history", "281756", "HK")
         head = await client.rows(pager, taken)
         return head, pager.checkpoint()
 
-    with ScriptedServer(book, clock=0.0) as server:
+    with StandInService(book, clock=0.0) as server:
         head, checkpoint = run(mode, server, use)
         resumed = run(
             mode,
@@ -179,11 +179,13 @@ def test_an_open_range_stays_fixed_over_a_checkpoint(taken, mode):
 
 
 FAULTS = {
-    "HTTP 500": lambda: answer(b"oops", 500, {"Content-Type": "text/plain"}),
-    "a refusal": lambda: answer({"code": 5, "s": "error", "errcode": 5, "errmsg": "m", "msg": "m"}),
-    "HTML": lambda: answer(b"<html>"),
-    "a reset": lambda: answer(drop=True),
-    "a cut-off body": lambda: answer(b'{"code":0,' + b" " * 99, truncate=20),
+    "HTTP 500": lambda: response(b"oops", 500, {"Content-Type": "text/plain"}),
+    "a refusal": lambda: response(
+        {"code": 5, "s": "error", "errcode": 5, "errmsg": "m", "msg": "m"}
+    ),
+    "HTML": lambda: response(b"<html>"),
+    "a reset": lambda: response(drop=True),
+    "a cut-off body": lambda: response(b'{"code":0,' + b" " * 99, truncate=20),
 }
 
 
@@ -194,7 +196,7 @@ FAULTS = {
 def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled(
     method, fault, number, mode
 ):
-    book = Book(method, LENGTHS, {number: [FAULTS[fault]()]})
+    book = PagedList(method, LENGTHS, {number: [FAULTS[fault]()]})
     head = []
 
     async def use(client):
@@ -203,7 +205,7 @@ def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled
             (row,) = await client.rows(pager, 1)
             head.append(row)
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         with pytest.raises(bl.BoardlotError) as caught:
             run(mode, server, use)
         assert head == book.rows[: len(head)] and len(head) <= sum(LENGTHS[:number])
@@ -216,12 +218,12 @@ def test_a_failure_midway_raises_and_can_be_resumed_with_nothing_lost_or_doubled
 @methods
 @modes
 def test_all_never_gives_a_short_list(method, mode):
-    book = Book(method, LENGTHS, {3: [answer(b"oops", 500)]})
+    book = PagedList(method, LENGTHS, {3: [response(b"oops", 500)]})
 
     async def all_of(client):
         return await settled(pager_of(client, method).all())
 
-    with ScriptedServer(book) as server, pytest.raises(bl.ServiceError):
+    with StandInService(book) as server, pytest.raises(bl.ServiceError):
         run(mode, server, all_of)
 
 
@@ -232,7 +234,7 @@ def test_all_never_gives_a_short_list(method, mode):
 )
 def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors, mode):
     script = [page(method, [{"n": n}], cursor) for n, cursor in enumerate(cursors)]
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         with pytest.raises(bl.PaginationError) as caught:
             run(mode, server, lambda c: c.rows(pager_of(c, method)))
         assert len(server.received) == len(cursors)
@@ -244,7 +246,7 @@ def test_a_cursor_that_was_already_seen_is_a_pagination_error(method, cursors, m
 @pytest.mark.parametrize("method", ["fills_history", "plate_stocks"])
 def test_a_cursor_back_to_the_beginning_is_a_pagination_error(method, mode):
     again = page(method, [{"n": 1}], "")
-    with ScriptedServer(lambda _: again) as server:
+    with StandInService(lambda _: again) as server:
         with pytest.raises(bl.PaginationError):
             run(mode, server, lambda c: c.rows(pager_of(c, method)))
         assert len(server.received) == 1
@@ -256,7 +258,7 @@ def checkpoint_of(method, mode="sync", **extra):
         await client.rows(pager, 1)
         return pager.checkpoint()
 
-    with ScriptedServer(Book(method, [2, 2])) as server:
+    with StandInService(PagedList(method, [2, 2])) as server:
         return run(mode, server, use)
 
 
@@ -275,7 +277,7 @@ OTHER_CALLS = [
 @pytest.mark.parametrize(("method", "args", "kwargs"), OTHER_CALLS)
 def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
     checkpoint = checkpoint_of(method)
-    with ScriptedServer() as server:
+    with StandInService() as server:
         with pytest.raises(bl.ConfigError) as caught:
             run(
                 mode,
@@ -299,7 +301,7 @@ def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
 def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, mode):
     checkpoint = checkpoint_of(source) if source in CALLS else source
     args, kwargs = CALLS[method]
-    with ScriptedServer() as server:
+    with StandInService() as server:
         with pytest.raises(bl.ConfigError):
             run(mode, server, lambda c: c.everything(method, *args, **kwargs, resume=checkpoint))
         assert server.received == []
@@ -307,13 +309,13 @@ def test_a_checkpoint_of_another_method_or_of_nobody_is_refused(method, source, 
 
 @methods
 def test_a_checkpoint_passes_from_one_kind_of_client_to_the_other(method):
-    book = Book(method, LENGTHS)
+    book = PagedList(method, LENGTHS)
 
     async def use(client):
         pager = pager_of(client, method)
         return await client.rows(pager, 5), pager.checkpoint()
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         head, checkpoint = run("async", server, use)
         tail = run("sync", server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows

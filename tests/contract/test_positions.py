@@ -10,8 +10,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run, settled
-from ..support.paged_service import CALLS, Book, cursor_of, page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import CALLS, PagedList, cursor_of, page
+from ..support.service import StandInService, response
 from .test_pagers import LENGTHS, methods, modes, pager_of
 
 FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
@@ -21,7 +21,7 @@ FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
 @pytest.mark.parametrize("ended_by", ["for", "all", "pages"])
 @pytest.mark.parametrize("again", FRAMES)
 def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, again):
-    book = Book("fills_history", LENGTHS)
+    book = PagedList("fills_history", LENGTHS)
 
     async def use(client):
         pager = pager_of(client, "fills_history")
@@ -34,7 +34,7 @@ def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, ag
         assert await client.rows(pager) == [] and await client.pages(pager) == []
         await settled(getattr(pager, again)())
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         with pytest.raises(bl.ConfigError, match="exhausted") as caught:
             run(mode, server, use)
         assert len(server.received) == len(LENGTHS)
@@ -48,7 +48,7 @@ def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
         await client.rows(pager)
         pager.to_arrow(batches=True)
 
-    server = ScriptedServer(Book("fills_history", LENGTHS))
+    server = StandInService(PagedList("fills_history", LENGTHS))
     with server, pytest.raises(bl.ConfigError, match="exhausted"):
         run(mode, server, use)
 
@@ -62,13 +62,13 @@ def test_a_list_without_rows_is_no_error_the_first_time(mode):
             await settled(pager.all())
         return first
 
-    with ScriptedServer(Book("fills_history", [0])) as server:
+    with StandInService(PagedList("fills_history", [0])) as server:
         assert list(run(mode, server, use)) == []
 
 
 @modes
 def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
-    book = Book("fills_history", LENGTHS)
+    book = PagedList("fills_history", LENGTHS)
 
     async def use(client):
         pager, chunks = pager_of(client, "fills_history"), []
@@ -78,7 +78,7 @@ def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
             await settled(pager.all(max_items=4))
         return chunks
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         chunks = run(mode, server, use)
     assert [len(chunk) for chunk in chunks] == [4, 4, 2]
     assert [row for chunk in chunks for row in chunk] == book.rows
@@ -102,10 +102,10 @@ def test_a_record_that_cannot_become_a_dict_is_not_skipped(mode):
         assert len(set(checkpoints)) == 1
         return checkpoints[0]
 
-    with ScriptedServer(lambda _: answer(HUGE % (b"9" * 5000))) as server:
+    with StandInService(lambda _: response(HUGE % (b"9" * 5000))) as server:
         checkpoint = run(mode, server, use)
     assert json.loads(checkpoint)["at"]["row"] == 1
-    with ScriptedServer(lambda _: answer(HUGE % b"2")) as server:
+    with StandInService(lambda _: response(HUGE % b"2")) as server:
         # The service mended its record: the checkpoint of the error comes just before it.
         moved = renamed(checkpoint, server)
         rows = run(mode, server, lambda c: c.rows(pager_of(c, "crypto_orders", resume=moved)))
@@ -114,7 +114,7 @@ def test_a_record_that_cannot_become_a_dict_is_not_skipped(mode):
 
 def renamed(checkpoint, server):
     """The checkpoint as it would be if this server had been the one that it is of."""
-    with ScriptedServer(lambda _: answer(HUGE % b"2")) as other:
+    with StandInService(lambda _: response(HUGE % b"2")) as other:
         assert other.base_url != server.base_url
     told = json.loads(checkpoint)
 
@@ -136,7 +136,7 @@ def renamed(checkpoint, server):
 @modes
 def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
     """The service goes back by 190 pages: no row comes twice, resumed or not."""
-    book = Book(method, [1] * 200)
+    book = PagedList(method, [1] * 200)
 
     def answers(received):
         if cursor_of(received) == "after 197":
@@ -155,7 +155,7 @@ def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode
                 rows += await client.rows(pager, 1)
         return rows
 
-    with ScriptedServer(answers) as server:
+    with StandInService(answers) as server:
         checkpoint = run(mode, server, begin)
         assert [row["n"] for row in run(mode, server, go_on)] == [195, 196]
 
@@ -163,8 +163,8 @@ def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode
 @methods
 def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_changed(method):
     with (
-        ScriptedServer(Book(method, LENGTHS)) as server,
-        ScriptedServer(Book(method, LENGTHS)) as other,
+        StandInService(PagedList(method, LENGTHS)) as server,
+        StandInService(PagedList(method, LENGTHS)) as other,
     ):
 
         async def begin(client):
@@ -205,27 +205,27 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
                 await settled(call())
         return before
 
-    with ScriptedServer(Book("fills_history", [1] * 9)) as server:
+    with StandInService(PagedList("fills_history", [1] * 9)) as server:
         assert run(mode, server, use) == len(server.received)
 
 
 @pytest.mark.parametrize("seconds", [0, 3600, -3600])
 def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(seconds):
-    book, rejected = Book("fills_history", LENGTHS), set()
+    book, rejected = PagedList("fills_history", LENGTHS), set()
 
     def answers(received):
         if received.path.endswith("/server-time"):
-            return answer({"server_time_ms": str(1_790_000_000_000 + 1000 * seconds)})
+            return response({"server_time_ms": str(1_790_000_000_000 + 1000 * seconds)})
         if cursor_of(received) in rejected:
             rejected.remove(cursor_of(received))
             return book(received)
         rejected.add(cursor_of(received))
-        return answer({"s": "error", "errcode": -12006, "errmsg": "timestamp out of window"}, 401)
+        return response({"s": "error", "errcode": -12006, "errmsg": "timestamp out of window"}, 401)
 
     async def use(client):
         return list(await settled(client.pager("fills_history", "281756", "HK").all()))
 
-    with ScriptedServer(answers) as server:
+    with StandInService(answers) as server:
         for mode in MODES:
             server.received.clear()
             assert run(mode, server, use, max_retries=1) == book.rows
@@ -238,7 +238,7 @@ def test_a_forgotten_await_is_warned_of():
             client.crypto_orders(7).all()
 
     with (
-        ScriptedServer(Book("crypto_orders", [1])) as server,
+        StandInService(PagedList("crypto_orders", [1])) as server,
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
@@ -259,8 +259,8 @@ def test_trio_is_told_what_to_use_instead():
             lambda: list(bl.Client(base_url).crypto_orders(7).all())
         )
 
-    book = Book("crypto_orders", [2])
-    with ScriptedServer(book) as server:
+    book = PagedList("crypto_orders", [2])
+    with StandInService(book) as server:
         assert trio.run(main, server.base_url) == book.rows
 
 
@@ -268,13 +268,13 @@ assert set(CALLS) == {"plate_stocks", "crypto_orders", "fills_history"}
 
 
 def test_awaitables_beside_each_other_get_their_rows_in_the_order_of_the_awaits():
-    book = Book("crypto_orders", [2, 0, 3, 3, 2])
+    book = PagedList("crypto_orders", [2, 0, 3, 3, 2])
 
     async def main(base_url):
         async with bl.AsyncClient(base_url) as client:
             pager = client.crypto_orders(7)
             return await asyncio.gather(*(anext(pager) for _ in book.rows))
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         for _ in range(20):
             assert asyncio.run(main(server.base_url)) == book.rows

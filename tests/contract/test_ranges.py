@@ -10,8 +10,8 @@ import pytest
 
 from ..support.clients import client_of, run, settled
 from ..support.model_service import DAY, serve
-from ..support.paged_service import Book
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import PagedList
+from ..support.service import StandInService, response
 from .test_pagers import modes, pager_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -56,7 +56,7 @@ def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(mode, kind):
         await client.rows(pager)
         return pager.range
 
-    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+    with StandInService(lambda _: response(EMPTY)) as server:
         told = run(mode, server, use)
         assert sent(server) == [(str(START), "0")]
         assert server.asked_for_time == []
@@ -66,7 +66,7 @@ def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(mode, kind):
 @modes
 def test_an_end_of_0_in_windows_is_the_same_range(mode):
     ask = {"start": START, "end": 0, "windows": 3}
-    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+    with StandInService(lambda _: response(EMPTY)) as server:
         run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
         ranges = [(int(start), int(end)) for start, end in sent(server)]
     assert min(start for start, _ in ranges) == START
@@ -102,7 +102,7 @@ def test_the_range_of_a_pager_is_what_is_sent(mode, given, known, windows):
         )
         return before, name, pager.range, repr(pager), resumed.range
 
-    with ScriptedServer(lambda _: answer(EMPTY), clock=0.0) as server:
+    with StandInService(lambda _: response(EMPTY), clock=0.0) as server:
         before, name, told, shown, resumed = run(mode, server, use)
         ranges = [(int(start), int(end)) for start, end in sent(server)]
     lowest, highest = min(start for start, _ in ranges), max(end for _, end in ranges)
@@ -131,7 +131,7 @@ def test_a_list_without_a_time_range_has_none(mode, method):
         await client.rows(pager)
         return before, pager.range, repr(pager)
 
-    with ScriptedServer(Book(method, [1, 2])) as server:
+    with StandInService(PagedList(method, [1, 2])) as server:
         before, after, shown = run(mode, server, use)
     assert before is after is None and " from " not in shown
 
@@ -181,7 +181,7 @@ MEANT = {
 @pytest.mark.parametrize("name", ["start", "end"])
 @pytest.mark.parametrize("number", [*MEANT, 1, 12345, -5, 10**17, 2**63])
 def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, number):
-    with ScriptedServer() as server:
+    with StandInService() as server:
         with pytest.raises(bl.ConfigError, match=f"{name} is {number}; expected micro") as caught:
             run(
                 mode,
@@ -202,7 +202,7 @@ def test_a_number_is_a_time_in_the_unit_of_a_users_own_endpoint(kind, paged):
     )
     right = NOW * {"seconds": 1, "millis": 10**3, "micros": 10**6}[kind]
     body = {"ret_code": 0, "data": {"list": []}, "pagination": {"has_more": False}}
-    with ScriptedServer(lambda _: answer(body)) as server, client_of(server) as client:
+    with StandInService(lambda _: response(body)) as server, client_of(server) as client:
         read = client.pages if paged else client.call
         for number in {NOW, NOW * 10**3, NOW * 10**6, NOW * 10**9} - {right}:
             with pytest.raises(bl.ConfigError, match=f"did you mean {right}"):
@@ -234,13 +234,13 @@ def test_the_last_moment_of_a_datetime_is_a_time(mode, end):
         await settled(pager.all())
         return pager.range[1]
 
-    with ScriptedServer(lambda _: answer(EMPTY)) as server:
+    with StandInService(lambda _: response(EMPTY)) as server:
         assert run(mode, server, use) == datetime.max.replace(tzinfo=timezone.utc)
         assert sent(server) == [(str(START), str(last))]
 
 
 def test_the_last_date_is_a_time():
-    with ScriptedServer(lambda _: answer(EMPTY)) as server, client_of(server) as client:
+    with StandInService(lambda _: response(EMPTY)) as server, client_of(server) as client:
         client.fills_history("281756", "HK", start=START, end=date.max).all()
         assert sent(server) == [(str(START), "253402214400000000")]
 
@@ -259,7 +259,7 @@ def test_a_leap_second_as_text_is_no_datetime():
     ]:
         body = {"ret_code": 0, "data": {"list": [{"at": text}]}}
         endpoint = bl.Endpoint("events", "GET", "/events", rows="data.list")
-        with ScriptedServer(lambda _, body=body: answer(body)) as server:
+        with StandInService(lambda _, body=body: response(body)) as server:
             rows = client_of(server).call(endpoint)
             if ok:
                 assert rows.as_type(Row)[0].at == datetime.fromisoformat(text[:-1] + "+00:00")
@@ -286,10 +286,10 @@ def test_of_a_mark_that_is_repeated_the_last_counts_as_in_json_loads(mode, first
             f'{{"s":"error","d":{{}},"s":"ok","d":{{"order_fills":[{{"n":{flag or 0}}}],{marks}}}}}'
         )
         assert json.loads(body)["s"] == "ok"
-        return answer(body.encode())
+        return response(body.encode())
 
     ask = {"start": START, "end": END}
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
     assert rows == [{"n": 0}, {"n": 1}]
 
@@ -303,9 +303,9 @@ def test_batches_have_one_type_for_each_column_whatever_undeclared_fields_hold()
         flag = int(dict(parse_qsl(received.query)).get("page_flag") or 0)
         last = flag + 1 == len(pages)
         told = {"page_flag": str(flag + 1), "completed": last}
-        return answer({"s": "ok", "d": {"order_fills": pages[flag], **told}})
+        return response({"s": "ok", "d": {"order_fills": pages[flag], **told}})
 
-    with ScriptedServer(service) as server, client_of(server) as client:
+    with StandInService(service) as server, client_of(server) as client:
         ask = ("281756", "HK")
         batches = list(client.fills_history(*ask, start=START, end=END).to_arrow(batches=True))
         whole = client.fills_history(*ask, start=START, end=END).to_arrow()

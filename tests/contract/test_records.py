@@ -12,7 +12,7 @@ import pytest
 
 from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, assert_signed
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 from ..support.vectors import scripted_answers, vector_case
 
 SECRET = PRIVATE_PEM.split("\n")[1]
@@ -22,7 +22,7 @@ ROWS = CASE["result"]
 
 @pytest.fixture(scope="module", params=MODES)
 def records(request):
-    with ScriptedServer(scripted_answers(CASE)) as server:
+    with StandInService(scripted_answers(CASE)) as server:
         return run(request.param, server, lambda c: c.call("sim_orders", "9007199"))
 
 
@@ -100,14 +100,14 @@ def test_records_show_a_table(records):
 def test_what_the_service_sent_cannot_become_markup():
     evil = "<script>alert(1)</script>"
     body = {"ret_code": 0, "data": {"orders": [{"order_id": evil, evil: 1, "text": "\x1b[31m"}]}}
-    with ScriptedServer([answer(body)]) as server:
+    with StandInService([response(body)]) as server:
         records = run("sync", server, lambda c: c.call("sim_orders", "1"))
     assert "<script" not in records._repr_html_()
     assert "\x1b" not in repr(records)
 
 
 def test_empty_records_are_a_sequence_and_a_table():
-    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+    with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
         records = run("sync", server, lambda c: c.call("sim_orders", "1"))
     assert records == [] and len(records) == 0 and not records
     assert repr(records) and records._repr_html_()
@@ -177,7 +177,7 @@ def key_file(tmp_path):
 
 @pytest.mark.parametrize("kind", ["Client", "AsyncClient"])
 def test_a_client_with_a_key_file_travels_without_the_key(kind, key_file):
-    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+    with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
         auth = bl.ApiKey("key-1", key_file)
         packed = pickle.dumps(getattr(bl, kind)(server.base_url, auth=auth))
         assert SECRET.encode() not in packed and b"PRIVATE" not in packed
@@ -233,9 +233,9 @@ def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(mode):
     def echo(received):
         assert received.header("Authorization") == "Bearer canary-token-1"
         text = "bad credential Bearer canary-token-1"
-        return answer({"ret_code": -1, "ret_msg": text, "token": "canary-token-1"}, 400)
+        return response({"ret_code": -1, "ret_msg": text, "token": "canary-token-1"}, 400)
 
-    with ScriptedServer(echo) as server, pytest.raises(bl.ApiError) as caught:
+    with StandInService(echo) as server, pytest.raises(bl.ApiError) as caught:
         auth = bl.BearerToken("canary-token-1")
         run(mode, server, lambda c: c.call("sim_orders", "1"), auth=auth)
     error = caught.value
@@ -246,7 +246,7 @@ def test_no_error_shows_a_bearer_token_even_where_the_service_repeats_it(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_bearer_token_goes_alone_with_no_signature(mode):
-    with ScriptedServer([answer({"ret_code": 0, "data": {"orders": []}})]) as server:
+    with StandInService([response({"ret_code": 0, "data": {"orders": []}})]) as server:
         auth = bl.BearerToken("canary-token-1")
         run(mode, server, lambda c: c.call("sim_orders", "1"), auth=auth)
     (received,) = server.received
@@ -258,7 +258,7 @@ def test_a_bearer_token_goes_alone_with_no_signature(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(mode):
     body = {"ret_code": -1, "ret_msg": "long", "more": "y" * 10_000}
-    with ScriptedServer([answer(body)]) as server, pytest.raises(bl.ApiError) as caught:
+    with StandInService([response(body)]) as server, pytest.raises(bl.ApiError) as caught:
         run(mode, server, lambda c: c.call("sim_orders", "1"))
     assert 1000 < len(caught.value.body) <= 2048 + 8
     assert len(str(caught.value)) < 4096
@@ -267,10 +267,10 @@ def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(mode):
 def test_an_answer_given_in_the_face_of_many_threads_is_each_threads_own():
     def service(received):
         account = received.path.split("/")[4]
-        return answer({"ret_code": 0, "data": {"orders": [{"order_id": account}]}})
+        return response({"ret_code": 0, "data": {"orders": [{"order_id": account}]}})
 
     wrong = []
-    with ScriptedServer(service) as server, bl.Client(server.base_url, auth=api_key()) as client:
+    with StandInService(service) as server, bl.Client(server.base_url, auth=api_key()) as client:
 
         def work(first):
             for account in range(first, first + 20):

@@ -13,7 +13,7 @@ import pytest
 
 from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM, assert_signed, verify
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
 
@@ -25,12 +25,12 @@ def lowered(headers):
 @modes
 def test_a_response_is_what_came(mode):
     raw = b'{"b": [1, 2.50], "a": "\xc3\xbc", "n": 18446744073709551615}'
-    with ScriptedServer([answer(raw, 200, {"X-Trace": "t-1"})]) as server:
-        response = run(mode, server, lambda c: c.call("request", "GET", "/api/v1.0/any/thing"))
-    assert response.status == 200
-    assert response.content == raw and isinstance(response.content, bytes)
-    assert response.json() == {"b": [1, 2.5], "a": "ü", "n": 18446744073709551615}
-    assert lowered(response.headers)["x-trace"] == "t-1"
+    with StandInService([response(raw, 200, {"X-Trace": "t-1"})]) as server:
+        result = run(mode, server, lambda c: c.call("request", "GET", "/api/v1.0/any/thing"))
+    assert result.status == 200
+    assert result.content == raw and isinstance(result.content, bytes)
+    assert result.json() == {"b": [1, 2.5], "a": "ü", "n": 18446744073709551615}
+    assert lowered(result.headers)["x-trace"] == "t-1"
     (received,) = server.received
     assert received.line == "GET /api/v1.0/any/thing HTTP/1.1"
     assert received.body == b""
@@ -40,9 +40,9 @@ def test_a_response_is_what_came(mode):
 @modes
 def test_the_envelope_is_left_to_the_caller(mode):
     for envelope in ({"ret_code": -7}, {"code": 1}, {"s": "error", "errcode": 1}, [1], 5):
-        with ScriptedServer([answer(envelope)]) as server:
-            response = run(mode, server, lambda c: c.call("request", "GET", "/x"))
-        assert response.json() == envelope
+        with StandInService([response(envelope)]) as server:
+            result = run(mode, server, lambda c: c.call("request", "GET", "/x"))
+        assert result.json() == envelope
 
 
 @modes
@@ -57,7 +57,7 @@ def test_the_envelope_is_left_to_the_caller(mode):
     ids=["dict", "empty list", "empty dict", "64 bits"],
 )
 def test_a_dict_or_list_goes_out_as_compact_json(body, sent, mode):
-    with ScriptedServer([answer(b"{}")]) as server:
+    with StandInService([response(b"{}")]) as server:
         run(mode, server, lambda c: c.call("request", "POST", "/api/v1.0/x", body=body))
     (received,) = server.received
     assert received.body == sent
@@ -69,7 +69,7 @@ def test_a_dict_or_list_goes_out_as_compact_json(body, sent, mode):
 @modes
 def test_text_in_a_body_keeps_its_characters(mode):
     body = {"名": 'ü "\\ / \n 📈'}
-    with ScriptedServer([answer(b"{}")]) as server:
+    with StandInService([response(b"{}")]) as server:
         run(mode, server, lambda c: c.call("request", "PUT", "/x", body=body))
     (received,) = server.received
     assert received.method == "PUT"
@@ -80,7 +80,7 @@ def test_text_in_a_body_keeps_its_characters(mode):
 @modes
 @pytest.mark.parametrize("body", [b'{ "a" : 1.0 }\n', b"\x00\xff not JSON", b"a=1&b=2"])
 def test_bytes_go_out_unchanged(body, mode):
-    with ScriptedServer([answer(b"{}")]) as server:
+    with StandInService([response(b"{}")]) as server:
         run(
             mode,
             server,
@@ -97,7 +97,7 @@ def test_bytes_go_out_unchanged(body, mode):
 @modes
 def test_a_query_keeps_its_order_and_is_signed_as_sent(mode):
     query = {"z": "a b", "a": "ü/+&=%20", "m": "", "k": 7, "y": "~*'()!"}
-    with ScriptedServer([answer(b"{}")]) as server:
+    with StandInService([response(b"{}")]) as server:
         run(mode, server, lambda c: c.call("request", "GET", "/x", query=query))
     (received,) = server.received
     assert parse_qsl(received.query, keep_blank_values=True) == [
@@ -109,7 +109,7 @@ def test_a_query_keeps_its_order_and_is_signed_as_sent(mode):
 
 @modes
 def test_headers_of_the_client_and_of_the_request_are_sent(mode):
-    with ScriptedServer([answer(b"{}")]) as server:
+    with StandInService([response(b"{}")]) as server:
         run(
             mode,
             server,
@@ -124,7 +124,7 @@ def test_headers_of_the_client_and_of_the_request_are_sent(mode):
 
 @modes
 def test_a_path_below_the_base_url_is_signed_as_sent(mode):
-    with ScriptedServer([answer({"server_time_ms": "1790000000123"})] * 2) as server:
+    with StandInService([response({"server_time_ms": "1790000000123"})] * 2) as server:
         base = server.base_url + "/"
         run(mode, base, lambda c: c.call("server_time"))
         run(mode, base, lambda c: c.call("request", "GET", "/api/v1.0/server-time"))
@@ -137,7 +137,7 @@ def next_key_service(received):
     if key is None:
         key = dict(parse_qsl(received.query, keep_blank_values=True))["next_key"]
     page = {"": ([1, 2], True, "k+/="), "k+/=": ([], True, "k3"), "k3": ([3], False, "-1")}[key]
-    return answer(
+    return response(
         {
             "code": 0,
             "data": {"deep": {"list": [{"n": n} for n in page[0]]}},
@@ -157,7 +157,7 @@ def test_paginate_walks_any_list_with_next_key(method, mode):
         )
         return await client.rows(pager), pager.total, pager.requests
 
-    with ScriptedServer(next_key_service) as server:
+    with StandInService(next_key_service) as server:
         rows, total, requests = run(mode, server, use)
     assert rows == [{"n": 1}, {"n": 2}, {"n": 3}]
     assert (total, requests) == (3, 3)
@@ -182,7 +182,7 @@ def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(mode,
     def service(received):
         number = int(flag_of(received) or 0)
         rest = {"page_flag": str(number + 1), "completed": number == 2}
-        return answer({"code": 0, "msg": "success", "data": {"items": [{"n": number}], **rest}})
+        return response({"code": 0, "msg": "success", "data": {"items": [{"n": number}], **rest}})
 
     async def use(client):
         pager = client.pager(
@@ -190,7 +190,7 @@ def test_paginate_walks_any_list_with_page_flag_from_where_the_caller_says(mode,
         )
         return await settled(pager.all())
 
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         rows = run(mode, server, use)
     begin = int(first or 0)
     assert rows == [{"n": number} for number in range(begin, 3)]
@@ -208,7 +208,7 @@ def test_explain_shows_what_would_be_sent_and_no_key(mode):
         call = client.client.explain("POST", "/api/v1.0/x", query=query, body=body)
         return str(await settled(call))
 
-    with ScriptedServer() as server:
+    with StandInService() as server:
         text = run(mode, server, use)
         assert server.received == []
     digest = hashlib.sha256(b'{"next_key":""}').hexdigest()
@@ -230,13 +230,13 @@ def dividends_service(received):
     symbol = received.path.split("/")[4]
     if symbol.startswith("BAD"):
         error = {"code": "invalid_symbol"}
-        return answer({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
+        return response({"ret_code": -7, "ret_msg": f"no {symbol}", "error": error})
     # The first ones answer last.
     time.sleep(max(0, 5 - int(symbol.split(".")[1])) * 0.03)
     many = int(symbol.split(".")[1]) % 3
     lists = [{"statement": symbol, "dividend_per_share": n} for n in range(many)]
     meta = {"total_dividend_count": len(lists), "total_dividend_money": 1}
-    return answer({"ret_code": 0, "ret_msg": "success", "data": {**meta, "dividend_list": lists}})
+    return response({"ret_code": 0, "ret_msg": "success", "data": {**meta, "dividend_list": lists}})
 
 
 SYMBOLS = [f"HK.{n}" for n in range(12)]
@@ -245,7 +245,7 @@ SYMBOLS = [f"HK.{n}" for n in range(12)]
 @modes
 def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(mode):
     wanted = [symbol for n, symbol in enumerate(SYMBOLS) for _ in range(n % 3)]
-    with ScriptedServer(dividends_service) as server:
+    with StandInService(dividends_service) as server:
         records = run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS))
     assert isinstance(records, bl.Records)
     assert [next(iter(row.values())) for row in records] == wanted
@@ -272,7 +272,7 @@ def test_many_keys_are_asked_side_by_side_but_no_more_than_told(mode):
             state["now"] -= 1
         return dividends_service(received)
 
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         run(mode, server, lambda c: c.call("fetch_many", "dividends", SYMBOLS, concurrency=3))
     assert 2 <= state["most"] <= 3
 
@@ -280,7 +280,7 @@ def test_many_keys_are_asked_side_by_side_but_no_more_than_told(mode):
 @modes
 def test_one_refused_key_raises_unless_told_to_collect(mode):
     symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
-    with ScriptedServer(dividends_service) as server:
+    with StandInService(dividends_service) as server:
         with pytest.raises(bl.InvalidSymbol):
             run(mode, server, lambda c: c.call("fetch_many", "dividends", symbols))
         records = run(
@@ -297,7 +297,7 @@ def test_one_refused_key_raises_unless_told_to_collect(mode):
 
 @modes
 def test_no_keys_make_no_requests(mode):
-    with ScriptedServer(dividends_service) as server:
+    with StandInService(dividends_service) as server:
         records = run(mode, server, lambda c: c.call("fetch_many", "dividends", []))
         assert server.received == []
     assert records == [] and "statement" in records.to_arrow().column_names

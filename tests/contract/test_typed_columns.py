@@ -12,7 +12,7 @@ import pytest
 from pyarrow import types
 
 from ..support.clients import MODES, PAGERS, run, same, settled
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 from ..support.vectors import scripted_answers, vector_case
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 
@@ -37,7 +37,7 @@ def records(endpoint, name, mode="sync"):
             return page
         return await client.call(endpoint, *args, **kwargs)
 
-    with ScriptedServer(scripted_answers(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         return run(mode, server, use), case["result"]
 
 
@@ -330,7 +330,7 @@ def test_a_pager_makes_one_frame_of_all_its_pages(mode):
             frames.append(await settled(getattr(pager, method)()))
         return frames
 
-    with ScriptedServer(scripted_answers(case) * 3) as server:
+    with StandInService(scripted_answers(case) * 3) as server:
         table, pandas, polars = run(mode, server, use)
     assert table["deal_id"].to_pylist() == deals
     assert list(pandas["deal_id"]) == deals
@@ -345,7 +345,7 @@ def dividends(row, **beside):
     async def use(client):
         return await client.call("dividends", "HK.00700")
 
-    with ScriptedServer([answer(body)]) as server:
+    with StandInService([response(body)]) as server:
         return run("sync", server, use)
 
 
@@ -370,7 +370,7 @@ def test_a_huge_integer_is_a_number_or_an_error_of_ours(digits):
     async def use(client):
         return await client.call("dividends", "HK.00700")
 
-    with ScriptedServer([answer(body)]) as server:
+    with StandInService([response(body)]) as server:
         records = run("sync", server, use)
     if digits <= 4_300:
         assert records[0]["big"] == 10**digits - 1

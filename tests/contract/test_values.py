@@ -13,7 +13,7 @@ from boardlot import _core, _records
 
 from ..support.clients import client_of
 from ..support.paged_service import page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 # Of each kind a field, with what reads the records that have it.
 FILLS = ("fills_history", [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)])
@@ -206,7 +206,7 @@ def dividends(*rows):
     def serve(received):
         symbol = received.path.split("/")[4]
         data = {"dividend_list": [{**row, "statement": symbol} for row in rows]}
-        return answer({"ret_code": 0, "ret_msg": "success", "data": data})
+        return response({"ret_code": 0, "ret_msg": "success", "data": data})
 
     return serve
 
@@ -217,7 +217,7 @@ def test_a_field_named_like_the_key_column_is_renamed_and_the_key_wins():
         {"symbol_": 2},
         {"symbol": "last", "symbol__": 3.5},
     ]
-    with ScriptedServer(dividends(*rows)) as server, client_of(server) as client:
+    with StandInService(dividends(*rows)) as server, client_of(server) as client:
         records = client.fetch_many("dividends", ["HK.1", "HK.2"])
         alone = client.dividends("HK.1")
     expected = [
@@ -244,7 +244,7 @@ def test_a_field_named_like_the_key_column_is_renamed_and_the_key_wins():
 
 
 def test_no_keys_of_an_endpoint_with_several_schemas_have_every_column_of_each():
-    with ScriptedServer(dividends()) as server, client_of(server) as client:
+    with StandInService(dividends()) as server, client_of(server) as client:
         empty = client.fetch_many("ipo_list", [])
         assert server.received == []
     names = [field.name for field in empty.schema]
@@ -277,7 +277,7 @@ def test_integers_within_an_object_keep_all_their_bits_in_pandas(order):
     pair = {"symbol": "BTC/USD", "base": "BTC", "quote": "USD"}
     rows = [{"order_id": "1", "symbol_pair": {**pair, "extra": BIG}}]
     rows.append({"order_id": "2", "symbol_pair": pair})
-    with ScriptedServer([page("crypto_orders", [rows[place] for place in order], None)]) as server:
+    with StandInService([page("crypto_orders", [rows[place] for place in order], None)]) as server:
         frame = bl.Client(server.base_url).crypto_orders(7).to_pandas()
     extras = [pair["extra"] for pair in frame["symbol_pair"]]
     assert [repr(extras[place]) for place in order] == [str(BIG), "None"]
@@ -286,7 +286,7 @@ def test_integers_within_an_object_keep_all_their_bits_in_pandas(order):
 @pytest.mark.parametrize("frame", ["to_arrow", "to_pandas", "to_polars"])
 @pytest.mark.parametrize("row", [{"a\0b": 1}, {"symbol_pair": {"a\0b": 1}}], ids=["row", "object"])
 def test_a_name_with_a_nul_is_a_protocol_error_in_frames(row, frame):
-    with ScriptedServer(lambda _: page("crypto_orders", [row], None)) as server:
+    with StandInService(lambda _: page("crypto_orders", [row], None)) as server:
         client = bl.Client(server.base_url)
         assert list(client.crypto_orders(7)) == [row]
         with pytest.raises(bl.ProtocolError, match="NUL"):

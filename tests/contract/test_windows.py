@@ -13,7 +13,7 @@ import pytest
 
 from ..support.clients import MODES, run, settled
 from ..support.keys import PRIVATE_PEM, assert_signed
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 START, END = 1780000000000000, 1780000000000000 + 8 * 3_600_000_000
 PAGE = 10
@@ -36,7 +36,7 @@ class Ledger:
         found = [one for one in self.deals if start <= one["updated_time"] <= end]
         place = int(query["page_flag"] or 0)
         rest = {"page_flag": str(place + PAGE), "completed": place + PAGE >= len(found)}
-        return answer({"s": "ok", "d": {"order_fills": found[place : place + PAGE], **rest}})
+        return response({"s": "ok", "d": {"order_fills": found[place : place + PAGE], **rest}})
 
 
 def client_of(server):
@@ -59,7 +59,7 @@ LEDGERS = {
 def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, windows, mode):
     ledger = Ledger(LEDGERS[name])
     ask = {"start": START, "end": END, "windows": windows}
-    with ScriptedServer(ledger) as server:
+    with StandInService(ledger) as server:
         rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
     assert [row["deal_id"] for row in rows] == [row["deal_id"] for row in ledger.deals]
     assert rows == ledger.deals
@@ -86,7 +86,7 @@ def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(mode):
         return head, await client.rows(resumed)
 
     for taken in (0, 1, 24, 25, 31, len(ledger.deals)):
-        with ScriptedServer(ledger) as server:
+        with StandInService(ledger) as server:
             head, tail = run(mode, server, partial(use, taken=taken))
         assert head + tail == ledger.deals
 
@@ -100,7 +100,7 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
         rows = await client.rows(pager, 1)
         return rows, pager.requests
 
-    with ScriptedServer(ledger) as server:
+    with StandInService(ledger) as server:
         rows, requests = run(mode, server, use)
     assert rows == ledger.deals[:1]
     # The page in hand, and one ahead in each window.
@@ -116,7 +116,7 @@ def test_frames_of_windows_are_those_of_one_cursor(mode):
         pagers = [client.pager("fills_history", "281756", "HK", **ask, windows=n) for n in (1, 4)]
         return [(await settled(pager.to_arrow())).to_pylist() for pager in pagers]
 
-    with ScriptedServer(ledger) as server:
+    with StandInService(ledger) as server:
         whole, parts = run(mode, server, use)
     assert parts == whole and len(whole) == len(ledger.deals)
 
@@ -124,8 +124,8 @@ def test_frames_of_windows_are_those_of_one_cursor(mode):
 @pytest.mark.parametrize("moment", [None, "soon", START - 1])
 def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
     deals = [deal(1, moment) if moment is not None else {"deal_id": "1"}]
-    told = answer({"s": "ok", "d": {"order_fills": deals, "page_flag": "", "completed": True}})
-    with ScriptedServer(lambda _: told) as server, client_of(server) as client:
+    told = response({"s": "ok", "d": {"order_fills": deals, "page_flag": "", "completed": True}})
+    with StandInService(lambda _: told) as server, client_of(server) as client:
         pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
         with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
             pager.all()
@@ -134,7 +134,7 @@ def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
 
 @pytest.mark.parametrize("windows", [0, -1, 65])
 def test_windows_are_1_to_64(windows):
-    with ScriptedServer() as server, client_of(server) as client:
+    with StandInService() as server, client_of(server) as client:
         with pytest.raises(bl.ConfigError, match="1 to 64"):
             client.fills_history("281756", "HK", windows=windows)
         assert server.received == []
@@ -142,7 +142,7 @@ def test_windows_are_1_to_64(windows):
 
 def test_an_open_range_in_windows_is_fixed_once():
     ledger = Ledger([])
-    with ScriptedServer(ledger, clock=0.0) as server, client_of(server) as client:
+    with StandInService(ledger, clock=0.0) as server, client_of(server) as client:
         assert client.fills_history("281756", "HK", windows=4).all() == []
     ranges = sorted(
         tuple(int(dict(parse_qsl(one.query))[name]) for name in ("start", "end"))

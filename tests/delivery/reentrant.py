@@ -17,13 +17,13 @@ import traceback
 
 import boardlot as bl
 
-from ..support.paged_service import CALLS, Book
+from ..support.paged_service import CALLS, PagedList
 from ..support.processes import options_of, report
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 METHOD = "fills_history"
 ARGUMENTS, OPTIONS = CALLS[METHOD]
-TIME = answer({"server_time_ms": "1790000000123"})
+TIME = response({"server_time_ms": "1790000000123"})
 # Loopback, on a machine that is busy with other things.
 AT_ONCE = 5.0
 
@@ -63,9 +63,9 @@ class Held:
     """A service whose pages wait for `release`; everything else is answered at once."""
 
     def __init__(self):
-        self.book = Book(METHOD, [2, 2, 1])
+        self.book = PagedList(METHOD, [2, 2, 1])
         self.arrived, self.release = threading.Event(), threading.Event()
-        self.server = ScriptedServer(self.answer)
+        self.server = StandInService(self.answer)
 
     def answer(self, received):
         if "server-time" in received.path:

@@ -8,10 +8,10 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 from .test_errors_of_callers_code import RAISED
 
-DIVIDENDS = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+DIVIDENDS = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def reported(monkeypatch):
 
 @pytest.fixture
 def server():
-    with ScriptedServer(lambda _received: DIVIDENDS) as server:
+    with StandInService(lambda _received: DIVIDENDS) as server:
         yield server
 
 

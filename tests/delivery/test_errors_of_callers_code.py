@@ -9,8 +9,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, run
-from ..support.paged_service import CALLS, Book
-from ..support.scripted_server import ScriptedServer
+from ..support.paged_service import CALLS, PagedList
+from ..support.service import StandInService
 
 # The rows whose code raises: the first of the list, one in the middle of a page, the first and the
 # last of a page, and the last of the list.
@@ -157,7 +157,7 @@ async def rows_and_errors(client, rows):
 @pytest.mark.parametrize("mode", MODES)
 def test_security_48_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, make, error):
     args, kwargs = CALLS["plate_stocks"]
-    book = Book("plate_stocks", LENGTHS)
+    book = PagedList("plate_stocks", LENGTHS)
 
     async def use(client):
         pager = client.pager("plate_stocks", *args, **kwargs)
@@ -167,7 +167,7 @@ def test_security_48_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, ma
         if expected(error) is not error:
             assert [type(each.__cause__) for each in errors] == [error] * len(WRONG)
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         run(mode, server, use)
 
 
@@ -176,7 +176,7 @@ def test_security_48_an_error_of_a_row_class_is_raised_and_loses_no_row(mode, ma
 def test_security_48_records_raise_it_too(make, error):
     args, kwargs = CALLS["plate_stocks"]
     with (
-        ScriptedServer(Book("plate_stocks", LENGTHS)) as server,
+        StandInService(PagedList("plate_stocks", LENGTHS)) as server,
         bl.Client(server.base_url) as client,
     ):
         records = client.plate_stocks(*args, **kwargs).all()

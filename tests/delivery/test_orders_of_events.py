@@ -15,8 +15,8 @@ import time
 import boardlot as bl
 import pytest
 
-from ..support.paged_service import Book
-from ..support.scripted_server import ScriptedServer
+from ..support.paged_service import PagedList
+from ..support.service import StandInService
 
 LENGTHS = [2, 0, 3, 1]
 METHOD = "crypto_orders"
@@ -124,7 +124,7 @@ def event_loop_of(kind):
 
 
 def run(kind, cases):
-    book = Book(METHOD, LENGTHS)
+    book = PagedList(METHOD, LENGTHS)
 
     async def all_of(server):
         async with bl.AsyncClient(
@@ -136,7 +136,7 @@ def run(kind, cases):
                 except Exception as error:
                     raise AssertionError(f"in the order {case}") from error
 
-    with ScriptedServer(book) as server, contextlib.closing(event_loop_of(kind)) as event_loop:
+    with StandInService(book) as server, contextlib.closing(event_loop_of(kind)) as event_loop:
         event_loop.run_until_complete(asyncio.wait_for(all_of(server), 120))
 
 
@@ -170,7 +170,7 @@ def test_security_37_awaitables_beside_each_other_in_random_orders_of_events(kin
 
 
 def test_security_37_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_the_pager():
-    book = Book(METHOD, LENGTHS)
+    book = PagedList(METHOD, LENGTHS)
 
     async def begin(pager):
         task = asyncio.ensure_future(pager.all())
@@ -180,7 +180,7 @@ def test_security_37_an_awaitable_left_behind_in_a_stopped_loop_does_not_block_t
     async def rest(pager):
         return await asyncio.wait_for(pager.all(), 10)
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         client = bl.AsyncClient(server.base_url, auth=bl.BearerToken("token-of-a-test"))
         pager = client.crypto_orders(7)
         stopped, other = asyncio.new_event_loop(), asyncio.new_event_loop()

@@ -8,15 +8,15 @@ from typing import Any
 import boardlot as bl
 from boardlot import doctor
 
-from ..support.scripted_server import ScriptedServer
+from ..support.service import StandInService
 
 WAY = ["settings", "proxy", "name", "connection", "TLS", "service", "clock"]
 SECRET = "hush-hush"
 
 
-def served(context: Any) -> ScriptedServer:
+def served(context: Any) -> StandInService:
     """A service that returns its time to every client that accepts its certificate."""
-    return ScriptedServer(clock=0.0, context=context)
+    return StandInService(clock=0.0, context=context)
 
 
 def found(*arguments: Any, **options: Any) -> dict[str, doctor.Finding]:

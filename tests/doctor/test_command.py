@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..support.certificates import Authority
-from ..support.connect_proxy import ConnectProxy
+from ..support.proxy import Proxy
 from .findings import WAY, closed_port, served
 
 
@@ -57,7 +57,7 @@ def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Aut
     name = "service.invalid"
     with (
         served(authority.context((name,))) as server,
-        ConnectProxy({f"{name}:443": server.port}) as proxy,
+        Proxy(tunnels={f"{name}:443": server.port}) as proxy,
     ):
         way = ["--base-url", f"https://{name}", "--ca-file", authority.ca_file]
         way += ["--proxy", proxy.base_url]

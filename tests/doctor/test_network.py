@@ -10,8 +10,8 @@ import boardlot as bl
 import pytest
 
 from ..support.certificates import DAY, NOW, Authority
-from ..support.connect_proxy import ConnectProxy
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.proxy import Proxy
+from ..support.service import StandInService, response
 from .findings import SECRET, WAY, closed_port, failed, found, served
 
 # The way to the service
@@ -105,7 +105,7 @@ def test_an_answer_that_is_none_of_the_service_is_found() -> None:
 )
 def test_the_login_page_of_a_network_is_named(location: str | None, body: str, place: str) -> None:
     headers = {} if location is None else {"Location": location}
-    with ScriptedServer(lambda _: answer(body, 511, headers)) as network:
+    with StandInService(lambda _: response(body, 511, headers)) as network:
         findings = found(network.base_url)
     assert failed(findings) == ["service"]
     assert "requires a login of its own" in findings["service"].detail
@@ -185,7 +185,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     name = "service.invalid"
     with (
         served(authority.context((name,))) as server,
-        ConnectProxy({f"{name}:443": server.port}) as proxy,
+        Proxy(tunnels={f"{name}:443": server.port}) as proxy,
     ):
         findings = found(
             f"https://{name}",
@@ -212,7 +212,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     ],
 )
 def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised: str) -> None:
-    with ConnectProxy({}, refusal) as proxy:
+    with Proxy(tunnels={}, refusal=refusal) as proxy:
         address = f"http://u:{SECRET}@127.0.0.1:{proxy.port}"
         findings = found("https://service.invalid", proxy=address)
     assert failed(findings) == ["connection"]
@@ -221,7 +221,7 @@ def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised:
 
 
 def test_a_proxy_that_requires_a_password_is_told_from_one_that_rejects_it() -> None:
-    with ConnectProxy({}, b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
+    with Proxy(tunnels={}, refusal=b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
         without = found("https://service.invalid", proxy=proxy.base_url)
     assert failed(without) == ["connection"]
     assert "requires a name and a password" in without["connection"].hint

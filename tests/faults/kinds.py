@@ -8,9 +8,10 @@ from urllib.parse import parse_qsl
 
 import boardlot as bl
 
-from ..support.bombs import send_bomb
+from ..support.bombs import bomb
 from ..support.certificates import bad_contexts
-from ..support.fault_proxy import Answer, json_answer
+from ..support.service import wire
+from .exchanges import Answer, json_answer
 
 ROWS = ("orders", "order_fills", "stock_list", "kline_list")
 HTML = b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>"
@@ -202,8 +203,9 @@ async def empty_page(exchange):
     return await exchange.send(json_answer(answer.status, json.dumps(told).encode()))
 
 
-async def bomb(exchange):
-    await send_bomb(exchange.writer, 4, exchange.dice.choice(["gzip", "plain"]))
+async def large_body(exchange):
+    for piece in wire(bomb(4 << 20, exchange.dice.choice(["gzip", "plain"]))):
+        await exchange.write(piece)
     return False
 
 
@@ -301,7 +303,7 @@ KINDS = [
     Kind("repeated cursor", repeated_cursor, (bl.PaginationError,)),
     # Where a checkpoint stands within the page that is empty now.
     Kind("empty page", empty_page, (bl.PaginationError,)),
-    Kind("bomb", bomb, (bl.ProtocolError,)),
+    Kind("bomb", large_body, (bl.ProtocolError,)),
     Kind("huge headers", huge_headers, BROKEN),
     Kind("redirect", redirect, (bl.ProtocolError,)),
     Kind("invalid_grant", invalid_grant, (bl.LoginRequired,), auth="oauth"),

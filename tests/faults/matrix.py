@@ -19,10 +19,10 @@ from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 
+from ..support.addresses import port_of
 from ..support.certificates import authority
-from ..support.fault_proxy import FaultProxy
 from ..support.operations import operations, plain, settled
-from ..support.relay import port_of
+from .exchanges import FaultProxy
 from .kinds import KINDS, contexts
 
 MODES = ["sync", "async"]

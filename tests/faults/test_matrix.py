@@ -6,8 +6,8 @@ from dataclasses import replace
 import boardlot as bl
 import pytest
 
-from ..support.fault_proxy import json_answer
 from ..support.operations import Operation
+from .exchanges import json_answer
 from .kinds import KINDS, Kind
 from .matrix import MODES, Case, World, run_case, run_cases
 

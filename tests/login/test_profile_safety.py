@@ -13,7 +13,7 @@ import pytest
 from boardlot import _core
 from boardlot.cli import main
 
-from ..support.relay import Untouched
+from ..support.addresses import Untouched
 
 URL = "https://api.example.com"
 
@@ -82,9 +82,9 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
     monkeypatch.chdir(tmp_path)
     asked: list[str] = []
     monkeypatch.setattr("getpass.getpass", lambda prompt: asked.append(prompt) or "secret")
-    from ..support.scripted_server import ScriptedServer, answer
+    from ..support.service import StandInService, response
 
-    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000000"})) as other:
+    with StandInService(lambda _: response({"server_time_ms": "1790000000000"})) as other:
         line = ["--profile", profile, "--base-url", other.base_url, *command]
         failed = main(line) != 0
         told = capfd.readouterr()
@@ -99,9 +99,9 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
 def test_the_time_of_another_service_is_asked_for_without_credentials(
     live: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from ..support.scripted_server import ScriptedServer, answer
+    from ..support.service import StandInService, response
 
-    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000000"})) as other:
+    with StandInService(lambda _: response({"server_time_ms": "1790000000000"})) as other:
         assert main(["--profile", "live", "--base-url", other.base_url, "time"]) == 0
         (seen,) = other.received
     assert capfd.readouterr().out.startswith("2026-")

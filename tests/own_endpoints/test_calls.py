@@ -11,7 +11,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run, settled
-from ..support.scripted_server import Answer, ScriptedServer, answer
+from ..support.service import Response, StandInService, response
 
 LIST = {"ret_code": 0, "ret_msg": "success", "data": {"list": [{"a": 1}]}}
 SEARCH = bl.Endpoint("search", "GET", "/api/v1.0/search/{group}", rows="data.list")
@@ -43,7 +43,7 @@ def rows_of(endpoint):
 
 def sent(endpoint, **arguments):
     """The request that goes out for these arguments."""
-    with ScriptedServer([answer(LIST)]) as server, client_of(server) as client:
+    with StandInService([response(LIST)]) as server, client_of(server) as client:
         client.call(endpoint, **arguments)
     return server.received[0]
 
@@ -169,7 +169,7 @@ def test_an_argument_that_is_not_of_its_kind_is_refused_before_anything_is_sent(
 ):
     endpoint = bl.Endpoint("mine", "POST", "/mine", arguments={"x": kind})
     with (
-        ScriptedServer([]) as server,
+        StandInService([]) as server,
         client_of(server) as client,
         pytest.raises(bl.ConfigError) as caught,
     ):
@@ -184,7 +184,7 @@ HOSTILE = ["", ".", "..", "/", "a/b", "../x", "a\\b", "%2e%2e", "a%2fb", "a\nb",
 @pytest.mark.parametrize("value", [*HOSTILE, 1.5, True, -1, ["a"], None], ids=repr)
 def test_no_value_reaches_another_path(value):
     with (
-        ScriptedServer([]) as server,
+        StandInService([]) as server,
         client_of(server) as client,
         pytest.raises(bl.ConfigError, match="group"),
     ):
@@ -246,7 +246,7 @@ def test_an_endpoint_without_one_key_cannot_be_called_for_many():
 
 def test_many_keys_may_be_the_only_declared_argument():
     endpoint = bl.Endpoint("q", "GET", "/q", rows="data.list", arguments={"code": "symbol"})
-    with ScriptedServer([answer(LIST)]) as server, client_of(server) as client:
+    with StandInService([response(LIST)]) as server, client_of(server) as client:
         assert client.fetch_many(endpoint, ["HK.00700"]) == [{"code": "HK.00700", "a": 1}]
     assert server.received[0].query == "code=HK.00700"
 
@@ -292,7 +292,7 @@ def test_explain_shows_the_first_request_of_a_declared_endpoint(served):
 def test_only_what_changes_nothing_is_sent_twice(endpoint, idempotent):
     # The connection is closed after the request was received.
     with (
-        ScriptedServer([Answer(drop=True)] * 2) as server,
+        StandInService([Response(drop=True)] * 2) as server,
         client_of(server, max_retries=1) as client,
         pytest.raises(bl.BoardlotError),
     ):

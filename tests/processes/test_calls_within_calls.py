@@ -15,12 +15,12 @@ from ..support.authorization_server import AuthorizationServer
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.paged_service import CALLS, page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 from ..support.stores import DictStore
 
 # How long the service takes for the call that is interrupted. All others are answered at once.
 SLOW = 30.0
-DIVIDENDS = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+DIVIDENDS = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 FILLS = page("fills_history", [{"code": "HK.00700", "n": 1}], None)
 
 CALLS_WITHIN = {
@@ -53,7 +53,7 @@ class Service:
         if is_first:
             self.go_on.wait(SLOW)
         if "server-time" in received.path:
-            return answer({"server_time_ms": str(int(time.time() * 1000))})
+            return response({"server_time_ms": str(int(time.time() * 1000))})
         return FILLS if "fills_history" in received.path else DIVIDENDS
 
 
@@ -80,7 +80,7 @@ def test_security_38_a_signal_handler_calls_the_client_whose_call_it_interrupts(
     sender = threading.Thread(target=send)
     try:
         options = {"max_connections": connections, "timeout": SLOW}
-        with ScriptedServer(service) as server, client_of(server, **options) as client:
+        with StandInService(service) as server, client_of(server, **options) as client:
             sender.start()
             INTERRUPTED[interrupted](client)
     finally:
@@ -106,7 +106,7 @@ def test_a_hook_calls_the_client_whose_call_waits_for_it(within, hook, connectio
 
     service = Service()
     service.go_on.set()
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         options = {"max_connections": connections, "timeout": SLOW, hook: call}
         with client_of(server, **options) as client:
             # The service's time is asked for under a lock.
@@ -140,7 +140,7 @@ def log():
 def test_a_log_handler_calls_the_client_whose_call_it_logs(log, within):
     service = Service()
     service.go_on.set()
-    with ScriptedServer(service) as server, client_of(server, timeout=SLOW) as client:
+    with StandInService(service) as server, client_of(server, timeout=SLOW) as client:
         handler = Calling(client, CALLS_WITHIN[within])
         log.addHandler(handler)
         began = time.monotonic()
@@ -160,7 +160,7 @@ def test_a_log_handler_calls_a_client_that_is_awaited_elsewhere(log):
         async with bl.AsyncClient(server.base_url, timeout=SLOW) as client:
             return await asyncio.gather(*(client.dividends("HK.00001") for _ in range(20)))
 
-    with ScriptedServer(service) as server, client_of(server, timeout=SLOW) as client:
+    with StandInService(service) as server, client_of(server, timeout=SLOW) as client:
         handler = Calling(client, CALLS_WITHIN["dividends"])
         log.addHandler(handler)
         assert len(asyncio.run(asyncio.wait_for(main(), SLOW))) == 20
@@ -241,7 +241,7 @@ def test_a_loop_takes_over_from_one_that_stopped_while_it_fetched():
         waiting.set()
         return await row
 
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         client = bl.AsyncClient(server.base_url, timeout=SLOW)
         pager = client.fills_history(*args, **kwargs)
         stopped, taken = asyncio.new_event_loop(), []

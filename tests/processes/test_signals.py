@@ -12,13 +12,12 @@ import time
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.interrupts import ends_at_once, interrupted
 from ..support.logins import begin, quotes, sign_in
 from ..support.operations import operations
 from ..support.processes import python
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import Fault, StandInService, response
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
@@ -27,7 +26,7 @@ ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
 @pytest.fixture(scope="module")
 def silent():
     """A service that takes its time."""
-    with ScriptedServer(lambda _: answer(b"{}", delay=20.0)) as server:
+    with StandInService(lambda _: response(b"{}", delay=20.0)) as server:
         yield server
 
 
@@ -56,10 +55,10 @@ def test_security_32_ctrl_c_ends_every_way_to_read_pages(silent, way):
 
 
 def test_security_32_ctrl_c_ends_every_kind_of_waiting(silent):
-    with ScriptedServer(lambda _: answer(b"", 429, {"Retry-After": "50"})) as throttled:
+    with StandInService(lambda _: response(b"", 429, {"Retry-After": "50"})) as throttled:
         ends_at_once(bl.Client(throttled.base_url).server_time)
-    time_of = answer({"server_time_ms": "1790000000123"})
-    with ScriptedServer(lambda _: time_of) as server:
+    time_of = response({"server_time_ms": "1790000000123"})
+    with StandInService(lambda _: time_of) as server:
         # Its turn comes in minutes.
         limited = bl.Client(server.base_url, rate_limit=0.01)
         with contextlib.suppress(bl.BoardlotError):
@@ -119,11 +118,11 @@ def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
 
 
 def test_security_32_a_handler_that_returns_lets_the_call_go_on():
-    told = answer({"server_time_ms": "1790000000123"}, delay=0.5)
+    told = response({"server_time_ms": "1790000000123"}, delay=0.5)
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
     try:
-        with ScriptedServer([told]) as server:
+        with StandInService([told]) as server:
             timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGTERM))
             timer.start()
             assert bl.Client(server.base_url).server_time().tzinfo is not None

@@ -7,8 +7,8 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run
-from ..support.paged_service import CALLS, Book
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import CALLS, PagedList
+from ..support.service import StandInService, response
 from .orders import ORDER, orders
 
 
@@ -39,7 +39,7 @@ def test_a_field_that_a_later_page_lacks_is_missing_in_the_response(mode):
         venue: str
 
     args, kwargs = CALLS["plate_stocks"]
-    book = Book("plate_stocks", [2, 1])
+    book = PagedList("plate_stocks", [2, 1])
     for row in book.pages[0]:
         row["venue"] = "XHKG"
 
@@ -51,7 +51,7 @@ def test_a_field_that_a_later_page_lacks_is_missing_in_the_response(mode):
         resumed = client.pager("plate_stocks", *args, **kwargs, resume=caught.value.checkpoint)
         assert await client.rows(resumed) == book.pages[1]
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         run(mode, server, use)
 
 
@@ -73,7 +73,7 @@ def test_an_endpoint_with_several_lists_names_them_and_says_what_to_declare():
     data = {"asks": [{"p": 1}], "n": 3, "bids": [], "note": "\x1b[31m"}
     endpoint = bl.Endpoint("book", "GET", "/api/v9/book")
     with (
-        ScriptedServer([answer({"ret_code": 0, "data": data})]) as server,
+        StandInService([response({"ret_code": 0, "data": data})]) as server,
         client_of(server) as client,
         pytest.raises(bl.ProtocolError) as caught,
     ):

@@ -9,8 +9,8 @@ from boardlot import _core
 
 from ..frames.test_records import KEYS, records, same, written
 from ..support.clients import MODES, run
-from ..support.paged_service import CALLS, Book
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import CALLS, PagedList
+from ..support.service import StandInService, response
 
 modes = pytest.mark.parametrize("mode", MODES)
 ORDERS = [
@@ -135,7 +135,7 @@ LENGTHS = [3, 0, 70, 1, 0, 2]
 @pytest.mark.parametrize("method", CALLS)
 def test_a_selected_pager_has_every_row_and_exact_checkpoints(method, mode):
     args, kwargs = CALLS[method]
-    book = Book(method, LENGTHS)
+    book = PagedList(method, LENGTHS)
     expected = [{"code": row["code"]} for row in book.rows]
     name = "order_id" if method == "crypto_orders" else "code"
     if method == "crypto_orders":
@@ -157,14 +157,14 @@ def test_a_selected_pager_has_every_row_and_exact_checkpoints(method, mode):
             resumed = client.pager(method, *args, **kwargs, resume=part.checkpoint())
             assert await client.rows(resumed) == book.rows[taken:]
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         run(mode, server, use)
 
 
 def test_views_of_one_pager_share_its_position():
-    book = Book("fills_history", [5, 80])
+    book = PagedList("fills_history", [5, 80])
     args, kwargs = CALLS["fills_history"]
-    with ScriptedServer(book) as server, bl.Client(server.base_url, auth=bl.BearerToken("t")) as c:
+    with StandInService(book) as server, bl.Client(server.base_url, auth=bl.BearerToken("t")) as c:
         pager = c.fills_history(*args, **kwargs)
         part = pager.select("code")
         codes = [row["code"] for row in book.rows]
@@ -179,7 +179,7 @@ def test_views_of_one_pager_share_its_position():
 def test_the_key_of_many_is_a_field_like_the_others():
     dividend = {"fiscal_year": "2025", "dividend_per_share": 1.5, "symbol": "own"}
     body = {"ret_code": 0, "data": {"dividend_list": [dividend]}}
-    with ScriptedServer(lambda _: answer(body)) as server:
+    with StandInService(lambda _: response(body)) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("t"))
         many = client.fetch_many("dividends", ["HK.00700", "HK.00005"])
     names = list(many[0])

@@ -10,8 +10,8 @@ import pytest
 from boardlot import _core
 
 from ..support.clients import MODES, run
-from ..support.paged_service import CALLS, Book
-from ..support.scripted_server import ScriptedServer
+from ..support.paged_service import CALLS, PagedList
+from ..support.service import StandInService
 
 
 @dataclass
@@ -26,7 +26,7 @@ LENGTHS = [3, 0, 70, 1, 0, 2]
 @pytest.mark.parametrize("mode", MODES)
 def test_a_pager_gives_instances_with_exact_checkpoints(mode):
     args, kwargs = CALLS["plate_stocks"]
-    book = Book("plate_stocks", LENGTHS)
+    book = PagedList("plate_stocks", LENGTHS)
     expected = [Row(**row) for row in book.rows]
 
     async def use(client):
@@ -42,14 +42,14 @@ def test_a_pager_gives_instances_with_exact_checkpoints(mode):
             resumed = client.pager("plate_stocks", *args, **kwargs, resume=rows.checkpoint())
             assert await client.rows(resumed.as_type(Row)) == expected[taken:]
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         run(mode, server, use)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_rows_before_a_wrong_one_arrive_and_its_error_has_their_checkpoint(mode):
     args, kwargs = CALLS["plate_stocks"]
-    book = Book("plate_stocks", [5, 30])
+    book = PagedList("plate_stocks", [5, 30])
     book.rows[17]["n"] = "many"
 
     async def use(client):
@@ -63,7 +63,7 @@ def test_rows_before_a_wrong_one_arrive_and_its_error_has_their_checkpoint(mode)
             resumed = client.pager("plate_stocks", *args, **kwargs, resume=caught.value.checkpoint)
             assert (await client.rows(resumed))[0]["n"] == "many"
 
-    with ScriptedServer(book) as server:
+    with StandInService(book) as server:
         run(mode, server, use)
 
 
@@ -80,7 +80,7 @@ def test_a_constructor_that_fails_loses_no_row_and_runs_when_its_row_is_asked_fo
             if made.count(self.n) == 1 and self.n % 10 == 4:
                 raise KeyboardInterrupt
 
-    with ScriptedServer(Book("plate_stocks", [30])) as server:
+    with StandInService(PagedList("plate_stocks", [30])) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("t"))
         rows, seen = client.plate_stocks(*args, **kwargs).as_type(Careful), []
         while len(seen) < 30:

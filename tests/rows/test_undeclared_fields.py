@@ -4,15 +4,15 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import MODES, client_of, run, settled
-from ..support.paged_service import CALLS, Book, page
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.paged_service import CALLS, PagedList, page
+from ..support.service import StandInService, response
 
 LISTING = bl.Endpoint("listing", "POST", "/api/v9/list", rows="data.stock_list", paging="next_key")
 NEW = [{"code": f"HK.{n:05}", "venue": f"v{n}"} for n in range(5)]
 DELIVERIES = ["rows", "pages", "all", "to_polars", "to_arrow"]
 
 
-class Fills(Book):
+class Fills(PagedList):
     """Pages of fills, the first of them empty, with a field that the document does not show."""
 
     def __init__(self):
@@ -50,7 +50,7 @@ def test_a_field_that_the_service_added_can_be_selected_before_anything_is_sent(
         rows = await delivered(client, part, delivery)
         assert [list(row.values()) for row in rows] == [[row["venue"], row["code"]] for row in NEW]
 
-    with ScriptedServer(Fills()) as server:
+    with StandInService(Fills()) as server:
         run(mode, server, use)
 
 
@@ -69,7 +69,7 @@ def test_a_name_that_no_row_has_is_refused_with_the_first_page_that_has_rows(mod
         assert await client.rows(resumed.select("venue")) == [{"venue": r["venue"]} for r in NEW]
 
     answers = listing([], NEW)
-    with ScriptedServer(lambda received: answers[b'"1"' in received.body]) as server:
+    with StandInService(lambda received: answers[b'"1"' in received.body]) as server:
         run(mode, server, use)
 
 
@@ -91,7 +91,7 @@ def test_the_same_names_are_refused_with_a_declared_record_unless_they_are_sent(
         narrow = pager.select("venu", "code", undeclared=True).select("code")
         assert await client.rows(narrow, 1) == [{"code": "HK.00000"}]
 
-    with ScriptedServer(Fills()) as server:
+    with StandInService(Fills()) as server:
         run(mode, server, use)
 
 
@@ -103,7 +103,7 @@ def test_instances_of_a_class_are_made_of_the_selected_fields():
             self.venue = venue
 
     args, kwargs = CALLS["fills_history"]
-    with ScriptedServer(Fills()) as server, client_of(server) as client:
+    with StandInService(Fills()) as server, client_of(server) as client:
         fills = client.fills_history(*args, **kwargs)
         assert next(fills.select("venue", undeclared=True).as_type(Row)).venue == "v0"
         with pytest.raises(bl.ConfigError, match="'venu' is not a field"):
@@ -116,7 +116,7 @@ def test_records_and_those_of_many_keys_know_what_was_sent(mode):
 
     def answered(received):
         rows = dividends if "00700" in received.path else []
-        return answer({"ret_code": 0, "data": {"dividend_list": rows}})
+        return response({"ret_code": 0, "data": {"dividend_list": rows}})
 
     async def use(client):
         many = await settled(client.client.fetch_many("dividends", ["HK.00005", "HK.00700"]))
@@ -132,5 +132,5 @@ def test_records_and_those_of_many_keys_know_what_was_sent(mode):
         assert "undeclared=True" in caught.value.hint
         assert empty.select("venue", undeclared=True).to_arrow().column_names == ["venue"]
 
-    with ScriptedServer(answered) as server:
+    with StandInService(answered) as server:
         run(mode, server, use)

@@ -7,12 +7,11 @@ import zlib
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
-from ..support.bombs import Bomb
+from ..support.bombs import bomb
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
 from ..support.processes import run_python
-from ..support.scripted_server import Answer, ScriptedServer, answer
+from ..support.service import Fault, Response, StandInService, response
 
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 LIMIT = 64 << 20
@@ -48,7 +47,7 @@ GROWTH = """
 
 
 def growth(base_url, kind):
-    with ScriptedServer([answer({"server_time_ms": "1790000000123"})]) as good:
+    with StandInService([response({"server_time_ms": "1790000000123"})]) as good:
         addresses = f"{good.base_url} {base_url}"
         out, _ = run_python(GROWTH, addresses, kind, seconds=600.0)
     name, grown = out.split()
@@ -59,21 +58,21 @@ def growth(base_url, kind):
 @pytest.mark.parametrize("kind", ["dividends", "request", "pages"])
 @pytest.mark.parametrize("way", ["gzip", "plain"])
 def test_security_23_a_bomb_is_refused_with_little_memory(kind, way):
-    with Bomb(1 << 30, way) as bomb:
-        assert growth(bomb.base_url, kind) < LIMIT
+    with StandInService(lambda _: bomb(1 << 30, way)) as server:
+        assert growth(server.base_url, kind) < LIMIT
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["gzip", "plain"])
 def test_security_23_a_bomb_of_10_gib_is_refused_with_little_memory(way):
-    with Bomb(10 << 30, way) as bomb:
-        assert growth(bomb.base_url, "dividends") < LIMIT
+    with StandInService(lambda _: bomb(10 << 30, way)) as server:
+        assert growth(server.base_url, "dividends") < LIMIT
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
 def test_security_23_a_bomb_is_refused_whatever_its_status(status):
-    with Bomb(1 << 28, "gzip", status) as bomb:
-        client = bl.Client(bomb.base_url, max_retries=0)
+    with StandInService(lambda _: bomb(1 << 28, "gzip", status)) as server:
+        client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.ApiError)) as caught:
             client.dividends("HK.00700")
         assert len(str(caught.value)) < 4096
@@ -119,7 +118,7 @@ def test_security_23_headers_have_a_limit(mode, size):
         headers = {f"X-{n}": "x" * 100 for n in range(size // 110)}
     else:
         headers = {"X": "y\r\n " * (size // 4)}
-    with ScriptedServer(lambda _: answer(DIVIDENDS, headers=headers)) as server:
+    with StandInService(lambda _: response(DIVIDENDS, headers=headers)) as server:
         client = bl.Client(server.base_url, max_retries=0, timeout=10.0)
         with pytest.raises((bl.ProtocolError, bl.TransportError)) as caught:
             client.dividends("HK.00700")
@@ -137,18 +136,18 @@ def test_security_23_nesting_has_a_limit(text, closed):
         )
     bodies = [inner, '{"ret_code":0,"data":{"dividend_list":[{"a":' + inner + "}]}}"]
     for body in bodies:
-        with ScriptedServer([answer(body)]) as server:
+        with StandInService([response(body)]) as server:
             client = bl.Client(server.base_url, max_retries=0)
             with pytest.raises(bl.ProtocolError):
                 client.dividends("HK.00700")
-    with ScriptedServer([answer(inner)]) as server:
-        response = bl.Client(server.base_url).request("GET", "/any")
+    with StandInService([response(inner)]) as server:
+        result = bl.Client(server.base_url).request("GET", "/any")
         with pytest.raises((bl.ProtocolError, ValueError, RecursionError)):
-            response.json()
+            result.json()
 
 
 def packed(encoding, data):
-    return Answer(200, data, {"Content-Encoding": encoding})
+    return Response(200, data, {"Content-Encoding": encoding})
 
 
 RAW = json.dumps(DIVIDENDS).encode()
@@ -165,14 +164,14 @@ LAYERS = {
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
-    with ScriptedServer([LAYERS[name]]) as server:
+    with StandInService([LAYERS[name]]) as server:
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.TransportError)):
             client.dividends("HK.00700")
 
 
 def test_security_23_only_what_is_undone_is_asked_for():
-    with ScriptedServer([packed("gzip", gzip.compress(RAW))]) as server:
+    with StandInService([packed("gzip", gzip.compress(RAW))]) as server:
         assert list(bl.Client(server.base_url).dividends("HK.00700")) == []
         asked = server.received[0].header("Accept-Encoding")
     assert {part.split(";")[0].strip() for part in asked.split(",")} <= {"gzip", "identity"}
@@ -180,8 +179,8 @@ def test_security_23_only_what_is_undone_is_asked_for():
 
 def test_security_23_a_response_never_hands_out_more_than_the_limit():
     body = b"x" * 100_000
-    for one in (answer(body), packed("gzip", gzip.compress(body)), answer(chunks=[body])):
-        with ScriptedServer(lambda _, one=one: one) as server:
+    for one in (response(body), packed("gzip", gzip.compress(body)), response(chunks=[body])):
+        with StandInService(lambda _, one=one: one) as server:
             client = bl.Client(server.base_url, max_body_bytes=99_999)
             with pytest.raises(bl.ProtocolError):
                 client.request("GET", "/any")

@@ -8,11 +8,11 @@ import boardlot as bl
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from ..support.authorization_http import Fault
 from ..support.callbacks import query_of, visit
 from ..support.keys import secret_of
 from ..support.processes import python
 from ..support.secret_search import CANARY, hits
+from ..support.service import Fault
 from ..support.stores import PASSPHRASE
 
 NOISY = {

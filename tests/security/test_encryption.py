@@ -162,7 +162,7 @@ def test_security_12_a_login_is_bound_to_its_origin(place):
                 quotes(client_of(other, known))
         assert not any(
             secret.encode() in seen.everything
-            for _, seen in other.seen
+            for seen in other.received
             for secret in server.secrets
         )
 

@@ -49,7 +49,7 @@ def test_security_13_the_environment_supplies_no_secret(server, place):
     out, _ = run_python(ASKING, server.base_url, place)
     assert with_hostile == out
     assert not set(out.split()) & {"bytes", "BearerToken", "ApiKey", "Client", "Records"}
-    assert not any(CANARY.encode() in seen.everything for _, seen in server.seen)
+    assert not any(CANARY.encode() in seen.everything for seen in server.received)
 
 
 SPY = r"""

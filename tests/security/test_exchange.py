@@ -5,10 +5,10 @@ import os
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.callbacks import closed, listener_address, visit
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in, waiting
+from ..support.service import Fault
 from ..support.stores import DictStore
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 CONTROLS = [chr(code) for code in (*range(0x09), *range(0x0A, 0x20), 0x7F)]
 BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "\ud800", "📈"]
@@ -18,7 +18,7 @@ BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "
 @pytest.mark.parametrize("bad", CONTROLS + BEYOND, ids=ascii)
 def test_security_24_a_header_value_outside_visible_ascii_is_refused(bad):
     key = bl.generate_key().private_pem
-    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as server:
+    with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
         plain = bl.Client(server.base_url)
         for value in (bad, f"a{bad}b", f"a{bad}", f"a{bad}X-Evil: 1"):
             uses = [
@@ -48,7 +48,9 @@ OWN += ["X-Timestamp", "X-Nonce", "Upgrade", "TE", "Proxy-Authorization"]
 def test_security_24_headers_of_the_transport_and_of_signing_come_once(name, spelled):
     """Whatever a user adds: at most one of each, and what is signed stays what it is."""
     auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
-    with ScriptedServer(lambda _: answer({"ret_code": 0, "data": {"dividend_list": []}})) as server:
+    with StandInService(
+        lambda _: response({"ret_code": 0, "data": {"dividend_list": []}})
+    ) as server:
         try:
             client = bl.Client(server.base_url, auth=auth, headers={spelled(name): "evil"})
             client.dividends("HK.00700")
@@ -120,7 +122,7 @@ def sent_elsewhere(received, pattern, value):
 def calls_with_hostile_values(count):
     dice = random.Random(25)
     reached = []
-    with ScriptedServer(lambda _: answer({"ret_code": 0, "data": {}}), clock=0.0) as server:
+    with StandInService(lambda _: response({"ret_code": 0, "data": {}}), clock=0.0) as server:
         client = bl.Client(server.base_url, max_retries=0)
         for n in range(count):
             method = list(ROUTES)[n % len(ROUTES)]
@@ -179,7 +181,7 @@ def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
 @pytest.mark.parametrize("method", ROUTES)
 def test_security_25_each_parameter_of_a_path_refuses_them(method, bad):
     more, _ = ROUTES[method]
-    with ScriptedServer(lambda _: answer({})) as server:
+    with StandInService(lambda _: response({})) as server:
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises(bl.ConfigError):
             list(getattr(client, method)(bad, *more))

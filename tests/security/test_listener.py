@@ -10,12 +10,12 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.authorization_server import AuthorizationServer
 from ..support.callbacks import call, closed, listener_address, query_of, send_raw, visit
 from ..support.clients import client_of
 from ..support.logins import Waiting, begin, callback_query, finish_for_real, quotes, waiting
 from ..support.processes import python
+from ..support.service import Fault
 
 
 def test_security_05_a_login_has_a_deadline(server):

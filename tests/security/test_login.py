@@ -13,13 +13,13 @@ from urllib.parse import urlencode
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.authorization_server import AuthorizationServer, challenge_of
 from ..support.browsers import opened_with
 from ..support.callbacks import listener_address, query_of, visit
 from ..support.clients import client_of
 from ..support.logins import Waiting, begin, quotes
 from ..support.processes import run_python
+from ..support.service import Fault
 
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]{43}")
 QUERY = {
@@ -39,11 +39,11 @@ def drawn_verifiers(server, number):
         query = query_of(flow.url)
         assert query["code_challenge_method"] == "S256"
         flow.finish(server.authorize(flow.url))
-        verifier = server.seen[-1][1].form["code_verifier"]
+        verifier = server.received[-1].form["code_verifier"]
         assert query["code_challenge"] == challenge_of(verifier)
         assert verifier not in flow.url
         yield verifier
-        server.seen.clear()
+        server.received.clear()
 
 
 def check_verifiers(verifiers):

@@ -7,10 +7,10 @@ from collections import Counter
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import expired_login, quotes
 from ..support.processes import python
+from ..support.service import Fault
 from ..support.stores import PASSPHRASE, DictStore
 from ..support.threads import outcomes_of_threads
 

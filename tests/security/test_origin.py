@@ -5,9 +5,9 @@ import pickle
 import boardlot as bl
 import pytest
 
+from ..support.addresses import Untouched
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
-from ..support.relay import Untouched
 
 FOREIGN = [
     *("https://127.0.0.1:{port}", "http://127.0.0.1:{other}", "http://[::1]:{port}"),
@@ -70,7 +70,7 @@ ELSEWHERE += ["\\\\127.0.0.1:{0}/x", "/\\127.0.0.1:{0}/x", "/\t/127.0.0.1:{0}/x"
 @pytest.mark.parametrize("path", ELSEWHERE)
 def test_security_26_no_path_leads_to_another_origin(server, path):
     client = client_of(server, sign_in(server))
-    seen = len(server.seen)
+    seen = len(server.received)
     with Untouched() as second:
         there = path.format(second.base_url.rsplit(":", 1)[1])
         with pytest.raises(bl.ConfigError):
@@ -79,4 +79,4 @@ def test_security_26_no_path_leads_to_another_origin(server, path):
             list(client.paginate("GET", there, paging="next_key", rows="data.list"))
         with pytest.raises(bl.ConfigError):
             client.explain("GET", there)
-    assert len(server.seen) == seen
+    assert len(server.received) == seen

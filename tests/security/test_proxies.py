@@ -5,11 +5,11 @@ import asyncio
 import boardlot as bl
 import pytest
 
+from ..support.addresses import Untouched
 from ..support.certificates import Authority, authority
 from ..support.clients import client_of
-from ..support.connect_proxy import ConnectProxy
 from ..support.logins import begin, quotes, sign_in
-from ..support.relay import Relay, Untouched
+from ..support.proxy import Proxy
 
 NAME = "api.boardlot.test"
 VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "SOCKS_PROXY"]
@@ -18,7 +18,7 @@ VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "SOCKS_PROXY
 @pytest.fixture
 def service(server):
     """The authorization server as a service with a name, which only a proxy can reach."""
-    with Relay(server.port, authority().context((NAME,)), host=NAME) as relay:
+    with Proxy(server.port, authority().context((NAME,)), host=NAME) as relay:
         server.base_url = f"https://{NAME}"
         server.known = {f"{NAME}:443": relay.port}
         yield server
@@ -53,7 +53,7 @@ def test_security_21_proxies_of_the_environment_are_ignored_for_other_hosts_too(
 
 
 def test_security_21_the_proxy_of_the_option_carries_api_login_and_refresh(service, environment):
-    with ConnectProxy(service.known) as proxy:
+    with Proxy(tunnels=service.known) as proxy:
         options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
         oauth = sign_in(service, **options)
         assert proxy.asked and set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
@@ -70,7 +70,7 @@ def test_security_21_the_awaited_client_takes_the_proxy_too(service):
         async with bl.AsyncClient(service.base_url, **options) as client:
             return await client.server_time()
 
-    with ConnectProxy(service.known) as proxy:
+    with Proxy(tunnels=service.known) as proxy:
         options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
         assert asyncio.run(use(options)).tzinfo is not None
         assert len(proxy.asked) == 1
@@ -87,7 +87,7 @@ def test_security_21_no_proxy_is_asked_for_this_machine(server):
 
 def test_security_21_no_proxy_is_asked_for_this_machine_over_tls(server):
     options = {"ca_file": authority().ca_file}
-    with Untouched() as never, Relay(server.port, authority().context()) as relay:
+    with Untouched() as never, Proxy(server.port, authority().context()) as relay:
         for host in ("127.0.0.1", "localhost"):
             address = f"https://{host}:{relay.port}"
             with bl.Client(address, proxy=never.base_url, **options) as client:
@@ -96,7 +96,7 @@ def test_security_21_no_proxy_is_asked_for_this_machine_over_tls(server):
 
 def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(service):
     strange = Authority().context((NAME,))
-    with Relay(service.port, strange) as relay, ConnectProxy({f"{NAME}:443": relay.port}) as proxy:
+    with Proxy(service.port, strange) as relay, Proxy(tunnels={f"{NAME}:443": relay.port}) as proxy:
         options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
         for work in (
             lambda: quotes(client_of(service, bl.BearerToken("token"), **options)),
@@ -104,7 +104,7 @@ def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(servic
         ):
             with pytest.raises(bl.TransportError):
                 work()
-    assert service.seen == []
+    assert service.received == []
 
 
 @pytest.mark.parametrize(
@@ -118,21 +118,21 @@ def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(servic
     ],
 )
 def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, answers):
-    with ConnectProxy(service.known, answers) as proxy:
+    with Proxy(tunnels=service.known, refusal=answers) as proxy:
         options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
         with pytest.raises(bl.TransportError) as caught:
             quotes(client_of(service, bl.BearerToken("token"), timeout=3.0, **options))
         assert caught.value.hint
-    assert service.seen == []
+    assert service.received == []
 
 
 def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(service):
-    with ConnectProxy(service.known) as proxy:
+    with Proxy(tunnels=service.known) as proxy:
         address = proxy.base_url.replace("http://", "http://user:hunter2@")
         client = bl.Client(service.base_url, proxy=address, ca_file=authority().ca_file)
         client.server_time()
         assert proxy.authorizations[-1] == "Basic dXNlcjpodW50ZXIy"
-        proxy.answers = b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"
+        proxy.refusal = b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"
         again = bl.Client(service.base_url, proxy=address, max_retries=0)
         with pytest.raises(bl.TransportError) as caught:
             again.server_time()

@@ -5,12 +5,11 @@ import asyncio
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
+from ..support.addresses import Untouched
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.operations import operations
-from ..support.relay import Untouched
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import Fault, StandInService, response
 
 STATUSES = [301, 302, 303, 307, 308]
 ACCOUNTS = {"crypto": ["1"], "sim": ["2"], "trade": ["3"]}
@@ -22,7 +21,7 @@ def hops(second, status):
     """A redirect to the second origin in each way that a server may write it."""
     address = second.base_url.removeprefix("http://")
     for target in TARGETS:
-        yield answer(b"", status, {"Location": target.format(second.base_url, address)})
+        yield response(b"", status, {"Location": target.format(second.base_url, address)})
 
 
 @statuses
@@ -30,7 +29,7 @@ def hops(second, status):
 def test_security_19_no_operation_follows_a_redirect(operation, status):
     with Untouched() as second:
         for hop in hops(second, status):
-            with ScriptedServer(lambda _, hop=hop: hop) as server, pytest.raises(bl.ProtocolError):
+            with StandInService(lambda _, hop=hop: hop) as server, pytest.raises(bl.ProtocolError):
                 client = bl.Client(server.base_url, auth=bl.BearerToken("secret"))
                 result = operation.start(client)
                 list(result)
@@ -47,7 +46,7 @@ def test_security_19_no_awaited_operation_follows_a_redirect(status):
 
     with Untouched() as second:
         for hop in hops(second, status):
-            with ScriptedServer(lambda _, hop=hop: hop) as server:
+            with StandInService(lambda _, hop=hop: hop) as server:
                 for operation in operations(ACCOUNTS):
                     asyncio.run(use(server, operation))
 
@@ -83,9 +82,9 @@ def test_security_19_a_refresh_does_not_follow_a_redirect(server, status):
 @statuses
 def test_security_19_the_clock_is_not_read_from_elsewhere(status):
     with Untouched() as second:
-        skewed = answer({"ret_code": -12006, "ret_msg": "clock"})
-        hop = answer(b"", status, {"Location": second.base_url + "/api/v1.0/server-time"})
-        with ScriptedServer(lambda got: hop if "server-time" in got.path else skewed) as server:
+        skewed = response({"ret_code": -12006, "ret_msg": "clock"})
+        hop = response(b"", status, {"Location": second.base_url + "/api/v1.0/server-time"})
+        with StandInService(lambda got: hop if "server-time" in got.path else skewed) as server:
             auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
             with pytest.raises((bl.ProtocolError, bl.ClockSkewError)):
                 bl.Client(server.base_url, auth=auth).dividends("HK.00700")

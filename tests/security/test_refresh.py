@@ -8,10 +8,10 @@ from datetime import datetime, timedelta, timezone
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.callbacks import query_of
 from ..support.clients import client_of
 from ..support.logins import begin, expired_client, quotes, scopes_of, sign_in, tells_to_log_in
+from ..support.service import Fault
 from ..support.stores import DictStore
 
 COMMAND = "boardlot login"
@@ -218,7 +218,7 @@ def test_security_17_a_confidential_client_sends_its_secret_with_the_refresh(ser
     (seen,) = server.of("refresh_token")
     assert seen.form["client_secret"] == told["client_secret"]
     assert seen.query == "" and seen.header("Authorization") is None
-    sent = [each for kind, each in server.seen if kind != "refresh_token"]
+    sent = [each for each in server.received if server.kind_of(each) != "refresh_token"]
     assert not any(told["client_secret"].encode() in each.everything for each in sent)
 
 

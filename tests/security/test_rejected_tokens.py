@@ -9,10 +9,9 @@ from dataclasses import replace
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import expired_client, expired_login, quotes, sign_in
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
 from ..support.threads import outcomes_of_threads
 
@@ -85,7 +84,7 @@ def test_security_17_a_rejection_that_stays_is_an_authentication_error(server, c
 @rejections
 def test_security_17_a_bearer_token_has_nothing_to_refresh(rejection):
     status, headers, body = REJECTIONS[rejection]
-    with ScriptedServer(lambda _: answer(body, status, headers)) as service:
+    with StandInService(lambda _: response(body, status, headers)) as service:
         for call in CALLS.values():
             service.received.clear()
             with pytest.raises(bl.AuthenticationError):
@@ -394,7 +393,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
     for name, known in documented.items():
         for code in range(-7, -1):
             body = {"ret_code": code, "code": code, "s": "error", "errcode": code, "msg": "no"}
-            with ScriptedServer(lambda _, body=body: answer(body)) as service:
+            with StandInService(lambda _, body=body: response(body)) as service:
                 client = bl.Client(service.base_url, max_retries=0)
                 given = arguments[name]
                 named = (
@@ -413,7 +412,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
 @pytest.mark.parametrize("status", [400, 404, 409, 422])
 def test_a_success_mark_beside_an_error_status_is_told_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
-    with ScriptedServer(lambda _: answer(body, status)) as service:
+    with StandInService(lambda _: response(body, status)) as service:
         client = bl.Client(service.base_url, max_retries=0)
         with pytest.raises(bl.ProtocolError) as caught:
             client.reference_futures("HK.HSImain")

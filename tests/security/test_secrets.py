@@ -8,14 +8,13 @@ import subprocess
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.callbacks import call, query_of, visit
 from ..support.clients import client_of
 from ..support.keys import secret_of
 from ..support.logins import begin, quotes, sign_in, waiting
 from ..support.processes import python
-from ..support.scripted_server import ScriptedServer, answer
 from ..support.secret_search import CANARY, LogCapture, appearances, crash_report, hits
+from ..support.service import Fault, StandInService, response
 from ..support.stores import PASSPHRASE, DictStore
 
 
@@ -234,7 +233,7 @@ def test_security_14_headers_that_may_be_secrets_are_in_no_pickle_and_no_repr():
 
 def test_security_14_headers_that_are_no_secrets_travel():
     headers = {"X-Service-Client-Nnid": "123", "Accept-Language": "en", "User-Agent": "mine"}
-    with ScriptedServer(lambda _: answer({"server_time_ms": "1790000000123"})) as service:
+    with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as service:
         client = bl.Client(service.base_url, headers=headers)
         pickle.loads(pickle.dumps(client)).server_time()
     for name, value in headers.items():

@@ -7,14 +7,13 @@ import boardlot as bl
 import pytest
 from boardlot import doctor
 
-from ..support.authorization_http import Fault
 from ..support.certificates import Authority
-from ..support.connect_proxy import ConnectProxy
 from ..support.echoes import BODY_LIMIT, ECHOES, response, secrets_in
-from ..support.http2_server import Http2, close
+from ..support.http2 import Http2
 from ..support.logins import begin, quotes, sign_in
-from ..support.scripted_server import Answer, ScriptedServer
+from ..support.proxy import Proxy
 from ..support.secret_search import LogCapture, appearances, crash_report, hits
+from ..support.service import Fault, Response, StandInService
 from ..support.stores import DictStore
 
 NAMES = ("boardlot.http", "boardlot.retry", "boardlot.auth")
@@ -123,7 +122,7 @@ AUTH = {
 def test_security_47_a_call_that_fails_shows_no_secret(witness, echo, auth):
     hidden = set()
     respond = echo_with(echo, hidden)
-    with ScriptedServer(lambda received: Answer(raw=respond(received))) as service:
+    with StandInService(lambda received: Response(raw=respond(received))) as service:
         client = witness.client(service.base_url, AUTH[auth]())
         witness.catch(lambda: quotes(client))
         witness.catch(lambda: list(client.plate_stocks("HK.BK1001")))
@@ -187,26 +186,12 @@ def test_security_47_a_login_that_fails_shows_no_secret(witness, server, echo):
     witness.assert_silent(hidden | server.secrets)
 
 
-class TellingHttp2(Http2):
-    """Ends each connection with a GOAWAY whose debug data is what was sent."""
-
-    told = b""
-
-    def _speak(self, connection, _full):
-        connection.recv(65_536)
-        payload = bytes(4) + (2).to_bytes(4, "big") + self.told
-        frame = len(payload).to_bytes(3, "big") + bytes([0x7, 0]) + bytes(4) + payload
-        settings = bytes(3) + bytes([0x4, 0]) + bytes(4)
-        connection.sendall(settings + frame)
-        close(connection)
-
-
 def test_security_47_the_debug_data_of_http2_is_not_shown(witness):
     authority = Authority()
     fresh = "access-" + secrets.token_urlsafe(24)
     token = "canary-" + secrets.token_urlsafe(24)
-    with TellingHttp2(authority.context()) as service:
-        service.told = f"{token} {fresh}".encode()
+    http2 = Http2(debug_data=f"{token} {fresh}".encode())
+    with StandInService(context=authority.context(), http2=http2) as service:
         client = witness.client(service.base_url, bl.BearerToken(token), ca_file=authority.ca_file)
         witness.catch(lambda: quotes(client))
     assert "connection error received" in str(witness.errors[0])
@@ -218,7 +203,7 @@ def test_security_47_a_proxy_that_repeats_its_password_is_not_quoted(witness, ec
     password = "pa55-word/with+signs"
     hidden = [password, "bWU6cGE1NS13b3JkL3dpdGgrc2lnbnM"]
     told = ECHOES[echo](" ".join(hidden).encode())
-    with ConnectProxy({}, answers=told) as proxy:
+    with Proxy(tunnels={}, refusal=told) as proxy:
         url = f"http://me:pa55-word%2Fwith+signs@127.0.0.1:{proxy.port}"
         client = witness.client("https://api.example.com", None, proxy=url)
         witness.catch(lambda: quotes(client))
@@ -233,7 +218,7 @@ def test_security_47_a_proxy_that_repeats_its_password_is_not_quoted(witness, ec
 def test_security_47_the_doctor_shows_no_secret(echo):
     hidden = set()
     respond = echo_with(echo, hidden)
-    with ScriptedServer(lambda received: Answer(raw=respond(received))) as service:
+    with StandInService(lambda received: Response(raw=respond(received))) as service:
         for auth in AUTH.values():
             findings = list(doctor.examine(service.base_url, auth=auth(), timeout=5.0))
             assert not hits(hidden, repr(findings)), findings

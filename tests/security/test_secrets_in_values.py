@@ -8,7 +8,7 @@ import traceback
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 TOKEN = "0LdAccessTokenQQQWWWEEERRRTTTYYY"
 OLD, REFRESH = "aCcess1TokenQQQWWWEEERRRTTTYYY", "rEfresh1TokenAAASSSDDDFFFGGG"
@@ -33,7 +33,7 @@ def shows_none(error, *secrets):
 
 
 def dividends(record):
-    return answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": [record]}})
+    return response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": [record]}})
 
 
 class Row:
@@ -56,7 +56,7 @@ CONVERSIONS = {
 @pytest.mark.parametrize("kind", ["value", "text within"])
 def test_security_47_a_value_that_cannot_be_converted_shows_no_secret(convert, kind):
     value = TOKEN if kind == "value" else f"see {TOKEN}"
-    with ScriptedServer(lambda _: dividends({"ex_date": value})) as server:
+    with StandInService(lambda _: dividends({"ex_date": value})) as server:
         with bl.Client(server.base_url, auth=bl.BearerToken(TOKEN)) as client:
             records = client.dividends("HK.00700")
             with pytest.raises(bl.ProtocolError) as open_client:
@@ -71,7 +71,7 @@ def test_security_47_a_value_that_cannot_be_converted_shows_no_secret(convert, k
 
 @pytest.mark.parametrize("shown", ["N/A", "2026-13-45", "1,234.50"])
 def test_a_value_that_is_wrong_is_still_shown(shown):
-    with ScriptedServer(lambda _: dividends({"ex_date": shown})) as server:
+    with StandInService(lambda _: dividends({"ex_date": shown})) as server:
         records = bl.Client(server.base_url).dividends("HK.00700")
         with pytest.raises(bl.ProtocolError, match=shown):
             records.to_arrow()
@@ -88,12 +88,12 @@ def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(lifetime, rota
             else:
                 tokens = {"access_token": NEW, "expires_in": 7200}
                 tokens |= {"refresh_token": "another" * 4} if rotates else {}
-            return answer({"token_type": "Bearer", **tokens})
+            return response({"token_type": "Bearer", **tokens})
         if lifetime and OLD in received.header("Authorization"):
-            return answer({"code": -1}, 401)
-        return answer({"ret_code": -9, "ret_msg": f"superseded: {OLD} {REFRESH}"}, 403)
+            return response({"code": -1}, 401)
+        return response({"ret_code": -9, "ret_msg": f"superseded: {OLD} {REFRESH}"}, 403)
 
-    with ScriptedServer(respond) as server:
+    with StandInService(respond) as server:
         store, callback = bl.MemoryStore(), "https://app.example.com/callback"
         app = bl.OAuthApp(server.base_url, "id", redirect_uri=callback, store=store)
         asked = app.authorization_url()
@@ -116,7 +116,7 @@ def test_security_47_tokens_that_a_refresh_replaced_are_not_shown(lifetime, rota
 @pytest.mark.parametrize("after", ["", "...", " and more"])
 def test_security_14_a_secret_that_the_service_has_cut_is_not_shown(kept, after):
     body = {"ret_code": -3, "ret_msg": f"the token {TOKEN[:kept]}{after}"}
-    with ScriptedServer(lambda _: answer(body, 400)) as server:
+    with StandInService(lambda _: response(body, 400)) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken(TOKEN), max_retries=0)
         with pytest.raises(bl.ApiError, match="the token") as caught:
             client.dividends("HK.00700")

@@ -12,11 +12,10 @@ from urllib.parse import quote, quote_plus, unquote
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.scripted_server import ScriptedServer, answer
 from ..support.secret_search import LogCapture, appearances, crash_report
+from ..support.service import Fault, StandInService, response
 from ..support.stores import DictStore
 
 TOKEN = "canary+7f/1e~0c=55&d2.aa-bb_cc"
@@ -117,7 +116,9 @@ def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
         logger.setLevel(1)
     try:
         for place, (status, headers, body) in echoes(SPELLINGS[spelling](TOKEN)).items():
-            with ScriptedServer(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service:
+            with StandInService(
+                lambda _, s=status, h=headers, b=body: response(b, s, h)
+            ) as service:
                 client = bl.Client(service.base_url, auth=bl.BearerToken(TOKEN), max_retries=1)
                 with pytest.raises(bl.BoardlotError) as caught:
                     quotes(client)
@@ -140,7 +141,7 @@ def test_security_14_a_tape_has_a_token_in_no_spelling(spelling, tmp_path):
     for n, (status, headers, body) in enumerate(cases):
         path = tmp_path / f"{n}.jsonl"
         with (
-            ScriptedServer(lambda _, s=status, h=headers, b=body: answer(b, s, h)) as service,
+            StandInService(lambda _, s=status, h=headers, b=body: response(b, s, h)) as service,
             bl.Recorder(path) as recorder,
         ):
             auth = bl.BearerToken(TOKEN)
@@ -209,7 +210,7 @@ def test_security_40_an_error_message_without_end_costs_no_more_than_its_parsing
     for _ in range(3):
         json.loads(body)
     parsed = (time.process_time() - started) / 3
-    with ScriptedServer(lambda _: answer(body, 400)) as service:
+    with StandInService(lambda _: response(body, 400)) as service:
         client = bl.Client(service.base_url, auth=bl.BearerToken(token), max_retries=0)
         for _ in range(2):
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -226,7 +227,7 @@ def test_security_40_an_error_message_without_end_costs_no_more_than_its_parsing
 @pytest.mark.parametrize("token", ["a", "t0", "secret"])
 def test_a_short_token_is_redacted_without_spoiling_the_words_around_it(token):
     message = f"a bat said that Bearer {token} is not a token at all: '{token}'"
-    with ScriptedServer(lambda _: answer({"ret_code": 1, "ret_msg": message}, 400)) as service:
+    with StandInService(lambda _: response({"ret_code": 1, "ret_msg": message}, 400)) as service:
         client = bl.Client(service.base_url, auth=bl.BearerToken(token))
         with pytest.raises(bl.ApiError) as caught:
             quotes(client)
@@ -245,7 +246,7 @@ def assert_harmless(text):
 @pytest.mark.parametrize("key", ["ret_msg", "error"])
 def test_security_14_a_service_cannot_write_to_the_terminal_by_an_error(key):
     body = {"ret_code": 1, key: HOSTILE, "error_description": HOSTILE}
-    with ScriptedServer(lambda _: answer(body, 400)) as service:
+    with StandInService(lambda _: response(body, 400)) as service:
         client = bl.Client(service.base_url, max_retries=0)
         with pytest.raises(bl.ApiError) as caught:
             quotes(client)
@@ -269,7 +270,7 @@ def test_security_14_an_authorization_server_cannot_write_to_the_terminal(server
             assert_harmless(text)
             assert "\n" not in text
         assert "\\x1b[2J" in str(caught.value)
-    with ScriptedServer(lambda _: answer(HOSTILE.encode(), 200)) as service:
+    with StandInService(lambda _: response(HOSTILE.encode(), 200)) as service:
         with pytest.raises(bl.ProtocolError) as caught:
             quotes(bl.Client(service.base_url))
         assert_harmless(str(caught.value))

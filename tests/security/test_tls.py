@@ -11,7 +11,7 @@ import pytest
 from ..support.certificates import Authority, authority, bad_contexts
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.relay import Relay
+from ..support.proxy import Proxy
 
 BAD_ADDRESSES = [
     *("http://api.example.com", "http://localhost:80", "http://127.0.0.1.example.com"),
@@ -54,7 +54,7 @@ def test_security_20_there_is_no_switch_that_turns_verification_off(kind):
 @contextlib.contextmanager
 def behind(server, context, port=0):
     """The authorization server behind TLS; its own address is that of the relay meanwhile."""
-    with Relay(server.port, context, port=port) as relay:
+    with Proxy(server.port, context, port=port) as relay:
         server.base_url = relay.base_url
         yield relay
 
@@ -91,14 +91,14 @@ def test_security_20_a_bad_certificate_is_refused(server, name):
         flow = begin(server, **TRUSTING)
         callback = server.authorize(flow.url)
     server.expire()
-    seen = len(server.seen)
+    seen = len(server.received)
     # The same origin, whose certificate is another one now.
     with behind(server, bad_context(name), good.port):
         refused(lambda: quotes(client_of(server, oauth, **TRUSTING)))
         refused(lambda: begin(server, **TRUSTING))
         with pytest.raises((bl.TransportError, bl.OAuthError)):
             flow.finish(callback)
-    assert len(server.seen) == seen
+    assert len(server.received) == seen
 
 
 def test_security_20_a_bad_certificate_is_refused_by_the_refresh(server):
@@ -115,7 +115,7 @@ def test_security_20_an_authority_that_was_not_given_is_not_trusted(server):
     with behind(server, authority().context()):
         refused(lambda: quotes(client_of(server, bl.BearerToken("token"))))
         refused(lambda: begin(server))
-    assert server.seen == []
+    assert server.received == []
 
 
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
@@ -123,7 +123,7 @@ def test_security_20_tls_below_1_2_is_refused(server, version):
     with behind(server, authority().context(version=getattr(ssl.TLSVersion, version))):
         refused(lambda: quotes(client_of(server, bl.BearerToken("token"), **TRUSTING)))
         refused(lambda: begin(server, **TRUSTING))
-    assert server.seen == []
+    assert server.received == []
 
 
 @pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
@@ -159,4 +159,4 @@ def test_security_20_an_https_server_is_never_spoken_to_in_plain(server):
     client = bl.Client(address, auth=bl.BearerToken("token"), max_retries=0, timeout=5.0)
     with pytest.raises(bl.TransportError):
         client.server_time()
-    assert server.seen == []
+    assert server.received == []

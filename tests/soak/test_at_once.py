@@ -9,7 +9,7 @@ import boardlot as bl
 import pytest
 
 from ..support.certificates import authority
-from ..support.relay import Relay
+from ..support.proxy import Proxy
 from ..support.sandbox_process import SandboxProcess
 
 # The runtime's own pool has 512 threads.
@@ -25,7 +25,7 @@ def service():
 
 @pytest.fixture(scope="module")
 def relay(service):
-    with Relay(int(service.base_url.rpartition(":")[2]), authority().context()) as relay:
+    with Proxy(int(service.base_url.rpartition(":")[2]), authority().context()) as relay:
         yield relay
 
 

@@ -1,23 +1,20 @@
-"""An authorization server over loopback, written by hand from section 4.1 of the document.
+"""The service's OAuth endpoints, written by hand from section 4.1 of the document.
 
-It holds the client to the document's rules (exact redirect URI, PKCE with S256, codes that work
-once, the named parameters and no others twice) and misbehaves on demand. Standard library only.
+They hold the client to the document's rules: exact redirect URI, PKCE with S256, codes that work
+once, the named parameters and no others twice.
 """
 
 import base64
-import collections
 import hashlib
 import hmac
 import json
 import re
 import secrets
-import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from .authorization_http import Fault, kind_of, told_back
-from .scripted_server import Answer, ScriptedServer, answer
+from .service import StandInService, response
 
 SCOPES = ("quote:read", "quote:write", "trade:read", "trade:write", "accid:*")
 AUTHORIZE = {
@@ -68,36 +65,43 @@ class Refused(Exception):
         self.error, self.description, self.status = error, description, status
 
 
-class AuthorizationServer(ScriptedServer):
-    """The service's OAuth endpoints, and two endpoints that a token opens.
+class AuthorizationServer(StandInService):
+    """The service's OAuth endpoints, and three endpoints that a token opens.
 
-    `faults[name]` is a list of `Fault`, used up one a request, or one `Fault` for all of them;
-    the names are `register`, `authorization_code`, `refresh_token` and `api`. All attributes may
-    be set while it runs. `rejection` is the response to an access token that is not valid: status,
-    headers and body.
+    The kinds of its requests are `register`, `authorize`, `authorization_code`, `refresh_token`,
+    `clock` and `api`. All attributes may be set while it runs. `rejection` is the response to an
+    access token that is not valid: status, headers and body.
     """
 
     def __init__(self):
         super().__init__(self._respond)
         self.token_lifetime = 7200
         self.scopes = " ".join(SCOPES)
-        self.faults = {}
         self.rejection = 401, {}, {"ret_code": 401, "ret_msg": "no valid token"}
         self.client_id = lambda: "client-" + secrets.token_hex(8)
-        self.counts = collections.Counter()
-        self.seen = []
         self.complaints = []
         self.clients = {}
         self.codes = {}
         self.access = {}
         self.refresh = {}
         self.secrets = set()
-        self._lock = threading.RLock()
+
+    def kind_of(self, request):
+        if request.path == "/oauth2/token" and request.method == "POST":
+            grants = dict(parse_qsl(request.body.decode("latin-1")))
+            return grants.get("grant_type", "token without grant")
+        known = {
+            ("POST", "/oauth2/register"): "register",
+            ("GET", "/oauth2/authorize/confirm"): "authorize",
+            ("GET", "/api/v1.0/server-time"): "clock",
+        }
+        other = "api" if request.path.startswith("/api/") else "elsewhere"
+        return known.get((request.method, request.path), other)
 
     # What a test does by hand.
 
     def expire(self):
-        """All access tokens run out at once, before the time that was told."""
+        """All access tokens run out at once, before the time that they were issued for."""
         with self._lock:
             for token in self.access.values():
                 token.expires = 0.0
@@ -125,73 +129,35 @@ class AuthorizationServer(ScriptedServer):
             )
         return query["redirect_uri"] + "?" + urlencode({"code": code, "state": query["state"]})
 
-    def of(self, name):
-        """The requests to one endpoint, by the names that `faults` takes."""
-        return [seen for kind, seen in self.seen if kind == name]
-
     # What the requests do.
 
-    def _respond(self, received):
-        kind = kind_of(received)
-        fault = self._next_fault(kind, received)
-        time.sleep(fault.delay)
-        if fault.until:
-            fault.until.wait(60)
-        if fault.drop:
-            return Answer(drop=True)
-        if fault.raw is not None:
-            return Answer(raw=fault.raw(received))
-        if fault.echo:
-            description = told_back(received, fault.spell)
-            fault = replace(fault, error="invalid_request", description=description)
-        if fault.error is not None:
-            told = {"error": fault.error, "error_description": fault.description}
-            return answer(json.dumps(told), fault.status or 400)
-        if fault.body is not None or fault.status is not None:
-            body = b"<html>busy</html>" if fault.body is None else fault.body
-            return answer(body, fault.status or 200, fault.headers)
-        status, headers, told = self.answer(kind, received)
-        if fault.lost:
-            return Answer(drop=True)
-        if isinstance(told, dict) and fault.change:
-            told = {**told, **fault.change}
-            told = {name: value for name, value in told.items() if value is not None}
-        return answer(told if isinstance(told, bytes) else json.dumps(told), status, headers)
-
-    def _next_fault(self, kind, seen):
-        with self._lock:
-            self.counts[kind] += 1
-            self.seen.append((kind, seen))
-            told = self.faults.get(kind)
-            if isinstance(told, list):
-                return told.pop(0) if told else Fault()
-            return told or Fault()
-
-    def answer(self, kind, seen):
-        """Status, headers and body of the right answer."""
+    def _respond(self, request):
+        kind = self.kind_of(request)
         try:
-            return self._right_answer(kind, seen)
+            status, headers, body = self._right_response(kind, request)
         except Refused as refusal:
             refused = refusal
         except Exception as error:
             refused = Refused("invalid_request", repr(error))
+        else:
+            return response(body, status, headers)
         with self._lock:
             self.complaints.append((kind, refused.error, refused.description))
         body = {"error": refused.error, "error_description": refused.description}
-        return refused.status, {}, body
+        return response(body, refused.status)
 
-    def _right_answer(self, kind, seen):
+    def _right_response(self, kind, request):
         if kind == "authorize":
-            url = f"{self.base_url}{seen.path}?{seen.query}"
+            url = f"{self.base_url}{request.path}?{request.query}"
             return 302, {"Location": self.authorize(url)}, b""
         if kind == "register":
-            assert seen.header("Content-Type").startswith("application/json")
-            return 201, {}, self._register(json.loads(seen.body))
+            assert request.header("Content-Type").startswith("application/json")
+            return 201, {}, self._register(json.loads(request.body))
         if kind in ("authorization_code", "refresh_token"):
-            return 200, {"Cache-Control": "no-store"}, self._token(seen)
+            return 200, {"Cache-Control": "no-store"}, self._token(request)
         if kind == "clock":
             return 200, {}, {"server_time_ms": str(int(time.time() * 1000))}
-        return self._api(seen)
+        return self._api(request)
 
     def _register(self, request):
         for uri in request["redirect_uris"]:
@@ -204,7 +170,7 @@ class AuthorizationServer(ScriptedServer):
         with self._lock:
             self.clients[record.client_id] = record
             self.secrets.update({management, secret} - {None})
-        told = {
+        body = {
             "client_id": record.client_id,
             "client_id_issued_at": int(time.time()),
             "client_name": request.get("client_name", ""),
@@ -217,7 +183,7 @@ class AuthorizationServer(ScriptedServer):
             "scope": " ".join(SCOPES),
             "pkce_required": True,
         }
-        return told | ({"client_secret": secret} if secret else {})
+        return body | ({"client_secret": secret} if secret else {})
 
     def _checked_authorization(self, raw):
         pairs = parse_qsl(raw, keep_blank_values=True, strict_parsing=True)
@@ -233,11 +199,11 @@ class AuthorizationServer(ScriptedServer):
             raise Refused("invalid_request", "challenge or state")
         return query
 
-    def _token(self, seen):
-        kind = seen.header("Content-Type") or ""
-        if kind.split(";")[0].strip() != "application/x-www-form-urlencoded" or seen.query:
-            raise Refused("invalid_request", f"content type {kind!r}, query {seen.query!r}")
-        form = seen.form
+    def _token(self, request):
+        kind = request.header("Content-Type") or ""
+        if kind.split(";")[0].strip() != "application/x-www-form-urlencoded" or request.query:
+            raise Refused("invalid_request", f"content type {kind!r}, query {request.query!r}")
+        form = request.form
         with self._lock:
             client = self.clients.get(form.get("client_id"))
             if client is None:
@@ -267,12 +233,12 @@ class AuthorizationServer(ScriptedServer):
                 self.access.pop(token, None)
                 self.refresh.pop(token, None)
             raise Refused("invalid_grant", "code used twice")
-        told = self._issue(form["client_id"], code.scopes)
+        tokens = self._issue(form["client_id"], code.scopes)
         refresh_token = "refresh-" + secrets.token_urlsafe(24)
         self.refresh[refresh_token] = (form["client_id"], code.scopes)
         self.secrets.add(refresh_token)
-        code.tokens = [told["access_token"], refresh_token]
-        return told | {"refresh_token": refresh_token}
+        code.tokens = [tokens["access_token"], refresh_token]
+        return tokens | {"refresh_token": refresh_token}
 
     def _refresh(self, form, client):
         if set(form) - REFRESH_GRANT or "refresh_token" not in form:
@@ -295,18 +261,18 @@ class AuthorizationServer(ScriptedServer):
             "scope": scopes,
         }
 
-    def _api(self, seen):
-        scheme, _, token = (seen.header("Authorization") or "").partition(" ")
+    def _api(self, request):
+        scheme, _, token = (request.header("Authorization") or "").partition(" ")
         with self._lock:
             known = self.access.get(token)
         if scheme != "Bearer" or known is None or known.expires <= time.time():
             return self.rejection
         needed, data = None, {}
-        if FUTURES.fullmatch(seen.path):
+        if FUTURES.fullmatch(request.path):
             needed, data = "quote:read", {"reference_list": []}
-        elif SIM_ORDERS.fullmatch(seen.path):
+        elif SIM_ORDERS.fullmatch(request.path):
             needed, data = "trade:read", {"orders": []}
-        elif PLATE.fullmatch(seen.path):
+        elif PLATE.fullmatch(request.path):
             needed, data = "quote:read", {"stock_list": []}
         else:
             return 404, {}, {"ret_code": 404, "ret_msg": "no such path"}

@@ -12,7 +12,7 @@ import threading
 import time
 from urllib.parse import parse_qsl
 
-from .scripted_server import ScriptedServer, answer
+from .service import StandInService, response
 
 DAY = 86_400 * 10**6
 MINUTE = 60 * 10**6
@@ -22,7 +22,7 @@ CODE = "model-authorization-code"
 
 
 class Model:
-    """The script of a `ScriptedServer`; its clock is `ahead` of this machine's by so many seconds.
+    """The script of a `StandInService`; its clock is `ahead` of this machine's by so many seconds.
 
     `order` is the field by which deals are listed, latest first: the document says "latest deal
     first" and filters by the time of update, so that both "updated_time" and "create_time" fit.
@@ -74,21 +74,21 @@ class Model:
     def __call__(self, received):
         path = received.path
         if path == "/api/v1.0/server-time":
-            return answer({"server_time_ms": str(self.now() // 1000)})
+            return response({"server_time_ms": str(self.now() // 1000)})
         if path == "/oauth2/register":
             asked = json.loads(received.body)
-            return answer({**asked, "client_id": "model-client", "client_id_issued_at": 1})
+            return response({**asked, "client_id": "model-client", "client_id_issued_at": 1})
         if path == "/oauth2/token":
             return self._token(dict(parse_qsl(received.body.decode())))
         if path.startswith("/api/v1.0/accounts/") and path.endswith("/fills_history"):
             return self._refused(received) or self._fills(received)
-        return answer({"message": "no such path"}, 404)
+        return response({"message": "no such path"}, 404)
 
     def _token(self, asked):
         if (asked["grant_type"], asked.get("code")) != ("authorization_code", CODE):
-            return answer({"error": "invalid_grant"}, 400)
+            return response({"error": "invalid_grant"}, 400)
         token = {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 7200}
-        return answer({**token, "refresh_token": "model-refresh-token", "scope": "trade:read"})
+        return response({**token, "refresh_token": "model-refresh-token", "scope": "trade:read"})
 
     def _refused(self, received):
         """The error of section 5, if the request is not who it has to be."""
@@ -133,7 +133,9 @@ class Model:
         over = begin + size >= len(found)
         place = [begin + size] if self.paging == "offset" else page and self._key(page[-1])
         flag = "" if over else "_".join(map(str, place))
-        return answer({"s": "ok", "d": {"order_fills": page, "page_flag": flag, "completed": over}})
+        return response(
+            {"s": "ok", "d": {"order_fills": page, "page_flag": flag, "completed": over}}
+        )
 
     def _key(self, one):
         return [-one[self.order], -int(one["deal_id"])]
@@ -154,12 +156,12 @@ class Model:
 
 
 def error(code, message, status=200):
-    return answer({"s": "error", "errcode": code, "errmsg": message}, status)
+    return response({"s": "error", "errcode": code, "errmsg": message}, status)
 
 
 def serve(**options):
     """A running model, to be used with `with`; its model is `.model`."""
     model = Model(**options)
-    server = ScriptedServer(model)
+    server = StandInService(model)
     server.model = model
     return server

@@ -3,7 +3,7 @@
 import json
 from urllib.parse import parse_qsl
 
-from .scripted_server import answer
+from .service import response
 
 START, END = 1780000000000000, 1787000000000000
 RANGE = {"start": START, "end": END}
@@ -30,11 +30,11 @@ def page(method, rows, following, total=None):
         pagination = {"has_more": not last, "next_key": "-1" if last else following}
         if total is not None:
             pagination["total"] = total
-        return answer({"code": 0, "data": {"stock_list": rows}, "pagination": pagination})
+        return response({"code": 0, "data": {"stock_list": rows}, "pagination": pagination})
     rest = {"page_flag": following or "", "completed": last}
     if method == "crypto_orders":
-        return answer({"code": 0, "msg": "success", "data": {"orders": rows, **rest}})
-    return answer({"s": "ok", "d": {"order_fills": rows, **rest}})
+        return response({"code": 0, "msg": "success", "data": {"orders": rows, **rest}})
+    return response({"s": "ok", "d": {"order_fills": rows, **rest}})
 
 
 def rows_of(lengths):
@@ -46,7 +46,7 @@ def rows_of(lengths):
     return pages
 
 
-class Book:
+class PagedList:
     """Answers pages of the given lengths; `fail` maps a page's number to answers given first."""
 
     def __init__(self, method, lengths, fail=None):

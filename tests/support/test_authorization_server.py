@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from .authorization_http import Fault
 from .authorization_server import AuthorizationServer, challenge_of
 from .callbacks import query_of
+from .service import Fault
 
 REDIRECT = "http://127.0.0.1:4567/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from .scripted_server import ScriptedServer, answer, gzipped
+from .service import StandInService, gzipped, response
 
 
 def get(url, **options):
@@ -18,7 +18,7 @@ def get(url, **options):
 
 
 def test_a_list_is_played_in_order_and_each_request_is_recorded_raw():
-    with ScriptedServer([answer({"n": 1}), answer("zwei ü"), answer(b"\xff")]) as server:
+    with StandInService([response({"n": 1}), response("zwei ü"), response(b"\xff")]) as server:
         assert get(server.base_url + "/a?x=%41+b&y=")[2] == b'{"n": 1}'
         assert get(server.base_url + "/b")[2] == "zwei ü".encode()
         assert get(server.base_url + "/c")[2] == b"\xff"
@@ -34,7 +34,7 @@ def test_a_list_is_played_in_order_and_each_request_is_recorded_raw():
 
 
 def test_a_connection_is_kept_alive_and_the_body_is_recorded_raw():
-    with ScriptedServer([answer(b"1"), answer(b"2"), answer(b"3")]) as server:
+    with StandInService([response(b"1"), response(b"2"), response(b"3")]) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.request("POST", "/p", body=b'{"a":1}', headers={"X-Odd": " v "})
         assert connection.getresponse().read() == b"1"
@@ -50,14 +50,14 @@ def test_a_connection_is_kept_alive_and_the_body_is_recorded_raw():
 
 
 def test_a_callable_answers_by_the_request():
-    with ScriptedServer(lambda request: answer({"path": request.path}, status=201)) as server:
+    with StandInService(lambda request: response({"path": request.path}, status=201)) as server:
         status, _, body = get(server.base_url + "/here")
     assert (status, json.loads(body)) == (201, {"path": "/here"})
 
 
 def test_status_and_headers_are_sent_as_given():
-    refusal = answer(b"no", 429, {"Retry-After": "7", "Content-Type": "text/html"})
-    with ScriptedServer([refusal]) as server, pytest.raises(urllib.error.HTTPError) as caught:
+    refusal = response(b"no", 429, {"Retry-After": "7", "Content-Type": "text/html"})
+    with StandInService([refusal]) as server, pytest.raises(urllib.error.HTTPError) as caught:
         get(server.base_url + "/x")
     assert caught.value.code == 429
     assert caught.value.headers["Retry-After"] == "7"
@@ -66,12 +66,12 @@ def test_status_and_headers_are_sent_as_given():
 
 def test_chunked_truncated_and_dropped_answers():
     script = [
-        answer(chunks=[b"ab", b"c" * 20]),
-        answer(b"0123456789", truncate=4),
-        answer(drop=True),
-        answer(b"0123456789", stall=4, delay=0.3),
+        response(chunks=[b"ab", b"c" * 20]),
+        response(b"0123456789", truncate=4),
+        response(drop=True),
+        response(b"0123456789", stall=4, delay=0.3),
     ]
-    with ScriptedServer(script) as server:
+    with StandInService(script) as server:
         assert get(server.base_url)[2] == b"ab" + b"c" * 20
         with pytest.raises(http.client.IncompleteRead):
             get(server.base_url)
@@ -83,7 +83,7 @@ def test_chunked_truncated_and_dropped_answers():
 
 
 def test_delay_gzip_and_the_end_of_the_script():
-    with ScriptedServer([answer(b"late", delay=0.3), gzipped(b"plain", 2)]) as server:
+    with StandInService([response(b"late", delay=0.3), gzipped(b"plain", 2)]) as server:
         start = time.monotonic()
         assert get(server.base_url)[2] == b"late"
         assert time.monotonic() - start >= 0.3
@@ -96,7 +96,7 @@ def test_delay_gzip_and_the_end_of_the_script():
 
 
 def test_leaving_closes_the_port():
-    with ScriptedServer() as server:
+    with StandInService() as server:
         pass
     with pytest.raises(OSError):
         get(server.base_url)

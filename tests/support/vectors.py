@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from .scripted_server import answer
+from .service import response
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 
@@ -26,4 +26,4 @@ def vector_case(endpoint, name):
 def scripted_answers(case):
     """The answers of a case, as the scripted server plays them."""
     told = [exchange["answer"] for exchange in case["exchanges"]]
-    return [answer(one["body"], one["status"], one.get("headers")) for one in told]
+    return [response(one["body"], one["status"], one.get("headers")) for one in told]

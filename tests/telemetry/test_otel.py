@@ -15,10 +15,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-BUSY = answer(b"busy", 503)
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+BUSY = response(b"busy", 503)
 PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
 ROUTE = "/api/v1.0/quote/{symbol}/corporate-actions/dividends"
 # The boundaries and the unit that the conventions name.
@@ -61,7 +61,7 @@ def telemetry():
 def call(telemetry, answers, error=None, **options):
     """`dividends` with these answers; the server."""
     with (
-        ScriptedServer(list(answers)) as server,
+        StandInService(list(answers)) as server,
         bl.Client(server.base_url, **options) as client,
     ):
         telemetry.instrument(client)
@@ -92,7 +92,7 @@ def test_a_request_is_a_span_with_the_attributes_of_the_conventions(telemetry):
 
 
 def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
-    call(telemetry, [BUSY, answer(drop=True), OK])
+    call(telemetry, [BUSY, response(drop=True), OK])
     spans = telemetry.requests()
     told = [
         (
@@ -210,7 +210,7 @@ def test_a_cancelled_call_ends_its_span(telemetry):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(client.dividends("HK.00700"), 0.5)
 
-    with ScriptedServer(lambda _: answer(b"", delay=30)) as server:
+    with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
         end = time.monotonic() + 20
         while not telemetry.requests() and time.monotonic() < end:

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
-TIME = answer({"server_time_ms": "1790000000123"})
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+TIME = response({"server_time_ms": "1790000000123"})
 REFUSALS = {
-    "429": answer(b"", 429),
-    "200 with a code": answer({"ret_code": -11, "error": {"code": "rate_limited"}}),
-    "403 with words": answer({"ret_code": -12006, "ret_msg": "request frequency too high"}, 403),
+    "429": response(b"", 429),
+    "200 with a code": response({"ret_code": -11, "error": {"code": "rate_limited"}}),
+    "403 with words": response({"ret_code": -12006, "ret_msg": "request frequency too high"}, 403),
 }
 
 
@@ -76,7 +76,7 @@ def reached(condition, seconds=90.0):
 )
 def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(name):
     meter = Meter(40.0, REFUSALS[name])
-    with ScriptedServer(meter) as server:
+    with StandInService(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
             reached(lambda: meter.taken >= 45)
@@ -95,7 +95,7 @@ def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(
 @pytest.mark.slow
 def test_security_28_a_limit_that_was_learned_is_let_go_of():
     meter = Meter(20.0, REFUSALS["429"])
-    with ScriptedServer(meter) as server:
+    with StandInService(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
             reached(lambda: meter.taken >= 20 and meter.refused >= 5)
@@ -113,7 +113,7 @@ def test_security_28_a_limit_that_was_learned_is_let_go_of():
 
 def test_security_28_one_refusal_by_itself_slows_nothing_down():
     told = [OK] * 5 + [REFUSALS["429"]] + [OK] * 300
-    with ScriptedServer(told) as server:
+    with StandInService(told) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"))
         for _ in range(300):
             client.dividends("HK.00700")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
 HOUR = 3_600_000
 WRONG = "1500000000000"
@@ -26,9 +26,9 @@ class Service:
     def __call__(self, received):
         now = received.at * 1000 + self.offset
         if received.path == CLOCK:
-            return answer({"server_time_ms": str(int(now))}, delay=self.delay)
+            return response({"server_time_ms": str(int(now))}, delay=self.delay)
         in_time = abs(int(received.header("X-Timestamp")) - now) <= 5000
-        return answer(OK if in_time else REFUSAL, 200 if in_time else 401)
+        return response(OK if in_time else REFUSAL, 200 if in_time else 401)
 
 
 def auth():
@@ -48,7 +48,7 @@ offsets = pytest.mark.parametrize("offset", [HOUR, -HOUR])
 @offsets
 @pytest.mark.parametrize("delay", [0.0, 0.3])
 def test_security_30_64_threads_at_once_each_succeed_in_at_most_two_attempts(offset, delay):
-    with ScriptedServer(Service(offset, delay)) as server:
+    with StandInService(Service(offset, delay)) as server:
         client = bl.Client(server.base_url, auth=auth(), max_retries=0)
         barrier = threading.Barrier(64)
 
@@ -75,7 +75,7 @@ def test_security_30_64_tasks_at_once_each_succeed_in_at_most_two_attempts(offse
             calls = (client.dividends(f"HK.{number:05}") for number in range(64))
             return await asyncio.gather(*calls)
 
-    with ScriptedServer(Service(offset)) as server:
+    with StandInService(Service(offset)) as server:
         assert [list(one) for one in asyncio.run(use(server.base_url))] == [[]] * 64
         each, _ = attempts(server)
     assert len(each) == 64 and max(each) <= 2
@@ -84,7 +84,7 @@ def test_security_30_64_tasks_at_once_each_succeed_in_at_most_two_attempts(offse
 @offsets
 def test_security_30_a_clock_put_right_again_costs_at_most_one_more_attempt(offset):
     service = Service(offset)
-    with ScriptedServer(service) as server:
+    with StandInService(service) as server:
         client = bl.Client(server.base_url, auth=auth(), max_retries=0)
         client.dividends("HK.00001")
         since = len(server.received)
@@ -105,16 +105,16 @@ def test_security_30_the_offset_is_taken_at_the_midpoint_of_the_round_trip():
                 seen.append(int(received.header("X-Timestamp")) - received.at * 1000)
                 return super().__call__(received)
             told = int(received.at * 1000 + self.offset) + 1000  # As of the midpoint.
-            return answer({"server_time_ms": str(told)}, delay=2.0)
+            return response({"server_time_ms": str(told)}, delay=2.0)
 
-    with ScriptedServer(Late(HOUR)) as server:
+    with StandInService(Late(HOUR)) as server:
         bl.Client(server.base_url, auth=auth(), max_retries=0).dividends("HK.00700")
     assert abs(seen[1] - HOUR) < 500
 
 
 def test_security_30_a_clock_is_put_right_once_a_call_and_no_more():
-    with ScriptedServer(
-        lambda got: answer({"server_time_ms": WRONG} if got.path == CLOCK else REFUSAL)
+    with StandInService(
+        lambda got: response({"server_time_ms": WRONG} if got.path == CLOCK else REFUSAL)
     ) as s:
         client = bl.Client(s.base_url, auth=auth(), max_retries=5)
         with pytest.raises(bl.ClockSkewError):
@@ -140,7 +140,7 @@ def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, 
         result = client.dividends("HK.00001")
         return await result if hasattr(result, "__await__") else result
 
-    with ScriptedServer(Service(offset)) as server:
+    with StandInService(Service(offset)) as server:
         client = kind(server.base_url, auth=auth(), max_retries=0)
         assert client.clock_offset == 0.0
         asyncio.run(call(client))
@@ -165,8 +165,8 @@ IMPLAUSIBLE += ["1262303999999", "4102444800000", "", "1790000000123.0", None, T
 
 @pytest.mark.parametrize("told", IMPLAUSIBLE, ids=str)
 def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told):
-    with ScriptedServer(
-        lambda got: answer({"server_time_ms": told} if got.path == CLOCK else REFUSAL)
+    with StandInService(
+        lambda got: response({"server_time_ms": told} if got.path == CLOCK else REFUSAL)
     ) as s:
         client = bl.Client(s.base_url, auth=auth(), max_retries=3)
         for call in (lambda: client.dividends("HK.00700"), client.server_time):
@@ -178,5 +178,5 @@ def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told
 
 @pytest.mark.parametrize("told", ["1262304000000", "4102444799999"])
 def test_any_plausible_server_time_is_taken(told):
-    with ScriptedServer(lambda _: answer({"server_time_ms": told})) as s:
+    with StandInService(lambda _: response({"server_time_ms": told})) as s:
         assert bl.Client(s.base_url).server_time().timestamp() * 1000 == int(told)

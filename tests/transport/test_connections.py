@@ -10,7 +10,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.scripted_server import ScriptedServer, answer, head, read_request
+from ..support.service import StandInService, head, read_request, response
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
@@ -40,7 +40,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
             connection, _ = listener.accept()
             with connection, connection.makefile("rb") as stream:
                 read_request(stream, connection)
-                told = answer(BODY)
+                told = response(BODY)
                 connection.sendall(head(told) + told.body)
                 connection.shutdown(socket.SHUT_WR)
                 wait_for_the_other_end(connection)
@@ -81,16 +81,16 @@ def test_a_call_that_is_given_up_closes_its_connection():
 
 def test_calls_one_after_another_share_a_connection():
     ports = set()
-    with ScriptedServer(lambda _: answer(BODY)) as server, client_of(server) as client:
+    with StandInService(lambda _: response(BODY)) as server, client_of(server) as client:
         for _ in range(20):
             client.request("GET", PATH)
-            ports |= {connection.getpeername()[1] for connection in server._open}
+            ports |= {connection.getpeername()[1] for connection in server.connections}
     assert len(ports) == 1
 
 
 def test_more_threads_than_connections_are_all_served():
     results = []
-    with ScriptedServer(lambda _: answer(BODY)) as server, client_of(server) as client:
+    with StandInService(lambda _: response(BODY)) as server, client_of(server) as client:
 
         def call():
             results.extend(client.request("GET", PATH).status for _ in range(5))
@@ -105,14 +105,14 @@ def test_more_threads_than_connections_are_all_served():
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show its open files")
 def test_a_client_that_is_closed_leaves_no_file_open():
-    with ScriptedServer(lambda _: answer(BODY)) as server:
+    with StandInService(lambda _: response(BODY)) as server:
 
         def use():
             with client_of(server) as client:
                 client.request("GET", PATH)
 
         use()
-        wait_for(lambda: not server._open)
+        wait_for(lambda: not server.connections)
         before = open_files()
         for _ in range(20):
             use()
@@ -122,7 +122,7 @@ def test_a_client_that_is_closed_leaves_no_file_open():
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
 def test_a_handler_of_a_signal_may_make_a_call_of_its_own():
     statuses = []
-    with ScriptedServer(lambda _: answer(BODY, delay=0.5)) as server, client_of(server) as client:
+    with StandInService(lambda _: response(BODY, delay=0.5)) as server, client_of(server) as client:
         before = signal.signal(
             signal.SIGALRM, lambda *_: statuses.append(client.request("GET", PATH).status)
         )

@@ -6,9 +6,9 @@ import random
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-TIME = answer({"server_time_ms": "1790000000123"})
+TIME = response({"server_time_ms": "1790000000123"})
 RATE = 40.0
 
 
@@ -31,7 +31,7 @@ async def used(base_url, given_up):
     ids=["early ones", "the last first", "any", "none"],
 )
 def test_requests_keep_their_distance_whoever_gives_up(given_up):
-    with ScriptedServer(lambda _: TIME) as server:
+    with StandInService(lambda _: TIME) as server:
         succeeded = asyncio.run(used(server.base_url, given_up))
         times = sorted(received.at for received in server.received)
     # On a busy machine one that was to be given up may have left before.

@@ -10,29 +10,28 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import Fault, StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 PLATE = {"code": 0, "data": {"stock_list": []}, "pagination": {"has_more": False, "next_key": "-1"}}
-BUSY = answer(b"busy", 503)
+BUSY = response(b"busy", 503)
 FAILING = {
     "503": BUSY,
-    "502": answer(b"", 502),
-    "a reset": answer(drop=True),
-    "a short body": answer({"ret_code": 0}, truncate=3),
-    "throttled": answer(b"", 429),
-    "throttled with 200": answer({"ret_code": -11, "error": {"code": "rate_limited"}}),
-    "throttled with -12006": answer({"ret_code": -12006, "ret_msg": "frequency too high"}, 403),
+    "502": response(b"", 502),
+    "a reset": response(drop=True),
+    "a short body": response({"ret_code": 0}, truncate=3),
+    "throttled": response(b"", 429),
+    "throttled with 200": response({"ret_code": -11, "error": {"code": "rate_limited"}}),
+    "throttled with -12006": response({"ret_code": -12006, "ret_msg": "frequency too high"}, 403),
 }
 failing = pytest.mark.parametrize("name", FAILING)
 
 
 @failing
 def test_security_28_a_get_is_tried_again(name):
-    with ScriptedServer([FAILING[name], FAILING[name], OK]) as server:
+    with StandInService([FAILING[name], FAILING[name], OK]) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), max_retries=2)
         assert list(client.dividends("HK.00700")) == []
         assert len(server.received) == 3
@@ -40,7 +39,7 @@ def test_security_28_a_get_is_tried_again(name):
 
 @failing
 def test_security_28_the_post_that_only_reads_is_tried_again(name):
-    with ScriptedServer([FAILING[name], answer(PLATE)]) as server:
+    with StandInService([FAILING[name], response(PLATE)]) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), max_retries=2)
         assert list(client.plate_stocks("HK.BK1001")) == []
         assert len(server.received) == 2
@@ -69,7 +68,7 @@ def test_security_28_registration_and_code_exchange_are_sent_once(server, step, 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("name", ["503", "a reset", "a short body"])
 def test_security_28_what_may_change_something_is_sent_once(method, name):
-    with ScriptedServer(lambda _: FAILING[name]) as server:
+    with StandInService(lambda _: FAILING[name]) as server:
         client = bl.Client(server.base_url, max_retries=5)
         with contextlib.suppress(bl.TransportError, bl.ServiceError):
             client.request(method, "/any", body={"a": 1})
@@ -79,7 +78,7 @@ def test_security_28_what_may_change_something_is_sent_once(method, name):
 @failing
 def test_security_28_at_most_max_retries(name):
     for retries in (0, 1, 3):
-        with ScriptedServer(lambda _: FAILING[name]) as server:
+        with StandInService(lambda _: FAILING[name]) as server:
             client = bl.Client(server.base_url, max_retries=retries)
             with pytest.raises((bl.ApiError, bl.TransportError, bl.ProtocolError)):
                 client.dividends("HK.00700")
@@ -91,7 +90,7 @@ OUTAGES = ["503", "a reset"]
 
 @pytest.mark.parametrize("name", OUTAGES)
 def test_security_28_1000_calls_in_a_total_outage_send_at_most_1100_requests(name):
-    with ScriptedServer(lambda _: FAILING[name]) as server:
+    with StandInService(lambda _: FAILING[name]) as server:
         client = bl.Client(server.base_url, max_retries=2, timeout=10.0)
 
         def call(_):
@@ -110,7 +109,7 @@ def test_security_28_1000_tasks_in_a_total_outage_send_at_most_1100_requests():
             calls = (client.dividends("HK.00700") for _ in range(1_000))
             return await asyncio.gather(*calls, return_exceptions=True)
 
-    with ScriptedServer(lambda _: BUSY) as server:
+    with StandInService(lambda _: BUSY) as server:
         told = asyncio.run(use(server.base_url))
         assert all(isinstance(one, bl.ServiceError) for one in told)
         assert 1_000 <= len(server.received) <= 1_100
@@ -121,7 +120,7 @@ def waits(count, retries):
     gaps, lock = [], threading.Lock()
 
     def one(_):
-        with ScriptedServer([BUSY] * retries + [OK]) as server:
+        with StandInService([BUSY] * retries + [OK]) as server:
             bl.Client(server.base_url, max_retries=retries).dividends("HK.00700")
             at = [received.at for received in server.received]
         with lock:

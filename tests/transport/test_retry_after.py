@@ -9,9 +9,9 @@ from email.utils import formatdate
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-OK = answer({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
+OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 MALFORMED = [
     *("", " ", "x", "-1", "-0", "1.5", "1e9", "0x10", "NaN", "inf", "-inf", "1,2", "1;2", "1 s"),
     *("9" * 19, "9" * 40, "-" + "9" * 40, "18446744073709551616", "\t", '"1"', "٣", "½"),
@@ -22,7 +22,7 @@ MALFORMED = [
 
 
 def refusal(value, status=429):
-    return answer(b"", status, {"Retry-After": value.encode().decode("latin-1")})
+    return response(b"", status, {"Retry-After": value.encode().decode("latin-1")})
 
 
 def dated(seconds):
@@ -31,7 +31,7 @@ def dated(seconds):
 
 def tried(value, status, retries):
     """The error of a call whose every answer asks to wait so."""
-    with ScriptedServer(lambda _: refusal(value, status)) as server:
+    with StandInService(lambda _: refusal(value, status)) as server:
         client = bl.Client(server.base_url, max_retries=retries)
         try:
             client.dividends("HK.00700")
@@ -54,7 +54,7 @@ def test_security_29_malformed_values_leak_no_other_error(status, kind):
 
 def test_security_29_malformed_values_leak_no_other_error_from_a_task():
     async def one(value):
-        with ScriptedServer(lambda _: refusal(value)) as server:
+        with StandInService(lambda _: refusal(value)) as server:
             async with bl.AsyncClient(server.base_url, max_retries=0) as client:
                 with pytest.raises(bl.RateLimited):
                     await client.dividends("HK.00700")
@@ -66,7 +66,7 @@ def test_security_29_malformed_values_leak_no_other_error_from_a_task():
 
 
 def waited(first):
-    with ScriptedServer([first, OK]) as server:
+    with StandInService([first, OK]) as server:
         assert list(bl.Client(server.base_url, max_retries=1).dividends("HK.00700")) == []
         one, other = server.received
     return other.at - one.at
@@ -98,8 +98,8 @@ def test_security_29_the_other_forms_of_throttling_have_it_too(status):
         403: {"ret_code": -12006, "ret_msg": "request frequency is too high"},
         429: {},
     }
-    told = answer(bodies[status], status, {"Retry-After": "100"})
-    with ScriptedServer(lambda _: told) as server:
+    told = response(bodies[status], status, {"Retry-After": "100"})
+    with StandInService(lambda _: told) as server:
         auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
         client = bl.Client(server.base_url, auth=auth, max_retries=2)
         with pytest.raises(bl.RateLimited) as caught:

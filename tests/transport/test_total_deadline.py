@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import boardlot as bl
 import pytest
 
-from ..support.scripted_server import ScriptedServer, answer
+from ..support.service import StandInService, response
 
-TIME = answer({"server_time_ms": "1790000000123"})
-SLOW = answer({"server_time_ms": "1790000000123"}, delay=0.4)
+TIME = response({"server_time_ms": "1790000000123"})
+SLOW = response({"server_time_ms": "1790000000123"}, delay=0.4)
 # Without retries a call ends after twice its timeout: here 1 s.
 SHORT = {"timeout": 0.5, "max_retries": 0}
 CAUSES = ("on_request", "rate_limit", "max_connections", "throttles", "token")
@@ -22,7 +22,7 @@ def blamed(error):
 @pytest.mark.parametrize("rate_limit", [None, 1000.0])
 @pytest.mark.parametrize("hook", ["on_request", "on_response"])
 def test_a_slow_hook_is_blamed_and_no_limit(hook, rate_limit):
-    with ScriptedServer(lambda _: TIME) as server:
+    with StandInService(lambda _: TIME) as server:
         hooks = {hook: lambda _: time.sleep(2.0)}
         client = bl.Client(server.base_url, rate_limit=rate_limit, **SHORT, **hooks)
         with pytest.raises(bl.RequestTimeout) as caught:
@@ -31,7 +31,7 @@ def test_a_slow_hook_is_blamed_and_no_limit(hook, rate_limit):
 
 
 def test_the_rate_limit_is_blamed():
-    with ScriptedServer(lambda _: TIME) as server:
+    with StandInService(lambda _: TIME) as server:
         client = bl.Client(server.base_url, rate_limit=0.2, **SHORT)
         client.server_time()
         with pytest.raises(bl.RequestTimeout) as caught:
@@ -47,7 +47,7 @@ def test_the_limit_of_connections_is_blamed():
             return error
         return None
 
-    with ScriptedServer(lambda _: SLOW) as server, ThreadPoolExecutor(8) as pool:
+    with StandInService(lambda _: SLOW) as server, ThreadPoolExecutor(8) as pool:
         client = bl.Client(server.base_url, max_connections=1, **SHORT)
         ended = [error for error in pool.map(call, [client] * 8) if error]
     assert ended
@@ -55,7 +55,7 @@ def test_the_limit_of_connections_is_blamed():
 
 
 def test_the_rate_that_the_service_asked_for_is_blamed():
-    with ScriptedServer(lambda _: answer({"ret_code": -11}, 429)) as server:
+    with StandInService(lambda _: response({"ret_code": -11}, 429)) as server:
         client = bl.Client(server.base_url, **SHORT)
         for _ in range(60):
             try:

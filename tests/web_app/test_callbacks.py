@@ -7,11 +7,11 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import KINDS, REDIRECT, application, consent, fetch, log_in
-from ..support.authorization_http import Fault, told_back
 from ..support.authorization_server import challenge_of
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.secret_search import hits
+from ..support.service import Fault, echoed
 from ..support.stores import DictStore
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -249,7 +249,7 @@ def test_security_14_what_the_service_repeats_of_an_exchange_is_not_shown(server
     with pytest.raises(bl.BoardlotError) as caught:
         fetch(app, consent(server, begun.url), begun)
     (request,) = server.of("authorization_code")
-    assert begun.code_verifier in told_back(request)
+    assert begun.code_verifier in echoed(request)
     secrets = [*server.secrets, begun.code_verifier, request.form["code"]]
     assert not hits(secrets, f"{caught.value!r} {caught.value} {caught.value.description}")
 

@@ -9,9 +9,9 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import REDIRECT, application, awaited, log_in, populate
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes
+from ..support.service import Fault
 from ..support.stores import DictStore
 
 CROWD = 1_000

@@ -8,10 +8,10 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import REDIRECT, application, log_in
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.secret_search import appearances, hits
+from ..support.service import Fault
 from ..support.stores import DictStore
 
 
@@ -48,7 +48,7 @@ def test_a_name_that_cannot_be_sent_is_refused_before_anything_is_sent(server):
             bl.begin_login(server.base_url, store=DictStore(), client_name=name)
         with refused:
             bl.login(server.base_url, store=DictStore(), client_name=name, open_browser=False)
-    assert server.seen == []
+    assert server.received == []
 
 
 def test_a_public_client_has_no_secret(server):
@@ -96,7 +96,7 @@ def test_redirect_uris_that_cannot_work_are_rejected_before_anything_is_sent(ser
     with pytest.raises(bl.ConfigError, match="redirect_uris") as caught:
         bl.register_client(server.base_url, redirect_uris=uris)
     assert "canary" not in str(caught.value)
-    assert server.seen == []
+    assert server.received == []
 
 
 def test_a_registration_that_is_rejected_says_why(server):

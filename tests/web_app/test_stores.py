@@ -12,11 +12,11 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import REDIRECT, application, log_in
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.processes import ROOT, python
 from ..support.secret_search import hits
+from ..support.service import Fault
 from ..support.stores import PASSPHRASE, DictStore
 
 EXAMPLE = ROOT / "examples" / "web_app"

@@ -8,10 +8,10 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import KINDS, REDIRECT, application, log_in, populate
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.processes import run_python
+from ..support.service import Fault
 from ..support.stores import DictStore
 from ..support.threads import outcomes_of_threads
 

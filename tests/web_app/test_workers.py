@@ -10,11 +10,11 @@ import boardlot as bl
 import pytest
 
 from ..support.applications import KINDS, REDIRECT, application, consent, fetch, log_in
-from ..support.authorization_http import Fault
 from ..support.clients import client_of
 from ..support.logins import quotes
 from ..support.processes import run_python
 from ..support.secret_search import appearances, hits
+from ..support.service import Fault
 from ..support.stores import DictStore
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -150,7 +150,7 @@ def test_security_13_the_environment_supplies_no_secret(server, monkeypatch):
             monkeypatch.setenv(prefix + name, "canary-7f1e0c55d2")
     for each in (app, other):
         log_in(server, each)
-    assert not [seen for _, seen in server.seen if b"canary" in seen.everything]
+    assert not [seen for seen in server.received if b"canary" in seen.everything]
     assert "client_secret" not in server.of("authorization_code")[1].form
 
 

@@ -5,8 +5,9 @@ import contextlib
 import socket
 from dataclasses import dataclass
 
-from .relay import Relay, Unanswering, reset
-from .scripted_server import SplitTarget
+from ..support.addresses import Unanswering
+from ..support.proxy import Proxy, reset
+from ..support.service import SplitTarget
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Answer:
         return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n"
 
 
-class FaultProxy(Relay):
+class FaultProxy(Proxy):
     """Passes requests on to the sandbox; those that `plan` picks go through `kind` instead.
 
     `plan(request)` tells whether this one is to fail. `mutated` are the answers that were changed,

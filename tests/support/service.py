@@ -1,0 +1,356 @@
+"""A stand-in for the service: one small HTTP server over loopback, whose faults are data.
+
+It knows nothing of the service: it records the raw bytes of every request and plays a script, so
+that what goes over the wire can be compared with the service document and with nothing else.
+"""
+
+import collections
+import contextlib
+import gzip
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, unquote
+
+REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 503: "Unavailable"}
+LONGEST_HEAD = 1 << 16
+
+
+class SplitTarget:
+    """The two parts of a request's `target`, as they were sent."""
+
+    @property
+    def path(self):
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self):
+        return self.target.partition("?")[2]
+
+
+@dataclass(frozen=True)
+class RecordedRequest(SplitTarget):
+    """One request as it came in, byte for byte."""
+
+    line: str
+    headers: list
+    body: bytes
+    at: float
+
+    @property
+    def method(self):
+        return self.line.split(" ")[0]
+
+    @property
+    def target(self):
+        return self.line.split(" ")[1]
+
+    @property
+    def form(self):
+        """The fields of a form; a field that was sent twice is an error of the client."""
+        pairs = parse_qsl(self.body.decode(), keep_blank_values=True, strict_parsing=True)
+        assert len(dict(pairs)) == len(pairs), f"a field was sent twice: {[n for n, _ in pairs]}"
+        return dict(pairs)
+
+    @property
+    def everything(self):
+        """All bytes that the client sent, to look for what must not be in them."""
+        headers = "".join(f"{name}: {value}\n" for name, value in self.headers)
+        return f"{self.method} {self.target}\n{headers}\n".encode("latin-1") + self.body
+
+    def header(self, name, default=None):
+        """The value of a header that may come at most once."""
+        values = [value for key, value in self.headers if key.lower() == name.lower()]
+        assert len(values) <= 1, f"{name} was sent {len(values)} times"
+        return values[0] if values else default
+
+
+@dataclass
+class Response:
+    """One response, and what goes wrong while it is sent.
+
+    `chunks` are sent with chunked transfer coding, `pause` seconds apart (a function makes endless
+    ones as they are sent); `truncate` promises the whole body and closes the connection after that
+    many bytes; `stall` sends that many bytes and then nothing for `delay` seconds; `drop` resets
+    the connection without a response; `raw` (bytes, or pieces of them) is sent in place of
+    everything else, and the connection closed.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict = field(default_factory=dict)
+    delay: float = 0.0
+    drop: bool = False
+    truncate: int | None = None
+    stall: int | None = None
+    chunks: list | Callable | None = None
+    pause: float = 0.0
+    raw: bytes | list | None = None
+
+
+def response(body=b"", status=200, headers=None, **faults):
+    """A `Response` from bytes, text, or a value that is written as JSON."""
+    if isinstance(body, str):
+        body = body.encode()
+    elif not isinstance(body, bytes):
+        body = json.dumps(body, ensure_ascii=False).encode()
+    return Response(status, body, dict(headers or {}), **faults)
+
+
+def gzipped(body, layers=1):
+    """A `Response` whose body is compressed `layers` times over."""
+    for _ in range(layers):
+        body = gzip.compress(body)
+    return Response(200, body, {"Content-Encoding": ", ".join(["gzip"] * layers)})
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How one request to an endpoint goes wrong.
+
+    It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost` does the work and closes without a response;
+    `error` is an OAuth error, `status` alone is a response without any JSON; `body` is sent as it
+    is; `change` replaces fields of the right response, where None removes a field; `echo` rejects
+    with everything that was sent as the description, in the spelling of `spell`; `raw` makes the
+    bytes that are sent in place of a response, from the request.
+    """
+
+    delay: float = 0.0
+    until: threading.Event | None = None
+    drop: bool = False
+    lost: bool = False
+    error: str | None = None
+    description: str = ""
+    status: int | None = None
+    body: bytes | None = None
+    change: dict = field(default_factory=dict)
+    headers: dict = field(default_factory=dict)
+    echo: bool = False
+    spell: Callable = unquote
+    raw: Callable | None = None
+
+    def response(self, request, respond):
+        """The response to a request, whose right one `respond()` returns."""
+        if self.drop or self.raw is not None:
+            return Response(drop=self.drop, raw=self.raw and self.raw(request))
+        if self.echo or self.error is not None:
+            description = echoed(request, self.spell) if self.echo else self.description
+            error = "invalid_request" if self.echo else self.error
+            body = {"error": error, "error_description": description}
+            return response(body, self.status or 400)
+        if self.body is not None or self.status is not None:
+            body = b"<html>busy</html>" if self.body is None else self.body
+            return response(body, self.status or 200, self.headers)
+        right = respond()
+        if self.lost:
+            return Response(drop=True)
+        if self.change:
+            fields = {**json.loads(right.body), **self.change}
+            fields = {name: value for name, value in fields.items() if value is not None}
+            return replace(right, body=json.dumps(fields).encode())
+        return right
+
+
+def echoed(request, spell=unquote):
+    """What came in, as a careless service would put it into its message."""
+    return spell(request.everything.decode("latin-1"))
+
+
+class StandInService:
+    """Responds with `script`: a list of responses, in order, or a callable that takes the request.
+
+    A request beyond the end of a list is recorded like the others and gets 500. `faults[kind]`, by
+    what `kind_of` returns for a request, is a list of `Fault`, used up one a request, or one
+    `Fault` for all of them; it may be changed at any time. With `clock`, its time is that many
+    seconds ahead of this machine's; requests for it are responded to beside the script and recorded
+    in `asked_for_time`. With `context` it speaks TLS, and with `http2` (an `http2.Http2`) HTTP/2.
+    """
+
+    def __init__(self, script=(), clock=None, context=None, http2=None):
+        self._clock, self._context, self._http2 = clock, context, http2
+        if http2 is not None:
+            context.set_alpn_protocols(["h2"])
+        self._script = script if callable(script) else list(script)
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self.connections = set()
+        self.faults = {}
+        self.received, self.asked_for_time = [], []
+        self.counts = collections.Counter()
+
+    def kind_of(self, request):
+        return request.path
+
+    def of(self, kind):
+        """The requests of one kind."""
+        return [request for request in self.received if self.kind_of(request) == kind]
+
+    def __enter__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.port = self._listener.getsockname()[1]
+        scheme = "http" if self._context is None else "https"
+        self.base_url = f"{scheme}://127.0.0.1:{self.port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._closing.set()
+        # Closing alone would leave the accepting thread waiting on some systems.
+        for shut in (lambda: self._listener.shutdown(socket.SHUT_RDWR), self._listener.close):
+            with contextlib.suppress(OSError):
+                shut()
+        with self._lock:
+            still_open = list(self.connections)
+        for connection in still_open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self):
+        while not self._closing.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        with self._lock:
+            self.connections.add(connection)
+        converse = self._converse if self._http2 is None else self._converse_http2
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                with self._context.wrap_socket(connection, server_side=True) as encrypted:
+                    converse(encrypted)
+            else:
+                converse(connection)
+        except (OSError, ValueError):
+            pass
+        finally:
+            with self._lock:
+                self.connections.discard(connection)
+            connection.close()
+
+    def _converse(self, connection):
+        stream = connection.makefile("rb")
+        while not self._closing.is_set():
+            request = read_request(stream, connection)
+            if request is None or not self._send(connection, self.response_to(request)):
+                return
+
+    def _converse_http2(self, connection):
+        self._http2.converse(connection, self.response_to)
+
+    def response_to(self, request):
+        """Records a request; returns its next response, right or wrong."""
+        if self._clock is not None and request.path.endswith("/server-time"):
+            self.asked_for_time.append(request)
+            return response({"server_time_ms": str(int(1000 * (time.time() + self._clock)))})
+        with self._lock:
+            kind = self.kind_of(request)
+            self.received.append(request)
+            self.counts[kind] += 1
+            place = len(self.received) - 1
+            fault = self.faults.get(kind)
+            if isinstance(fault, list):
+                fault = fault.pop(0) if fault else None
+
+        def respond():
+            if callable(self._script):
+                return self._script(request)
+            over = response(b"the script is over", 500)
+            return self._script[place] if place < len(self._script) else over
+
+        if fault is None:
+            return respond()
+        self._closing.wait(fault.delay)
+        if fault.until is not None:
+            fault.until.wait(60)
+        return fault.response(request, respond)
+
+    def _send(self, connection, planned):
+        """Sends a response; false if the connection is not to be used again."""
+        if planned.stall is None and planned.delay:
+            self._closing.wait(planned.delay)
+        if planned.drop:
+            reset(connection)
+            return False
+        for number, piece in enumerate(wire(planned)):
+            if number and planned.pause and self._closing.wait(planned.pause):
+                return False
+            connection.sendall(piece)
+        if planned.stall is not None:
+            self._closing.wait(planned.delay)
+        return planned.raw is None and planned.truncate is None and planned.stall is None
+
+
+def wire(planned):
+    """The bytes of a response, piece by piece."""
+    if planned.raw is not None:
+        yield from [planned.raw] if isinstance(planned.raw, bytes) else planned.raw
+        return
+    yield head(planned)
+    if planned.chunks is None:
+        places = [place for place in (planned.truncate, planned.stall) if place is not None]
+        yield planned.body[: places[0]] if places else planned.body
+        return
+    for chunk in planned.chunks() if callable(planned.chunks) else planned.chunks:
+        yield b"%x\r\n%s\r\n" % (len(chunk), chunk)
+    yield b"0\r\n\r\n"
+
+
+def head(planned):
+    """Status line and headers; length and type are filled in where the test gives none."""
+    headers = {"Content-Type": "application/json", **planned.headers}
+    if planned.chunks is not None:
+        headers["Transfer-Encoding"] = "chunked"
+    elif planned.status not in (204, 304):
+        headers.setdefault("Content-Length", str(len(planned.body)))
+    lines = [f"HTTP/1.1 {planned.status} {REASONS.get(planned.status, 'Status')}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def read_request(stream, connection):
+    """The next request of a connection, or None at its end."""
+    head_bytes = b""
+    while not head_bytes.endswith(b"\r\n\r\n"):
+        line = stream.readline(LONGEST_HEAD)
+        if not line or len(head_bytes) > LONGEST_HEAD:
+            return None
+        if not head_bytes and b" HTTP/1." not in line:
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            return None
+        head_bytes += line
+    lines = head_bytes[:-4].decode("latin-1").split("\r\n")
+    headers = []
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        headers.append((name, value.strip(" \t")))
+    small = {name.lower(): value for name, value in headers}
+    if small.get("expect", "").lower() == "100-continue":
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+    if "chunked" in small.get("transfer-encoding", "").lower():
+        body = read_chunks(stream)
+    else:
+        body = stream.read(int(small.get("content-length", "0")))
+    return RecordedRequest(lines[0], headers, body, time.time())
+
+
+def read_chunks(stream):
+    body = b""
+    while size := int(stream.readline().split(b";")[0], 16):
+        body += stream.read(size)
+        stream.readline()
+    while stream.readline().strip():
+        pass
+    return body
+
+
+def reset(connection):
+    """Closes with RST, as a peer that died does."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
