@@ -9,11 +9,21 @@ import pytest
 from .support.system import IN_CI, is_of_system
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--record-durations", action="store_true", help="write durations into tests/durations.json"
+    )
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: the long form of a test, run by `pytest -m slow`")
     # A process that dies ends the run. Its tests in another one would hang pytest-xdist 3.8, which
     # waits for tests that are done already.
     config.option.maxworkerrestart = "0"
+    if config.getoption("record_durations"):
+        from .support.schedule import DurationRecorder
+
+        config.pluginmanager.register(DurationRecorder())
     # A shell makes what it starts in the background ignore Ctrl-C, which tests send.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

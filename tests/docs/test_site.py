@@ -14,8 +14,6 @@ from pathlib import Path
 import boardlot as bl
 import pytest
 
-from ..support.system import chromium
-from ..support.webdriver import Browser
 from .test_pages import DOCS, PAGES, ROOT
 
 SITE = ROOT / "site"
@@ -74,7 +72,9 @@ def address(site):
 
 @pytest.fixture
 def browser(tmp_path):
-    with Browser(tmp_path, *chromium()) as browser:
+    from ..support.chromium import Browser
+
+    with Browser(tmp_path) as browser:
         yield browser
 
 
@@ -131,25 +131,25 @@ def test_no_page_scrolls_sideways_and_tables_are_readable(address, browser, widt
     browser.emulate(width, 900, scheme)
     seen = 0
     for page in pages():
-        browser.open(address + page)
-        assert browser.run("return document.body.dataset.mdColorScheme") == (
+        browser.get(address + page)
+        assert browser.execute_script("return document.body.dataset.mdColorScheme") == (
             "slate" if scheme == "dark" else "default"
         )
-        assert browser.run(TOO_WIDE) == [False, []], page
-        assert browser.run(STRIPS) == [], page
+        assert browser.execute_script(TOO_WIDE) == [False, []], page
+        assert browser.execute_script(STRIPS) == [], page
         seen += 1
     assert seen == len(PAGES) - 1
 
 
 @pytest.mark.slow
 def test_copied_code_has_neither_prompts_nor_output(address, browser):
-    browser.open(address + "api/calendar/")
-    copied = browser.run(COPIED)
+    browser.get(address + "api/calendar/")
+    copied = browser.execute_script(COPIED)
     assert copied
     for text in copied:
         assert ">>>" not in text and "ballot" not in text and "ipo_calendar" in text
-    browser.open(address + "coming-from/")
-    assert [text.strip() for text in browser.run(COPIED)] == [
+    browser.get(address + "coming-from/")
+    assert [text.strip() for text in browser.execute_script(COPIED)] == [
         "[ -e key.pem ] || boardlot keygen key.pem > key.pub"
     ]
 
@@ -159,23 +159,25 @@ def test_copied_code_has_neither_prompts_nor_output(address, browser):
 @pytest.mark.parametrize("word", ["margin_lever_ratio", "deal_id", "PaginationError"])
 def test_the_search_box_finds_names(address, browser, width, word):
     browser.emulate(width, 900, "light")
-    browser.open(address)
+    browser.get(address)
     browser.wait(
-        lambda: browser.run("document.querySelector('.md-search__button').click(); return 1")
+        lambda: browser.execute_script(
+            "document.querySelector('.md-search__button').click(); return 1"
+        )
     )
     time.sleep(0.5)
     browser.press(word)
     shown = "return [...document.querySelectorAll('*')].filter(e => e.shadowRoot)"
     shown += ".map(e => e.shadowRoot.textContent).join()"
-    assert browser.wait(lambda: word in browser.run(shown))
+    assert browser.wait(lambda: word in browser.execute_script(shown))
 
 
 @pytest.mark.slow
 def test_tabs_switch_together(address, browser):
     browser.emulate(1280, 900, "light")
-    browser.open(address)
+    browser.get(address)
     tabs = "[...document.querySelectorAll('.tabbed-labels label')]"
-    browser.run(f"{tabs}.filter(tab => tab.innerText === 'Async')[0].click()")
+    browser.execute_script(f"{tabs}.filter(tab => tab.innerText === 'Async')[0].click()")
     chosen = "return [...document.querySelectorAll('.tabbed-set > input:checked')].map(input => "
     chosen += "document.querySelector(`label[for=${input.id}]`).innerText)"
-    browser.wait(lambda: set(browser.run(chosen)) == {"Async"})
+    browser.wait(lambda: set(browser.execute_script(chosen)) == {"Async"})

@@ -9,8 +9,6 @@ import pytest
 from ..support.browsers import opened_with
 from ..support.callbacks import listener_address, query_of
 from ..support.logins import Waiting, scopes_of, waiting
-from ..support.system import chromium
-from ..support.webdriver import Browser
 
 USER, PASSWORD = "demo", "demo"
 BUTTONS = "button, input[type=submit]"
@@ -19,7 +17,9 @@ TAB, SPACE, ENTER = "\ue004", " ", "\ue007"
 
 @pytest.fixture(params=[True, False], ids=["script", "no script"])
 def page(tmp_path, request):
-    with Browser(tmp_path, *chromium(), request.param) as running:
+    from ..support.chromium import Browser
+
+    with Browser(tmp_path, request.param) as running:
         yield running
 
 
@@ -49,20 +49,20 @@ def check_form(page):
     assert page.all("h1"), "the page has no heading"
     assert not page.all("script"), "the page needs no script"
     for field in page.all("input:not([type=hidden]):not([type=submit]), select"):
-        assert field.label.strip(), f"a field without a name: {field['name']}"
+        assert field.accessible_name.strip(), f"a field without a name: {field['name']}"
     for button in page.all(BUTTONS):
-        assert button.role == "button" and button.label.strip()
+        assert button.aria_role == "button" and button.accessible_name.strip()
 
 
 def signed_in(page, flow, tmp_path):
     """Opens the flow's URL and signs in, on one page with the consent or on one before it."""
-    page.open(flow.url)
+    page.get(flow.url)
     check_form(page)
     (secret,) = page.all("input[type=password]")
     (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    user.type(USER)
-    secret.type(PASSWORD)
-    page.screenshot(tmp_path / "sign-in.png")
+    page.fill(user, USER)
+    page.fill(secret, PASSWORD)
+    page.save_screenshot(str(tmp_path / "sign-in.png"))
     if not page.all("input[type=checkbox]"):
         (button,) = page.named(BUTTONS, "sign", "log", "continue", "next")
         button.click()
@@ -71,25 +71,25 @@ def signed_in(page, flow, tmp_path):
 
 
 def boxes(page):
-    found = {box["value"]: box for box in page.all("input[type=checkbox]")}
+    found = {box.get_dom_attribute("value"): box for box in page.all("input[type=checkbox]")}
     assert {"quote:read", "quote:write", "trade:read", "trade:write"} <= set(found)
     for value, box in found.items():
-        assert box.role == "checkbox"
+        assert box.aria_role == "checkbox"
         # The meaning, not only the bare value.
-        assert len(box.label) > len(value) or box.label.strip() != value
+        assert len(box.accessible_name) > len(value) or box.accessible_name.strip() != value
     return found
 
 
 def landed(page, flow, tmp_path, name):
     """The browser is on the callback page, which says what happened."""
     port, _ = listener_address(flow)
-    page.wait(lambda: urlsplit(page.url).port == port)
+    page.wait(lambda: urlsplit(page.current_url).port == port)
     page.wait(lambda: page.text().strip())
-    page.screenshot(tmp_path / f"{name}.png")
+    page.save_screenshot(str(tmp_path / f"{name}.png"))
     assert page.title.strip() and page.all("h1")
     assert "close" in page.text().lower()
     assert not page.all("script")
-    assert query_of(flow.url)["state"] not in page.source
+    assert query_of(flow.url)["state"] not in page.page_source
     return page.text().lower()
 
 
@@ -97,9 +97,9 @@ def test_a_login_without_trade_read_reads_quotes_and_may_not_trade(page, sandbox
     flow, login = begun(sandbox)
     signed_in(page, flow, tmp_path)
     for scope, box in boxes(page).items():
-        if box.selected == (scope == "trade:read"):
+        if box.is_selected() == (scope == "trade:read"):
             box.click()
-    page.screenshot(tmp_path / "consent.png")
+    page.save_screenshot(str(tmp_path / "consent.png"))
     (button,) = allowing(page)
     button.click()
     told = landed(page, flow, tmp_path, "allowed")
@@ -121,13 +121,13 @@ def test_the_file_that_opens_the_browser_leads_to_the_page(page, sandbox, opened
     login = Waiting(lambda: bl.login(sandbox.base_url, store=bl.MemoryStore(), timeout=90.0))
     (browser,) = opened_with(opened)
     (file,) = browser.arguments
-    page.open(Path(file).as_uri())
+    page.get(Path(file).as_uri())
     page.wait(lambda: page.all("input[type=password]"))
-    assert page.url == browser.url
+    assert page.current_url == browser.url
     (secret,) = page.all("input[type=password]")
     (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    user.type(USER)
-    secret.type(PASSWORD)
+    page.fill(user, USER)
+    page.fill(secret, PASSWORD)
     (button,) = allowing(page)
     button.click()
     assert login.get().scopes
@@ -150,18 +150,18 @@ def test_a_login_that_is_denied_says_so(page, sandbox, tmp_path):
 
 def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
-    page.open(flow.url)
+    page.get(flow.url)
     (secret,) = page.all("input[type=password]")
     (user,) = page.named("input:not([type=password]):not([type=checkbox])", "user", "name", "mail")
-    user.type(USER)
-    secret.type("wrong")
+    page.fill(user, USER)
+    page.fill(secret, "wrong")
     (button, *_) = allowing(page) or page.named(BUTTONS, "sign", "log", "continue", "next")
     button.click()
     port, _ = listener_address(flow)
-    page.wait(button.gone)
+    page.wait(lambda: page.gone(button))
     page.wait(lambda: page.all("input[type=password]"))
-    page.screenshot(tmp_path / "wrong.png")
-    assert urlsplit(page.url).port != port
+    page.save_screenshot(str(tmp_path / "wrong.png"))
+    assert urlsplit(page.current_url).port != port
     assert page.text().strip()
     assert not page.all("input[type=password][value='wrong']"), "the password is sent back"
     assert not login.over(0.3)
@@ -175,28 +175,28 @@ def test_a_wrong_password_gets_no_further(page, sandbox, tmp_path):
 
 def test_a_login_works_by_keyboard_alone(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
-    page.open(flow.url)
+    page.get(flow.url)
     filled = set()
     port, _ = listener_address(flow)
     for _ in range(60):
-        if urlsplit(page.url).port == port:
+        if urlsplit(page.current_url).port == port:
             break
         page.press(TAB)
-        here = page.focused()
-        kind, role = here["type"], here.role
+        here = page.switch_to.active_element
+        kind, role = here.get_dom_attribute("type"), here.aria_role
         if kind == "password" and "password" not in filled:
             page.press(PASSWORD)
             filled.add("password")
         elif role == "textbox" and kind != "password" and "user" not in filled:
-            if not here["value"]:
+            if not here.get_dom_attribute("value"):
                 page.press(USER)
             filled.add("user")
-        elif kind == "checkbox" and not here.selected:
+        elif kind == "checkbox" and not here.is_selected():
             page.press(SPACE)
         elif role == "button" and len(filled) == 2 and here not in denying(page):
             page.press(ENTER)
             # The next page comes when it comes: until then the elements of this one go stale.
-            page.wait(here.gone)
+            page.wait(lambda here=here: page.gone(here))
     landed(page, flow, tmp_path, "allowed")
     assert "trade:read" in scopes_of(login.get())
 
@@ -205,13 +205,13 @@ def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
     flow, login = begun(sandbox)
     port, _ = listener_address(flow)
     known = query_of(flow.url)["client_id"]
-    page.open(flow.url.replace(known, "unknown"))
-    page.screenshot(tmp_path / "unknown.png")
-    assert urlsplit(page.url).port != port and page.text().strip()
+    page.get(flow.url.replace(known, "unknown"))
+    page.save_screenshot(str(tmp_path / "unknown.png"))
+    assert urlsplit(page.current_url).port != port and page.text().strip()
     assert not page.all("input[type=password]")
     # The login goes on: the page that was asked for first still works.
     assert not login.over(0.3)
-    page.open(flow.url)
+    page.get(flow.url)
     assert page.all("input[type=password]")
 
 

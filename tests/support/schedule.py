@@ -1,74 +1,25 @@
-"""Which process runs which tests: whole files, the longest first.
+"""Which process runs which tests: whole files, the longest first, by recorded durations.
 
 What the tests of a file share is made once, and no core waits for a long file at the end. The
 marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has no effect.
 """
 
+import collections
+import json
+import os
 from itertools import zip_longest
+from pathlib import Path
 
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+ROOT = Path(__file__).parents[2]
+# For each unit its seconds, and the part of them in which it used a processor: `make durations`.
+DURATIONS = ROOT / "tests" / "durations.json"
+# What takes less is not recorded. A file that is not recorded comes after those that are.
+SHORTEST = 2.0
 # Folders with one server or cluster for all of their files.
 WHOLE = {"tests/archive", "tests/dask"}
-# What takes more than some seconds. All else follows in the order in which it was collected.
-COMPUTING = [
-    "tests/processes/test_entries.py",
-    "tests/docs/test_notebooks.py",
-    "tests/docs/test_pages.py",
-    "tests/security/test_secrets_in_exchanges.py",
-    "tests/archive",
-    "tests/threads/test_sharing.py",
-    "tests/plots/test_names.py",
-    "tests/cli/test_resume.py",
-    "tests/dask",
-    "tests/security/test_key_costs.py",
-    "tests/security/test_browser.py",
-    "tests/web_app/test_isolation.py",
-    "tests/support/test_system.py",
-    "tests/delivery/test_delivery.py",
-    "tests/security/test_rejected_tokens.py",
-    "tests/cli/test_terminal.py",
-    "tests/cli/test_output.py",
-    "tests/contract/test_date_ranges.py",
-    "tests/frames/test_hostile_shapes.py",
-    "tests/faults/test_matrix.py",
-    "tests/security/test_encryption.py",
-    "tests/web_app/test_users.py",
-    "tests/cli/test_examples.py",
-    "tests/soak/test_soak.py",
-    "tests/soak/test_at_once.py",
-    "tests/cli/test_output_files.py",
-    "tests/login/test_profiles.py",
-    "tests/processes/test_exits.py",
-    "tests/contract/test_clock_and_ranges.py",
-    "tests/types/test_checkers.py",
-    "tests/client/test_pytest_plugin.py",
-    "tests/docs/test_site.py",
-]
-WAITING = [
-    "tests/processes/test_exit_beside_callbacks.py",
-    "tests/security/test_contention.py",
-    "tests/security/test_one_refresh.py",
-    "tests/security/test_listener.py",
-    "tests/transport/test_time_limits.py",
-    "tests/delivery/test_orders_of_events.py",
-    "tests/transport/test_retries.py",
-    "tests/contract/test_behaviour.py",
-    "tests/delivery/test_received_rows.py",
-    "tests/delivery/test_loop_iterations.py",
-    "tests/transport/test_adaptive_throttle.py",
-    "tests/security/test_callback.py",
-    "tests/transport/test_total_deadline.py",
-    "tests/security/test_spellings.py",
-    "tests/security/test_login.py",
-    "tests/transport/test_stale_connections.py",
-    "tests/delivery/test_reentrant.py",
-    "tests/security/test_tls.py",
-    "tests/processes/test_signals.py",
-    "tests/transport/test_rate_limit.py",
-]
-# In turn: if all processes waited at the same time, the cores would be idle.
-FIRST = [unit for pair in zip_longest(COMPUTING, WAITING) for unit in pair if unit]
 
 
 def unit_of(nodeid):
@@ -76,6 +27,20 @@ def unit_of(nodeid):
     file = nodeid.partition("::")[0]
     folder = file.rpartition("/")[0]
     return folder if folder in WHOLE else file
+
+
+def order(durations):
+    """The units, the longest first, those that compute and those that wait in turn.
+
+    If all processes waited at the same time, the cores would be idle.
+    """
+    longest = sorted(durations, key=lambda unit: (-durations[unit][0], unit))
+    computing = [unit for unit in longest if durations[unit][1] >= 0.5]
+    waiting = [unit for unit in longest if durations[unit][1] < 0.5]
+    return [unit for pair in zip_longest(computing, waiting) for unit in pair if unit]
+
+
+FIRST = order(json.loads(DURATIONS.read_text("utf-8")))
 
 
 def rank(nodeid):
@@ -94,3 +59,48 @@ class LongestFirst(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         return unit_of(nodeid)
+
+
+class DurationRecorder:
+    """A plugin that writes the durations of the units that ran into `DURATIONS`."""
+
+    def __init__(self):
+        self._totals = collections.defaultdict(lambda: [0.0, 0.0])
+        self._used = processor_time()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        # pytest-xdist brings the attributes of a report from the process that ran the test.
+        report.processor_time, self._used = processor_time() - self._used, processor_time()
+        return report
+
+    def pytest_runtest_logreport(self, report):
+        total = self._totals[unit_of(report.nodeid)]
+        total[0] += report.duration
+        total[1] += report.processor_time
+
+    def pytest_sessionfinish(self, session):
+        if not hasattr(session.config, "workerinput"):
+            recorded = updated(json.loads(DURATIONS.read_text("utf-8")), self._totals)
+            lines = (f"{json.dumps(unit)}: {json.dumps(recorded[unit])}" for unit in recorded)
+            DURATIONS.write_text("{\n  " + ",\n  ".join(lines) + "\n}\n", "utf-8")
+
+
+def updated(recorded, totals):
+    """The durations with those of a new run, sorted; what is nearly the same stays as it is."""
+    recorded = {unit: old for unit, old in recorded.items() if (ROOT / unit).exists()}
+    for unit, (seconds, used) in totals.items():
+        share = round(min(1.0, used / max(seconds, 0.01)), 1)
+        old_seconds, old_share = recorded.get(unit, (0.0, 0.0))
+        if seconds < SHORTEST:
+            recorded.pop(unit, None)
+        elif abs(seconds - old_seconds) > old_seconds / 4 or abs(share - old_share) > 0.2:
+            recorded[unit] = [round(seconds), share]
+    return dict(sorted(recorded.items()))
+
+
+def processor_time():
+    """The seconds that this process and its children used a processor."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

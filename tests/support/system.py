@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from .webdriver import programs
-
+# As it was before any test put stand-ins for browsers into it.
+ENVIRONMENT = dict(os.environ)
 # Elsewhere some of these programs do not exist.
 IN_CI = os.environ.get("CI") == "true" and sys.platform == "linux"
 HOW = "tools/install-test-packages installs it"
@@ -35,7 +35,11 @@ def need_program(name):
 
 def chromium():
     """The paths of a browser and its driver; skips a test without them."""
-    browser, driver = programs()
+    *browsers, driver = (
+        shutil.which(name, path=ENVIRONMENT.get("PATH"))
+        for name in ("chromium", "chromium-browser", "google-chrome", "chromedriver")
+    )
+    browser = next(filter(None, browsers), None)
     if browser is None:
         pytest.skip(not_installed("chromium"))
     assert driver is not None, "chromium is there, but chromedriver is not (chromium-driver)"

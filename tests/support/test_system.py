@@ -77,7 +77,7 @@ def test_nothing_is_said_or_done_if_all_are_there(install):
 @pytest.mark.parametrize(
     "test",
     [
-        "tests/support/test_webdriver.py::test_a_form_is_found_by_its_names_filled_in_and_sent",
+        "tests/support/test_chromium.py",
         "tests/security/test_keyring.py",
         "tests/archive/test_trouble.py::TestServer",
         "tests/cli/test_completion.py",

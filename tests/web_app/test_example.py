@@ -21,8 +21,7 @@ import pytest
 
 from ..support.processes import ROOT
 from ..support.secret_search import hits
-from ..support.system import chromium
-from ..support.webdriver import ENVIRONMENT, Browser
+from ..support.system import ENVIRONMENT
 
 MAIN = ROOT / "examples" / "web_app" / "main.py"
 BUTTONS = "button, input[type=submit]"
@@ -121,18 +120,19 @@ def app(sandbox, tmp_path_factory):
 @pytest.fixture
 def profiles(tmp_path):
     """Two browsers with nothing in common."""
-    browser, driver = chromium()
+    from ..support.chromium import Browser
+
     with contextlib.ExitStack() as stack:
         folders = [tmp_path / name for name in ("alice", "bob")]
         for folder in folders:
             folder.mkdir()
-        yield [stack.enter_context(Browser(folder, browser, driver)) for folder in folders]
+        yield [stack.enter_context(Browser(folder)) for folder in folders]
 
 
 def press(page, label):
     (button,) = page.named(BUTTONS, f"^{label}$")
     button.click()
-    page.wait(button.gone)
+    page.wait(lambda: page.gone(button))
 
 
 def agree(page, app, accounts=None):
@@ -140,27 +140,25 @@ def agree(page, app, accounts=None):
     page.wait(lambda: page.all("input[type=password]"))
     (secret,) = page.all("input[type=password]")
     (user,) = page.named("input[name=user]", "user")
-    user.type("demo")
-    secret.type("demo")
+    page.fill(user, "demo")
+    page.fill(secret, "demo")
     for box in page.all("input[type=checkbox]"):
-        scope = box["value"]
+        scope = box.get_dom_attribute("value")
         wanted = scope.startswith("accid:") and scope.removeprefix("accid:") in accounts
-        if scope.startswith("accid:") and box.selected != wanted:
+        if scope.startswith("accid:") and box.is_selected() != wanted:
             box.click()
     press(page, "Allow")
-    page.wait(lambda: page.url == f"{app.base_url}/")
+    page.wait(lambda: page.current_url == f"{app.base_url}/")
 
 
 def fills(page, app, account):
-    page.open(f"{app.base_url}/fills?account={account}")
+    page.get(f"{app.base_url}/fills?account={account}")
     return page.text()
 
 
 def all_the_browser_has(page):
-    cookies = page._do("GET", "/cookie")
-    script = {"script": "return document.cookie + JSON.stringify(localStorage)", "args": []}
-    readable = page._do("POST", "/execute/sync", script)
-    return cookies, readable, page.source
+    readable = page.execute_script("return document.cookie + JSON.stringify(localStorage)")
+    return page.get_cookies(), readable, page.page_source
 
 
 def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
@@ -168,12 +166,12 @@ def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
     alice, bob = profiles
     seen = []
     for page, accounts in ((alice, [account]), (bob, [other])):
-        page.open(app.base_url)
+        page.get(app.base_url)
         press(page, "Log in")
         agree(page, app, accounts)
         assert "You are logged in" in page.text()
         # The code has left the address bar.
-        assert "code" not in page.url and "state" not in page.url
+        assert "code" not in page.current_url and "state" not in page.current_url
         seen.append(all_the_browser_has(page))
     assert f"accid:{account}" in alice.text() and f"accid:{other}" not in alice.text()
     assert "HK." in fills(alice, app, account)
@@ -189,11 +187,11 @@ def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
     # Tokens end; each user is refreshed, and only the one who logs out is logged out.
     sandbox.revoke_tokens()
     assert "HK." in fills(alice, app, account)
-    bob.open(app.base_url)
+    bob.get(app.base_url)
     press(bob, "Log out")
     assert "Welcome" in bob.text()
     assert "HK." in fills(alice, app, account)
-    bob.open(f"{app.base_url}/fills?account={account}")
+    bob.get(f"{app.base_url}/fills?account={account}")
     assert "Welcome" in bob.text()
     # When the service has revoked everything, the user is asked to log in again.
     sandbox.revoke_grants()
@@ -205,11 +203,11 @@ def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
 
 def test_a_user_who_declines_is_told_so(profiles, app):
     page, _ = profiles
-    page.open(app.base_url)
+    page.get(app.base_url)
     press(page, "Log in")
     page.wait(lambda: page.named(BUTTONS, "^Deny$"))
     press(page, "Deny")
-    page.wait(lambda: urlsplit(page.url).path == "/callback")
+    page.wait(lambda: urlsplit(page.current_url).path == "/callback")
     assert "You did not allow it" in page.text()
 
 
