@@ -45,23 +45,3 @@ def test_a_start_without_an_end_reads_until_now_and_says_so(
 def test_a_list_without_a_range_says_nothing_of_one(service: Service) -> None:
     done = service.run("plate", "HK.BK1001", "--format", "jsonl")
     assert done.returncode == 0 and b"time range" not in done.stderr
-
-
-@pytest.mark.parametrize("option", ["--start", "--end"])
-@pytest.mark.parametrize(
-    ("text", "meant"),
-    [
-        ("1790000000", "1790000000000000"),
-        ("1790000000000", "1790000000000000"),
-        ("2026", "'2026-01-01'"),
-        ("20260131", "'2026-01-31'"),
-    ],
-)
-def test_a_number_of_another_unit_is_refused_as_by_the_client(
-    option: str, text: str, meant: str, service: Service
-) -> None:
-    done = service.run(*FILLS, option, text)
-    assert done.returncode == 2
-    said = done.stderr.decode()
-    assert f"{option[2:]} is {text}; expected microseconds since 1970" in said
-    assert f"did you mean {meant}?" in said

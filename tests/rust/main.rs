@@ -1,4 +1,4 @@
-//! Tests of the core from outside: the vectors, the import arrows, the generated files.
+//! Tests of the core from outside: the import arrows, the generated files, logins and positions.
 
 #![allow(
     clippy::expect_used,
@@ -29,5 +29,4 @@ mod refresh_outcomes;
 mod scripted;
 mod shared_logins;
 mod tokens;
-mod vectors;
 mod windows;

@@ -4,6 +4,7 @@ import contextlib
 import math
 import socket
 from pathlib import Path
+from urllib.parse import urlencode
 
 import boardlot as bl
 import pytest
@@ -40,17 +41,6 @@ def test_security_01_state_is_never_optional(server):
         assert call(flow, query=query).status == 400
     assert server.counts["authorization_code"] == 0
     finish_for_real(server, flow, login)
-
-
-def test_security_01_a_pasted_callback_needs_the_state_too(server):
-    for change in (lambda s: s + "x", lambda s: s[:-1], lambda s: s.swapcase(), lambda _: ""):
-        flow = begin(server)
-        url = server.authorize(flow.url)
-        state = query_of(url)["state"]
-        with pytest.raises(bl.OAuthError) as caught:
-            flow.finish(url.replace(f"state={state}", f"state={change(state)}"))
-        assert state not in str(caught.value)
-    assert server.counts["authorization_code"] == 0
 
 
 def test_security_01_a_state_is_used_once(server):
@@ -171,19 +161,6 @@ def test_security_03_listens_on_127_0_0_1_only(server):
     finish_for_real(server, flow, login)
 
 
-def test_security_03_the_registered_uri_is_exactly_the_one_that_is_used(server):
-    flow = begin(server)
-    login = waiting(flow)
-    finish_for_real(server, flow, login)
-    (client,) = server.clients.values()
-    used = query_of(flow.url)["redirect_uri"]
-    assert client.redirect_uris == [used]
-    (exchange,) = server.of("authorization_code")
-    assert exchange.form["redirect_uri"] == used
-    (registration,) = server.of("register")
-    assert registration.method == "POST"
-
-
 def test_security_03_the_client_is_kept_with_its_port(server):
     store = bl.MemoryStore()
     uris = []
@@ -294,7 +271,7 @@ def test_security_04_the_page_is_the_same_for_everybody(server):
         assert status == 200 and headers.get_content_type() == "text/html"
         assert headers.get_content_charset() == "utf-8"
         assert query_of(flow.url)["state"].encode() not in body
-        assert b"close" in body.lower()
+        assert b"You are logged in" in body and b"close" in body.lower()
         bodies.add(body)
     assert len(bodies) == 1
 
@@ -353,20 +330,30 @@ def test_security_06_a_missing_or_doubled_code_or_state_is_refused(server, query
         finish_for_real(server, flow, login)
 
 
-@pytest.mark.parametrize("query", [*MALFORMED, "#code={code}&state={state}"])
-def test_security_06_a_malformed_pasted_callback_is_refused(server, query):
+def test_security_06_a_malformed_pasted_callback_is_refused_and_uses_nothing_up(server):
     flow = begin(server)
     url = server.authorize(flow.url)
-    with pytest.raises((bl.OAuthError, bl.ConfigError)):
-        flow.finish(url.partition("?")[0] + "?" + query.format(**query_of(url)))
+    place, right = url.partition("?")[0], query_of(url)
+    code, state = right["code"], right["state"]
+    states = [state + "x", state[:-1], state.swapcase(), ""]
+    queries = [query.format(**right) for query in (*MALFORMED, "#code={code}&state={state}")]
+    queries += [f"code={code}&state={wrong}" for wrong in states]
+    pasted = ["", "x", "http://", "\x00", "https://evil.example/", "é" * 9999]
+    for wrong in [*pasted, *(f"{place}?{query}" for query in queries)]:
+        with pytest.raises((bl.OAuthError, bl.ConfigError)) as caught:
+            flow.finish(wrong)
+        assert state not in str(caught.value), wrong
     assert server.counts["authorization_code"] == 0
+    assert list(quotes(client_of(server, flow.finish(url)))) == []
 
 
-@pytest.mark.parametrize(
-    "pasted", ["", "x", "http://", "\x00", "https://evil.example/", "é" * 9999]
-)
-def test_security_06_a_pasted_callback_that_is_none_is_refused(server, pasted):
-    flow = begin(server)
-    with pytest.raises((bl.OAuthError, bl.ConfigError)):
-        flow.finish(pasted)
-    assert server.counts["authorization_code"] == 0
+@pytest.mark.parametrize("name", ["error", "error_description"])
+def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_client(server, name):
+    flow = begin(server, confidential=True)
+    (client,) = server.clients.values()
+    query = query_of(flow.url)
+    error = {"error": "x", name: f"it was {client.secret}", "state": query["state"]}
+    with pytest.raises(bl.OAuthError, match="it was") as caught:
+        flow.finish(f"{query['redirect_uri']}?{urlencode(error)}")
+    shown = [str(caught.value), caught.value.error, caught.value.description]
+    assert client.secret not in "".join(shown)

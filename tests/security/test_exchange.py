@@ -11,18 +11,6 @@ from ..support.logins import begin, quotes, scopes_of, sign_in, tells_to_log_in,
 from ..support.service import Fault
 from ..support.stores import DictStore
 
-
-def test_security_09_the_code_is_exchanged_once(server):
-    flow = begin(server)
-    login = waiting(flow)
-    visit(server.authorize(flow.url))
-    login.get()
-    assert server.counts["authorization_code"] == 1
-    (seen,) = server.of("authorization_code")
-    assert seen.header("Content-Type").split(";")[0] == "application/x-www-form-urlencoded"
-    assert seen.query == "" and seen.header("Authorization") is None
-
-
 MISHAPS = {
     "lost": Fault(lost=True),
     "dropped": Fault(drop=True),

@@ -18,17 +18,6 @@ from ..support.processes import python
 from ..support.service import Fault
 
 
-def test_security_05_a_login_has_a_deadline(server):
-    flow = begin(server, timeout=1.0)
-    port, _ = listener_address(flow)
-    start = time.monotonic()
-    with pytest.raises(bl.BoardlotError) as caught:
-        waiting(flow).get()
-    assert 0.8 <= time.monotonic() - start < 30
-    assert caught.value.hint
-    assert closed(port)
-
-
 def test_security_05_the_deadline_holds_while_forged_callbacks_come_in(server):
     flow = begin(server, timeout=1.5)
     login = waiting(flow)
@@ -37,23 +26,11 @@ def test_security_05_the_deadline_holds_while_forged_callbacks_come_in(server):
     while not login.over(0.0) and time.monotonic() - start < 60:
         with contextlib.suppress(OSError):
             call(flow, query="code=x&state=forged")
-    with pytest.raises(bl.BoardlotError):
+    with pytest.raises(bl.RequestTimeout) as caught:
         login.get()
-    assert time.monotonic() - start < 30
+    assert 1.2 <= time.monotonic() - start < 30
+    assert caught.value.hint
     assert closed(port)
-
-
-def test_security_05_the_socket_is_closed_after_success(server):
-    for by_hand in (False, True):
-        flow = begin(server)
-        port, _ = listener_address(flow)
-        if by_hand:
-            flow.finish(server.authorize(flow.url))
-        else:
-            login = waiting(flow)
-            visit(server.authorize(flow.url))
-            login.get()
-        assert closed(port)
 
 
 @pytest.mark.parametrize("query", ["error=access_denied", "code=wrong"])
@@ -202,7 +179,7 @@ def test_security_05_at_most_8_connections_are_held(server):
     port, _ = listener_address(flow)
     most = 0
     with contextlib.ExitStack() as slow:
-        for _ in range(60):
+        for _ in range(24):
             connection = socket.create_connection(("127.0.0.1", port), timeout=10)
             slow.enter_context(connection)
             time.sleep(0.01)

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import socket
 import stat
 import tempfile
 import time
@@ -63,22 +62,6 @@ def test_security_07_100000_verifiers_are_of_the_grammar(server):
     check_verifiers(list(drawn_verifiers(server, 100_000)))
 
 
-def test_security_07_a_new_attempt_has_a_new_verifier_and_state(server):
-    store = bl.MemoryStore()
-    first, second = begin(server, store), begin(server, store)
-    one, two = query_of(first.url), query_of(second.url)
-    assert one["code_challenge"] != two["code_challenge"]
-    assert one["state"] != two["state"]
-
-
-def test_security_07_the_authorization_url_has_the_documents_parameters(server):
-    flow = begin(server)
-    assert set(query_of(flow.url)) == QUERY
-    assert flow.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
-    assert query_of(flow.url)["response_type"] == "code"
-    assert query_of(flow.url)["client_id"] in server.clients
-
-
 def test_security_07_the_registration_is_that_of_the_document(server):
     begin(server, client_name="Größe & <b>")
     (seen,) = server.of("register")
@@ -96,30 +79,22 @@ def in_a_thread(server, **options):
     return Waiting(lambda: bl.login(server.base_url, **options))
 
 
-def test_security_08_the_browser_gets_one_url_that_we_built(server, opened):
-    login = in_a_thread(server)
-    (browser,) = opened_with(opened)
-    assert browser.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
-    assert set(query_of(browser.url)) == QUERY
-    visit(browser.url)
-    oauth = login.get()
-    assert list(quotes(client_of(server, oauth))) == []
-    assert len(opened_with(opened)) == 1
-
-
-def test_security_08_other_users_see_neither_state_nor_challenge(server, opened, tmp_path):
+def test_security_08_other_users_do_not_see_the_url_of_which_the_browser_gets_one(server, opened):
     """They see the arguments of every program: the browser is opened with a private file."""
     login = in_a_thread(server)
     (browser,) = opened_with(opened)
     (argument,) = browser.arguments
+    assert browser.url.startswith(f"{server.base_url}/oauth2/authorize/confirm?")
     query = query_of(browser.url)
+    assert set(query) == QUERY
     assert "://" not in argument and argument.endswith(".html")
     assert query["state"] not in argument and query["code_challenge"] not in argument
     assert [stat.S_IMODE(mode) for mode in browser.modes] == [0o600]
     assert Path(argument).exists()
     visit(browser.url)
-    login.get()
+    assert list(quotes(client_of(server, login.get()))) == []
     assert not Path(argument).exists(), "it is removed after the login"
+    assert len(opened_with(opened)) == 1
 
 
 @pytest.mark.parametrize("end", ["cancelled", "no time left"])
@@ -195,28 +170,6 @@ def test_security_08_a_hostile_client_id_stays_in_the_url(client_id, opened, tmp
     assert not list(tmp_path.rglob("PWNED*"))
 
 
-ADDRESSES = [
-    "http://api.example.com",
-    "http://localhost.evil.example",
-    "file:///etc/passwd",
-    "javascript:alert(1)",
-    "https://user:secret@api.example.com",
-    "https://api.example.com/#x",
-    "http://127.0.0.1.evil.example",
-    "-h",
-    "",
-]
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_security_08_only_https_and_loopback_addresses(address, opened):
-    with pytest.raises(bl.ConfigError):
-        bl.login(address, store=bl.MemoryStore(), timeout=2.0)
-    with pytest.raises(bl.ConfigError):
-        bl.begin_login(address, store=bl.MemoryStore(), timeout=2.0)
-    assert opened_with(opened, 0.2) == []
-
-
 def test_security_08_addresses_of_the_registration_answer_are_not_believed(server, opened):
     evil = "file:///etc/passwd"
     server.faults["register"] = Fault(
@@ -240,18 +193,6 @@ def test_security_08_addresses_of_the_registration_answer_are_not_believed(serve
         assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
 
 
-def test_security_08_a_registration_that_redirects_is_not_followed(server, opened):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        other.settimeout(0.5)
-        elsewhere = f"http://127.0.0.1:{other.getsockname()[1]}/"
-        server.faults["register"] = Fault(status=307, headers={"Location": elsewhere})
-        with pytest.raises(bl.BoardlotError):
-            bl.login(server.base_url, store=bl.MemoryStore(), timeout=5.0)
-        with pytest.raises(TimeoutError):
-            other.accept()
-    assert opened_with(opened, 0.2) == []
-
-
 def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(server, tmp_path):
     code = """
         import sys
@@ -267,6 +208,7 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(
     (found,) = set(re.findall(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed))
     port = listener_address(type("Flow", (), {"url": found}))[0]
     assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed
+    assert "callback?" in printed, "what to paste if there is no way for the callback"
 
 
 def test_a_registration_without_a_secret_is_no_error_of_a_confidential_client(server):

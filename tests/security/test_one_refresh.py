@@ -160,6 +160,7 @@ def round_of(children):
 
 FAILURES = {
     "invalid_grant": (Fault(error="invalid_grant", delay=2.0), "LoginRequired"),
+    "no form of RFC 6749": (Fault(status=401, body=b"", delay=2.0), "LoginRequired"),
     "503": (Fault(status=503, delay=2.0), None),
     "dropped": (Fault(drop=True, delay=2.0), None),
 }

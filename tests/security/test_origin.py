@@ -41,6 +41,9 @@ def test_security_26_a_pickled_login_stays_with_its_origin(server, place):
     assert list(quotes(client_of(server, oauth))) == []
     with Untouched() as second, pytest.raises(bl.ConfigError):
         bl.Client(second.base_url, auth=oauth)
+    for unpicklable in (bl.MemoryStore(), bl.EncryptedFileStore(place, "text")):
+        with pytest.raises(bl.ConfigError):
+            pickle.dumps(bl.OAuth("client-1", store=unpicklable))
 
 
 def ask():

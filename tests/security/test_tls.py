@@ -8,6 +8,7 @@ import time
 import boardlot as bl
 import pytest
 
+from ..support.browsers import opened_with
 from ..support.certificates import Authority, authority, bad_contexts
 from ..support.clients import client_of
 from ..support.logins import begin, quotes, sign_in
@@ -20,22 +21,24 @@ BAD_ADDRESSES = [
     *("ws://127.0.0.1:1", "file:///etc/passwd", "unix:///tmp/x", "ftp://127.0.0.1", "//a.example"),
     *("https://u@a.example", "https://u:hunter2@a.example", "https://@a.example#x"),
     *("http://u:hunter2@127.0.0.1:1", "https://a.example#frag", "https://a.example/#"),
-    *("https://", "http://127.0.0.1:99999", "https://a b.example"),
+    *("https://", "http://127.0.0.1:99999", "https://a b.example", "javascript:alert(1)"),
+    *("http://localhost.evil.example", "-h", ""),
 ]
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
-def test_security_20_an_address_that_is_not_safe_is_refused(address):
+def test_security_20_an_address_that_is_not_safe_is_refused(address, opened):
     makers = [
         lambda: bl.Client(address),
         lambda: bl.AsyncClient(address),
         lambda: bl.begin_login(address, store=bl.MemoryStore()),
-        lambda: bl.login(address, store=bl.MemoryStore(), open_browser=False),
+        lambda: bl.login(address, store=bl.MemoryStore(), timeout=2.0),
     ]
     for make in makers:
         with pytest.raises(bl.ConfigError) as caught:
             make()
         assert "hunter2" not in f"{caught.value!r} {caught.value.hint}"
+    assert opened_with(opened, 0.0) == []
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "http://127.9.8.7:1", "http://[::1]:1"])

@@ -203,6 +203,8 @@ class AuthorizationServer(StandInService):
         kind = request.header("Content-Type") or ""
         if kind.split(";")[0].strip() != "application/x-www-form-urlencoded" or request.query:
             raise Refused("invalid_request", f"content type {kind!r}, query {request.query!r}")
+        if request.header("Authorization") is not None:
+            raise Refused("invalid_request", "credentials in two places")
         form = request.form
         with self._lock:
             client = self.clients.get(form.get("client_id"))

@@ -5,7 +5,7 @@ import time
 
 import boardlot as bl
 
-from .callbacks import visit
+from .callbacks import closed, listener_address, visit
 from .clients import client_of
 
 SYMBOL = "HK.HSImain"
@@ -66,6 +66,7 @@ def finish_for_real(server, flow, login):
     oauth = login.get()
     assert list(quotes(client_of(server, oauth))) == []
     assert server.counts["authorization_code"] == 1
+    assert closed(listener_address(flow)[0])
     return oauth
 
 

@@ -123,16 +123,6 @@ def test_security_30_a_clock_is_put_right_once_a_call_and_no_more():
     assert each == [2] and asked == 1
 
 
-def test_security_30_the_sandbox_an_hour_ahead_serves_64_calls_side_by_side():
-    with bl.Sandbox(seed=3, clock_offset=3600.0) as ahead:
-        client = ahead.client()
-        with ThreadPoolExecutor(64) as pool:
-            told = list(pool.map(lambda _: len(client.dividends("HK.00700")), range(64)))
-        assert len(set(told)) == 1 and told[0] > 0
-        calls = [one for one in ahead.requests if one.path != CLOCK]
-        assert sum(one.status == 200 for one in calls) == 64 and len(calls) <= 128
-
-
 @offsets
 @pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
 def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, kind):

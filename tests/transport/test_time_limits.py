@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 import boardlot as bl
@@ -112,6 +113,14 @@ def test_security_22_however_many_retries_a_call_has_one_end():
     with StandInService(lambda _: response(b"", 503, delay=0.2)) as server:
         client = bl.Client(server.base_url, timeout=0.5, max_retries=100)
         ends(client.server_time, 300, bl.BoardlotError)
+
+
+def test_security_22_waiting_for_a_connection_ends():
+    with StandInService(lambda _: Response(delay=600.0)) as server, ThreadPoolExecutor(8) as pool:
+        client = bl.Client(server.base_url, max_connections=1, timeout=1.0, max_retries=0)
+        # Its own attempt and as much again for its turn: one after another they would take 8 s.
+        for ended in [pool.submit(ends, client.server_time, 6) for _ in range(8)]:
+            ended.result()
 
 
 def test_security_22_no_time_may_be_without_end():

@@ -165,6 +165,10 @@ class Recording(DictStore):
         self.note("save")
         super().save(key, value)
 
+    def delete(self, key):
+        self.note("delete")
+        super().delete(key)
+
     @contextlib.contextmanager
     def lock(self, key):
         assert key.endswith(" alice")
@@ -198,7 +202,7 @@ def test_a_lock_is_entered_used_and_left_on_one_thread(server):
     assert threading.get_ident() not in {thread for _, thread in store.calls}
     store.calls.clear()
     auth.logout()
-    assert [name for name, _ in store.calls] == ["load", "enter", "leave"]
+    assert [name for name, _ in store.calls] == ["load", "enter", "delete", "delete", "leave"]
 
 
 def test_a_change_that_fails_leaves_the_lock_with_an_exception(server):

@@ -9,55 +9,6 @@ import pytest
 from ..support.applications import application, log_in
 from ..support.clients import client_of
 from ..support.logins import quotes
-from ..support.stores import DictStore
-
-
-class OfThread(DictStore):
-    """Keeps its transaction in a `threading.local`, from `lock` to its end."""
-
-    def __init__(self):
-        super().__init__()
-        self.thread = threading.local()
-        self.outside = []
-
-    def used(self, name):
-        if getattr(self.thread, "transaction", None) is None:
-            self.outside.append(name)
-
-    def load(self, key):
-        self.used("load")
-        return super().load(key)
-
-    def save(self, key, value):
-        self.used("save")
-        super().save(key, value)
-
-    def delete(self, key):
-        self.used("delete")
-        super().delete(key)
-
-    @contextlib.contextmanager
-    def lock(self, key):
-        assert getattr(self.thread, "transaction", None) is None
-        self.thread.transaction = key
-        try:
-            yield
-        finally:
-            assert self.thread.transaction == key
-            self.thread.transaction = None
-
-
-def test_a_thread_keeps_what_a_store_gave_it_until_the_lock_is_left(server):
-    store = OfThread()
-    app = application(server, store)
-    auth = log_in(server, app)
-    client = client_of(server, app.auth(user="alice"))
-    for _ in range(3):
-        server.expire()
-        assert list(quotes(client)) == []
-    auth.logout()
-    # Only what is read before the lock is taken has no transaction.
-    assert set(store.outside) == {"load"}
 
 
 def test_a_row_that_is_locked_for_update_is_saved_by_the_same_transaction(server, postgres_address):
