@@ -320,9 +320,9 @@ def test_login_status_and_logout_against_the_sandbox(
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         base = ["--base-url", sandbox.base_url]
         assert main([*base, "--profile", "paper", "login", "--store", str(store)]) == 0
-        told = capsys.readouterr().err
-        assert "quote:read" in told
-        client_id = told.split("client ")[1].split()[0]
+        said = capsys.readouterr().err
+        assert "quote:read" in said
+        client_id = said.split("client ")[1].split()[0]
 
         assert main([*base, "status", client_id, "--store", str(store)]) == 0
         shown = capsys.readouterr().out

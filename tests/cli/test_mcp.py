@@ -124,11 +124,11 @@ def test_arguments_are_those_of_the_endpoint(demo):
 def test_rows_are_exact_and_their_codes_have_names(demo):
     with bl.Sandbox(seed=7) as sandbox, sandbox.client() as client:
         expected = client.dividends("HK.00700")
-    answer = demo.call("dividends", symbol="HK.00700", max_rows=3)
-    assert answer["total"] == len(expected) > 3 and len(answer["rows"]) == 3
-    first = answer["rows"][0]
+    response = demo.call("dividends", symbol="HK.00700", max_rows=3)
+    assert response["total"] == len(expected) > 3 and len(response["rows"]) == 3
+    first = response["rows"][0]
     assert first["currency"] == "HKD" and first["process"] == expected[0]["process"]
-    assert answer["fields"]["currency"].startswith("Dividend currency")
+    assert response["fields"]["currency"].startswith("Dividend currency")
     orders = demo.call("sim_orders", acc_id="5001")["rows"]
     # Section 3.2 of the service document.
     names = {2: "submitted", 3: "partially filled", 4: "filled", 5: "cancelled", 6: "rejected"}
@@ -141,11 +141,11 @@ def test_rows_are_exact_and_their_codes_have_names(demo):
 def test_a_list_is_read_on_from_where_it_was_cut(demo):
     found, arguments = [], {}
     while True:
-        answer = demo.call("plate_stocks", plate_code="HK.BK1001", max_rows=200, **arguments)
-        found += [row["code"] for row in answer["rows"]]
-        if answer["next"] is None:
+        response = demo.call("plate_stocks", plate_code="HK.BK1001", max_rows=200, **arguments)
+        found += [row["code"] for row in response["rows"]]
+        if response["next"] is None:
             break
-        arguments = {"resume": answer["next"]}
+        arguments = {"resume": response["next"]}
     assert len(found) == len(set(found)) == 500
 
 
@@ -237,21 +237,21 @@ def raw(*arguments, env=None):
         try:
             process.stdin.write(b"not json\n" + json.dumps(INITIALIZE).encode() + b"\n")
             process.stdin.flush()
-            answers = []
-            while not any(answer.get("id") == 1 for answer in answers):
-                answers.append(json.loads(process.stdout.readline()))
-            yield process, answers
+            responses = []
+            while not any(response.get("id") == 1 for response in responses):
+                responses.append(json.loads(process.stdout.readline()))
+            yield process, responses
         finally:
             process.kill()
 
 
 def test_stdout_is_the_protocol_alone_and_closing_stdin_ends_it():
-    with raw() as (process, answers):
+    with raw() as (process, responses):
         rest, _ = process.communicate(timeout=60)
-        # The SDK's notice of the line that was no message may come before the answer or after it.
-        answers += [json.loads(line) for line in rest.splitlines()]
+        # The SDK's notice of the line that was no message may come before the response or after it.
+        responses += [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0
-    assert all(answer["jsonrpc"] == "2.0" for answer in answers)
+    assert all(response["jsonrpc"] == "2.0" for response in responses)
 
 
 def messages_of(parts):
@@ -281,8 +281,8 @@ def test_the_last_message_needs_no_line_feed(method):
         send(process, {"method": "notifications/initialized"})
         rest, _ = process.communicate(json.dumps(last).encode(), timeout=60)
         assert process.returncode == 0
-    (answer,) = [one for one in map(json.loads, rest.splitlines()) if one.get("id") == "last"]
-    assert "result" in answer, answer
+    (response,) = [one for one in map(json.loads, rest.splitlines()) if one.get("id") == "last"]
+    assert "result" in response, response
 
 
 def test_messages_are_read_up_to_the_end():
@@ -308,14 +308,14 @@ def send(process, *messages):
     process.stdin.flush()
 
 
-def answer_to(process, number):
-    """The answer to a request, and those that came before it."""
+def response_to(process, number):
+    """The response to a request, and those that came before it."""
     before = []
     while True:
-        answer = json.loads(process.stdout.readline())
-        if answer.get("id") == number:
-            return answer, before
-        before.append(answer)
+        response = json.loads(process.stdout.readline())
+        if response.get("id") == number:
+            return response, before
+        before.append(response)
 
 
 @pytest.fixture
@@ -337,12 +337,12 @@ def test_calls_in_flight_can_be_cancelled_at_once(at_once, slow):
             send(process, *({"id": one, "method": "tools/call", "params": call} for one in ids))
             # Once it has read them: they are dispatched in order.
             send(process, {"id": f"{round_}-list", "method": "tools/list"})
-            answer_to(process, f"{round_}-list")
+            response_to(process, f"{round_}-list")
             cancel = "notifications/cancelled"
             send(process, *({"method": cancel, "params": {"requestId": one}} for one in ids))
             send(process, {"id": f"{round_}-ping", "method": "ping"})
-            answer, before = answer_to(process, f"{round_}-ping")
-            assert answer["result"] is not None and before == []
+            response, before = response_to(process, f"{round_}-ping")
+            assert response["result"] is not None and before == []
         process.stdin.close()
         assert process.wait(60) == 0
         assert b"Traceback" not in process.stderr.read()
@@ -369,7 +369,7 @@ def test_a_message_that_is_too_long_is_answered_with_an_error(start, end, number
         refusal = json.loads(process.stdout.readline())
         assert refusal["id"] == number
         assert "is too long; expected at most 1,048,576" in refusal["error"]["message"]
-        assert "result" in answer_to(process, "next")[0]
+        assert "result" in response_to(process, "next")[0]
 
 
 def test_the_longest_message_is_read_and_a_byte_more_is_not():
@@ -379,7 +379,7 @@ def test_the_longest_message_is_read_and_a_byte_more_is_not():
             end = b'"}}}'
             process.stdin.write(start + b"x" * (length - len(start + end)) + end + b"\n")
             process.stdin.flush()
-            assert member in answer_to(process, 7)[0]
+            assert member in response_to(process, 7)[0]
 
 
 def end_by(name, pause):

@@ -265,8 +265,8 @@ def test_an_ending_that_tells_no_format_is_refused(
         assert b"one of .txt, .json, .jsonl, .csv, .parquet" in done.stderr
     assert not service.sandbox.requests and not list(tmp_path.iterdir())
     assert service.run("time", "--out", str(out), "--format", "json").returncode == 0
-    # What any request answers is written as it came.
-    html = ["request", "GET", "/api/v1.0/server-time", "--out", str(tmp_path / "answer.html")]
+    # The response to any request is written as it came.
+    html = ["request", "GET", "/api/v1.0/server-time", "--out", str(tmp_path / "response.html")]
     assert service.run(*html).returncode == 0
 
 

@@ -253,7 +253,7 @@ def test_two_downloads_to_one_file_do_not_replace_each_other(
         started = [service.start(*CALL, "--out", str(out)) for _ in range(3)]
         errors = [process.communicate(timeout=120)[1] for process in started]
         codes = [process.returncode for process in started]
-        # One was first; the others found its file, or were told in time that it is there.
+        # One was first; the others found its file, or learned in time that it is there.
         assert codes.count(0) == 1, errors
         assert len(out.read_text().splitlines()) == 121
         assert [path.name for path in tmp_path.iterdir()] == ["fills.csv"]

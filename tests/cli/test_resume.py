@@ -158,7 +158,7 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (
             ["fills", "281757", "HK", *SPAN],
@@ -180,7 +180,7 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
 @pytest.mark.parametrize("done", [False, True], ids=["broken off", "whole"])
 def test_a_checkpoint_of_another_call_is_refused(
     change: list[str],
-    told: str,
+    expected: str,
     done: bool,
     service: Service,
     live: list[str],
@@ -197,7 +197,7 @@ def test_a_checkpoint_of_another_call_is_refused(
     capsys.readouterr()
     assert main([*line, *change, "--resume", "where"]) == 2
     said = capsys.readouterr().err
-    assert "--resume where belongs to " in said and told in said
+    assert "--resume where belongs to " in said and expected in said
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -239,7 +239,7 @@ def test_a_checkpoint_of_another_service_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["--format", "csv"], "--resume needs --out FILE"),
         (["--out", "fills.parquet"], "works with csv and jsonl, not parquet"),
@@ -252,7 +252,7 @@ def test_a_checkpoint_of_another_service_is_refused(
 )
 def test_what_cannot_go_on_is_refused_before_anything_is_written(
     arguments: list[str],
-    told: str,
+    expected: str,
     service: Service,
     live: list[str],
     tmp_path: Path,
@@ -262,7 +262,7 @@ def test_what_cannot_go_on_is_refused_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.csv").write_text("mine")
     assert main([*live, *CALL, *arguments, "--resume", "where"]) == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]
     assert not service.sandbox.requests
 

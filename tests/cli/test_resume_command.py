@@ -56,8 +56,8 @@ def test_only_what_is_missing_is_added(settings: dict[str, Any], added: str) -> 
     ],
 )
 def test_what_may_be_secret_is_not_shown(typed: list[str], shown: str) -> None:
-    told = same_command(Settings(typed=[*typed, *TYPED]))
-    assert told == f"boardlot {shown} fills 1 HK"
+    command = same_command(Settings(typed=[*typed, *TYPED]))
+    assert command == f"boardlot {shown} fills 1 HK"
 
 
 # Options of free text whose values are no secrets: names, addresses, and what to show.

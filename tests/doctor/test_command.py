@@ -62,9 +62,9 @@ def test_the_command_takes_a_proxy_and_certificates(service: Any, authority: Aut
         way = ["--base-url", f"https://{name}", "--ca-file", authority.ca_file]
         way += ["--proxy", proxy.base_url]
         rows = json.loads(service.run("doctor", *way, "--format", "json").stdout)
-        told = service.run("time", *way)
+        done = service.run("time", *way)
     assert {row["step"]: row["state"] for row in rows}["service"] == "ok"
-    assert told.returncode == 0, told.stderr
+    assert done.returncode == 0, done.stderr
     assert proxy.asked
 
 

@@ -124,8 +124,10 @@ def test_a_wrong_clock_is_found_and_the_key_still_accepted(offset: float, which:
     assert "clock" in findings["clock"].hint
     assert findings["signature"].state == "ok"
     # Measured at the middle of a round trip: a little more or less than the sandbox's offset.
-    told = re.search(r"corrected the time by ([+-]\d+\.\d{3}) s", findings["signature"].detail)
-    assert told is not None and abs(float(told[1]) - offset) < 5.0
+    found_offset = re.search(
+        r"corrected the time by ([+-]\d+\.\d{3}) s", findings["signature"].detail
+    )
+    assert found_offset is not None and abs(float(found_offset[1]) - offset) < 5.0
 
 
 # TLS
@@ -197,7 +199,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     assert findings["name"].detail == f"the proxy resolves {name}"
     assert findings["connection"].detail == f"the proxy connects to {name}, port 443"
     assert "The tests' authority" in findings["TLS"].detail
-    # It was told the same by the client and by the doctor's own connections.
+    # It was asked the same by the client and by the doctor's own connections.
     assert len(proxy.asked) > 1
     assert {line.rsplit(" ", 1)[0] for line in proxy.asked} == {f"CONNECT {name}:443"}
     assert len(set(proxy.authorizations)) == 1

@@ -87,10 +87,10 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
     with StandInService(lambda _: response({"server_time_ms": "1790000000000"})) as other:
         line = ["--profile", profile, "--base-url", other.base_url, *command]
         failed = main(line) != 0
-        told = capfd.readouterr()
+        printed = capfd.readouterr()
         # What is about a login has no use for a key.
         if profile == "login" or command[0] not in ("status", "login", "logout"):
-            assert failed and "https://api.example.com" in told.out + told.err
+            assert failed and "https://api.example.com" in printed.out + printed.err
         sent = b"".join(seen.everything for seen in other.received)
     assert b"X-Api-Key" not in sent and b"x-api-key" not in sent and b"refresh_token" not in sent
     assert asked == []

@@ -1,4 +1,4 @@
-"""Promise 23: limits on what an answer may be, whoever reads it."""
+"""Promise 23: limits on what a response may be, whoever reads it."""
 
 import gzip
 import json
@@ -153,12 +153,12 @@ def packed(encoding, data):
 RAW = json.dumps(DIVIDENDS).encode()
 LAYERS = {
     "gzip twice": packed("gzip, gzip", gzip.compress(gzip.compress(RAW))),
-    "gzip twice, told once": packed("gzip", gzip.compress(gzip.compress(RAW))),
+    "gzip twice, named once": packed("gzip", gzip.compress(gzip.compress(RAW))),
     "deflate in gzip": packed("deflate, gzip", gzip.compress(zlib.compress(RAW))),
     "gzip that is none": packed("gzip", RAW),
     "gzip cut off": packed("gzip", gzip.compress(RAW)[:-12]),
     "gzip with a wrong sum": packed("gzip", gzip.compress(RAW)[:-8] + b"\0" * 8),
-    "gzip not told": packed("identity", gzip.compress(RAW)),
+    "gzip not named": packed("identity", gzip.compress(RAW)),
 }
 
 

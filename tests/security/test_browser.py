@@ -102,8 +102,8 @@ def test_a_login_without_trade_read_reads_quotes_and_may_not_trade(page, sandbox
     page.save_screenshot(str(tmp_path / "consent.png"))
     (button,) = allowing(page)
     button.click()
-    told = landed(page, flow, tmp_path, "allowed")
-    assert "error" not in told and "denied" not in told
+    text = landed(page, flow, tmp_path, "allowed")
+    assert "error" not in text and "denied" not in text
     oauth = login.get()
     assert "quote:read" in scopes_of(oauth) and "trade:read" not in scopes_of(oauth)
     with bl.Client(sandbox.base_url, auth=oauth) as client:

@@ -1,4 +1,4 @@
-"""Promises 1 to 4 and 6: the state of a callback, its address, and what is answered to it."""
+"""Promises 1 to 4 and 6: the state of a callback, its address, and the responses to it."""
 
 import contextlib
 import math
@@ -80,10 +80,10 @@ def test_security_44_a_callback_with_another_issuer_ends_the_login_and_names_bot
     flow = begin(server)
     login = None if by_hand else waiting(flow)
     url = server.authorize(flow.url) + "&iss=https%3A%2F%2Fother.example"
-    told = (
+    expected = (
         rf"iss is 'https://other\.example'; expected the service of this login, {server.base_url}"
     )
-    with pytest.raises(bl.OAuthError, match=told):
+    with pytest.raises(bl.OAuthError, match=expected):
         if login is None:
             flow.finish(url)
         else:
@@ -138,8 +138,8 @@ def listening_addresses(port):
     for name in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
             fields = line.split()
-            address, _, told = fields[1].partition(":")
-            if int(told, 16) == port and fields[3] == "0A":
+            address, _, number = fields[1].partition(":")
+            if int(number, 16) == port and fields[3] == "0A":
                 found.append(address)
     return found
 
@@ -226,8 +226,8 @@ def test_security_04_a_missing_or_doubled_host_is_refused(server):
     finish_for_real(server, flow, login)
 
 
-def answers_of_every_kind(server, flow):
-    """(what, answer) with a mark in all that a page could reflect; the last one logs in."""
+def responses_of_every_kind(server, flow):
+    """(what, response) with a mark in all that a page could reflect; the last one logs in."""
     state = query_of(flow.url)["state"]
     origin = ("Origin: https://evil.example", "X-Mark: reflected<b>mark")
     mark = "reflected%3Cb%3Emark"
@@ -241,11 +241,11 @@ def answers_of_every_kind(server, flow):
     yield "right", call(flow, query=f"{query}&extra={mark}", headers=origin)
 
 
-def test_security_04_every_answer_is_static_and_closed_to_other_sites(server):
+def test_security_04_every_response_is_static_and_closed_to_other_sites(server):
     flow = begin(server)
     login = waiting(flow)
     state = query_of(flow.url)["state"]
-    for what, reply in answers_of_every_kind(server, flow):
+    for what, reply in responses_of_every_kind(server, flow):
         assert not [name for name in reply.headers if name.startswith("access-control-")], what
         text = reply.raw.decode("utf-8", "replace")
         assert "mark" not in text.lower().replace("benchmark", ""), what

@@ -144,16 +144,16 @@ def words(tmp_path):
     lock = serialization.BestAvailableEncryption(CANARY[::-1].encode())
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
     locked = key.private_bytes(*form, lock).decode()
-    told = {"passphrase": PASSPHRASE, "canary": CANARY, "key": locked}
-    told["key passphrase"] = CANARY[::-1]
+    known = {"passphrase": PASSPHRASE, "canary": CANARY, "key": locked}
+    known["key passphrase"] = CANARY[::-1]
     seed, text = secret_of(made)
-    return told, {PASSPHRASE, CANARY, CANARY[::-1], seed.hex(), text, str(list(seed))}
+    return known, {PASSPHRASE, CANARY, CANARY[::-1], seed.hex(), text, str(list(seed))}
 
 
 def test_security_14_a_whole_run_shows_no_secret(server, place, tmp_path, words):
-    told, secrets = words
+    known, secrets = words
     file = tmp_path / "words.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(known))
     faults, lines, urls = iter(FAULTS), [], []
     with python(RUN, server.base_url, place, file, env=NOISY, stderr=subprocess.STDOUT) as child:
         while line := child.stdout.readline():
@@ -206,10 +206,10 @@ def run_command(*arguments, words=()):
 
 
 def test_security_14_the_command_line_shows_no_secret(server, place, tmp_path, words):
-    told, secrets = words
+    known, secrets = words
     key = tmp_path / "key.pem"
     key.touch(mode=0o600)
-    key.write_text(told["key"])
+    key.write_text(known["key"])
     service = ("--base-url", server.base_url)
     login = [*service, "login", "--no-browser", "--store", str(place)]
     lines, done = [], []
@@ -231,7 +231,7 @@ def test_security_14_the_command_line_shows_no_secret(server, place, tmp_path, w
     for fault in ({}, {"api": Fault(echo=True, status=403)}, {"refresh_token": Fault(echo=True)}):
         server.expire()
         server.faults = fault
-        for options, words_ in ((stored, [PASSPHRASE] * 3), (signed, [told["key passphrase"]])):
+        for options, words_ in ((stored, [PASSPHRASE] * 3), (signed, [known["key passphrase"]])):
             out.append(run_command(*options, "futures", "HK.HSImain", words=words_))
     out.append(run_command(*stored, "futures", "HK.HSImain", words=[CANARY] * 3))
     out.append(run_command(*signed, "futures", "HK.HSImain", words=[CANARY]))

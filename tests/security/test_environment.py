@@ -20,12 +20,12 @@ ASKING = """
     import sys
     import boardlot as bl
     base_url, path = sys.argv[1:]
-    told = []
+    results = []
     def tried(work):
         try:
-            told.append(type(work()).__name__)
+            results.append(type(work()).__name__)
         except Exception as error:
-            told.append(type(error).__name__)
+            results.append(type(error).__name__)
     def call(**options):
         with bl.Client(base_url, max_retries=0, timeout=5.0, **options) as client:
             return client.reference_futures("HK.HSImain")
@@ -38,7 +38,7 @@ ASKING = """
     tried(lambda: bl.BearerToken(None))
     tried(lambda: bl.ApiKey("id", None))
     tried(lambda: bl.Client())
-    print(*told)
+    print(*results)
     """
 
 

@@ -1,4 +1,4 @@
-"""Promise 9: the code is exchanged once, and the token answer is held to the document."""
+"""Promise 9: the code is exchanged once, and the token response is held to the document."""
 
 import os
 

@@ -57,9 +57,9 @@ def test_the_costs_of_an_encrypted_key_are_bounded(derivation):
     # The costs are checked before they are paid: otherwise the password would be wrong.
     with pytest.raises(
         bl.ConfigError, match=r"encrypted with .* expected at most|cannot be"
-    ) as told:
+    ) as caught:
         bl.ApiKey("k", encrypted(derivation), password=PASSWORD)
-    assert PASSWORD not in str(told.value)
+    assert PASSWORD not in str(caught.value)
 
 
 @pytest.mark.parametrize("derivation", [pbkdf2(600_000), scrypt(1 << 14, 8, 1)], ids=bytes.hex)

@@ -74,14 +74,14 @@ LOGIN_REFUSED = """
     """
 
 
-def child(told, code, *args, data=b"", seconds=60, status=0):
+def child(bus, code, *args, data=b"", seconds=60, status=0):
     """Runs `code` in the session; gives what it printed."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     done = subprocess.run(
         command,
         input=data,
         capture_output=True,
-        env=told.environment,
+        env=bus.environment,
         cwd=ROOT,
         timeout=seconds,
         check=False,
@@ -100,65 +100,65 @@ def in_plain_text(folder, *needles):
 
 def test_a_value_is_saved_seen_by_another_process_and_deleted(tmp_path):
     canary = b"canary-" + secrets.token_hex(16).encode()
-    with session(tmp_path, UNLOCKED) as told:
-        assert child(told, LOAD, KEY) == b"none"
-        child(told, SAVE, KEY, data=canary)
-        assert child(told, LOAD, KEY) == b"value " + canary
-        assert child(told, LOAD, KEY + "x") == b"none"
-        child(told, SAVE, KEY, data=b"second " + canary)
-        assert child(told, LOAD, KEY) == b"value second " + canary
-        child(told, DELETE, KEY)
-        assert child(told, LOAD, KEY) == b"none"
-        child(told, DELETE, KEY)
+    with session(tmp_path, UNLOCKED) as bus:
+        assert child(bus, LOAD, KEY) == b"none"
+        child(bus, SAVE, KEY, data=canary)
+        assert child(bus, LOAD, KEY) == b"value " + canary
+        assert child(bus, LOAD, KEY + "x") == b"none"
+        child(bus, SAVE, KEY, data=b"second " + canary)
+        assert child(bus, LOAD, KEY) == b"value second " + canary
+        child(bus, DELETE, KEY)
+        assert child(bus, LOAD, KEY) == b"none"
+        child(bus, DELETE, KEY)
         assert in_plain_text(tmp_path, canary) == []
 
 
 @pytest.mark.parametrize("size", [0, 1, 2_400, 2_561, 70_000, 1_000_000])
 def test_a_value_of_any_size_and_any_bytes(tmp_path, size):
     value = secrets.token_bytes(size)
-    with session(tmp_path, UNLOCKED) as told:
-        child(told, SAVE, KEY, data=value)
-        assert child(told, LOAD, KEY) == b"value " + value
+    with session(tmp_path, UNLOCKED) as bus:
+        child(bus, SAVE, KEY, data=value)
+        assert child(bus, LOAD, KEY) == b"value " + value
         if size > 32:
             assert in_plain_text(tmp_path, value[:32], value[-32:]) == []
 
 
 def test_two_keys_do_not_meet(tmp_path):
     keys = [KEY, KEY + "2", KEY.replace(":1 ", ":2 "), "Größe \u202e"]
-    with session(tmp_path, UNLOCKED) as told:
+    with session(tmp_path, UNLOCKED) as bus:
         for n, key in enumerate(keys):
-            child(told, SAVE, key, data=b"value-%d" % n)
-        child(told, DELETE, keys[1])
-        got = [child(told, LOAD, key) for key in keys]
+            child(bus, SAVE, key, data=b"value-%d" % n)
+        child(bus, DELETE, keys[1])
+        got = [child(bus, LOAD, key) for key in keys]
     assert got == [b"value value-0", b"none", b"value value-2", b"value value-3"]
 
 
 @pytest.mark.parametrize("state", [ABSENT, LOCKED])
 def test_a_keyring_that_cannot_be_used_is_a_store_error(tmp_path, state):
     canary = "canary-" + secrets.token_hex(16)
-    with session(tmp_path, state) as told:
-        before = files_of(told.home)
-        printed = child(told, REFUSED, KEY, canary)
+    with session(tmp_path, state) as bus:
+        before = files_of(bus.home)
+        printed = child(bus, REFUSED, KEY, canary)
         # A locked one may be asked for a value it does not have.
         assert printed.splitlines()[0] == b"StoreError True"
         assert state is LOCKED or printed.splitlines() == [b"StoreError True"] * 2
         assert in_plain_text(tmp_path, canary.encode()) == []
-        assert set(files_of(told.home)) - set(before) == set() or state is LOCKED
+        assert set(files_of(bus.home)) - set(before) == set() or state is LOCKED
 
 
 def test_no_session_bus_at_all_is_a_store_error(tmp_path):
     canary = "canary-" + secrets.token_hex(16)
-    with session(tmp_path, ABSENT) as told:
-        told.environment.pop("DBUS_SESSION_BUS_ADDRESS")
-        told.environment["XDG_RUNTIME_DIR"] = str(tmp_path / "nowhere")
-        assert child(told, REFUSED, KEY, canary).splitlines() == [b"StoreError True"] * 2
-        assert files_of(told.home) == {}
+    with session(tmp_path, ABSENT) as bus:
+        bus.environment.pop("DBUS_SESSION_BUS_ADDRESS")
+        bus.environment["XDG_RUNTIME_DIR"] = str(tmp_path / "nowhere")
+        assert child(bus, REFUSED, KEY, canary).splitlines() == [b"StoreError True"] * 2
+        assert files_of(bus.home) == {}
 
 
 def test_a_login_is_kept_in_the_keychain_by_default(tmp_path):
-    with AuthorizationServer() as server, session(tmp_path, UNLOCKED) as told:
+    with AuthorizationServer() as server, session(tmp_path, UNLOCKED) as bus:
         pipes = {"stderr": None, "text": True}
-        running = told.start(
+        running = bus.start(
             *(sys.executable, "-c", textwrap.dedent(LOGIN), server.base_url), cwd=ROOT, **pipes
         )
         url = running.stdout.readline().strip()
@@ -166,21 +166,21 @@ def test_a_login_is_kept_in_the_keychain_by_default(tmp_path):
         assert out == "0\n"
         (client_id,) = server.clients
         server.expire()
-        assert child(told, AGAIN, server.base_url, client_id) == b"0\n"
-        assert child(told, AGAIN, server.base_url, client_id) == b"0\n"
+        assert child(bus, AGAIN, server.base_url, client_id) == b"0\n"
+        assert child(bus, AGAIN, server.base_url, client_id) == b"0\n"
         assert server.counts["refresh_token"] == 1
         assert in_plain_text(tmp_path, *map(str.encode, server.secrets)) == []
 
 
 def test_a_login_without_a_keychain_fails_closed(tmp_path):
-    with AuthorizationServer() as server, session(tmp_path, ABSENT) as told:
+    with AuthorizationServer() as server, session(tmp_path, ABSENT) as bus:
         command = (sys.executable, "-c", textwrap.dedent(LOGIN_REFUSED), server.base_url)
-        running = told.start(*command, cwd=ROOT, stderr=None, text=True)
+        running = bus.start(*command, cwd=ROOT, stderr=None, text=True)
         line = running.stdout.readline()
         if not line.startswith("StoreError"):
-            # It is better told before the user logs in; it has to be told afterwards.
+            # It is better reported before the user logs in; it has to be reported afterwards.
             callback = server.authorize(line.strip())
             line, _ = running.communicate(callback + "\n", timeout=60)
         assert line == "StoreError True\n"
-        assert files_of(told.home) == {}
+        assert files_of(bus.home) == {}
         assert in_plain_text(tmp_path, *map(str.encode, server.secrets)) == []

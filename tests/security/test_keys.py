@@ -1,4 +1,4 @@
-"""Promises 15 and 16: secrets are wiped from memory, and weak or open keys are told apart."""
+"""Promises 15 and 16: secrets are wiped from memory, and weak or open keys are refused."""
 
 import pickle
 import re

@@ -66,12 +66,12 @@ def test_security_07_the_registration_is_that_of_the_document(server):
     begin(server, client_name="Größe & <b>")
     (seen,) = server.of("register")
     assert seen.header("Content-Type") == "application/json"
-    told = json.loads(seen.body)
-    assert told["token_endpoint_auth_method"] == "none"
-    assert set(told["grant_types"]) == {"authorization_code", "refresh_token"}
-    assert told["response_types"] == ["code"]
-    assert told["client_name"] == "Größe & <b>"
-    assert len(told["redirect_uris"]) == 1
+    sent = json.loads(seen.body)
+    assert sent["token_endpoint_auth_method"] == "none"
+    assert set(sent["grant_types"]) == {"authorization_code", "refresh_token"}
+    assert sent["response_types"] == ["code"]
+    assert sent["client_name"] == "Größe & <b>"
+    assert len(sent["redirect_uris"]) == 1
 
 
 def in_a_thread(server, **options):
@@ -126,8 +126,8 @@ def test_security_08_no_browser_is_opened_where_none_is_wanted(server, opened, c
     url, end = None, time.monotonic() + 10
     printed = ""
     while url is None and time.monotonic() < end:
-        told = capfd.readouterr()
-        printed += told.out + told.err
+        captured = capfd.readouterr()
+        printed += captured.out + captured.err
         found = re.search(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed)
         url = found and found.group()
         time.sleep(0.05)
@@ -193,7 +193,9 @@ def test_security_08_addresses_of_the_registration_answer_are_not_believed(serve
         assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
 
 
-def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_told(server, tmp_path):
+def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_printed(
+    server, tmp_path
+):
     code = """
         import sys
         import boardlot as bl

@@ -14,8 +14,8 @@ from ..support.service import Fault
 from ..support.stores import PASSPHRASE, DictStore
 from ..support.threads import outcomes_of_threads
 
-# How the token runs out: told beforehand (it is refreshed ahead), or found out by a 401.
-ends = pytest.mark.parametrize("end", ["told", "found out"])
+# How the token runs out: as its lifetime says (it is refreshed ahead), or found out by a 401.
+ends = pytest.mark.parametrize("end", ["lifetime", "found out"])
 CALLING = """
     import sys, traceback
     import boardlot as bl
@@ -25,14 +25,14 @@ CALLING = """
     with bl.Client(base_url, auth=oauth, max_retries=0, timeout=60.0) as client:
         print("ready", flush=True)
         while sys.stdin.readline():
-            told = set()
+            results = set()
             for _ in range(int(calls)):
                 try:
-                    told.add(str(len(client.reference_futures("HK.HSImain"))))
+                    results.add(str(len(client.reference_futures("HK.HSImain"))))
                 except bl.BoardlotError as error:
-                    told.add(type(error).__name__)
+                    results.add(type(error).__name__)
                     break
-            print(*sorted(told), flush=True)
+            print(*sorted(results), flush=True)
     """
 
 
@@ -115,9 +115,9 @@ def test_security_18_a_cancelled_task_does_not_take_the_refresh_with_it(server):
     async def one(client):
         return list(await quotes(client))
 
-    told = asyncio.run(use())
-    assert all(isinstance(each, asyncio.CancelledError) for each in told[:25])
-    assert told[25:] == [[]] * 25
+    results = asyncio.run(use())
+    assert all(isinstance(each, asyncio.CancelledError) for each in results[:25])
+    assert results[25:] == [[]] * 25
     assert server.counts["refresh_token"] <= 2
 
 
@@ -172,9 +172,9 @@ def test_security_18_threads_that_wait_share_the_failure(server, failure):
     oauth = expired_login(server, "found out")
     client = client_of(server, oauth, timeout=60.0)
     server.faults["refresh_token"] = fault
-    told = outcomes_of_threads(64, many_calls(client, 1))
-    assert "ok" not in told and sum(told.values()) == 64 and len(told) == 1, told
-    assert name is None or name in told
+    results = outcomes_of_threads(64, many_calls(client, 1))
+    assert "ok" not in results and sum(results.values()) == 64 and len(results) == 1, results
+    assert name is None or name in results
     assert server.counts["refresh_token"] == 1
     server.faults.clear()
 
@@ -182,28 +182,28 @@ def test_security_18_threads_that_wait_share_the_failure(server, failure):
 @pytest.mark.parametrize("failure", FAILURES)
 def test_security_18_tasks_that_wait_share_the_failure(server, failure):
     fault, name = FAILURES[failure]
-    # Told beforehand: 1,000 tasks would need longer than the refresh to find it out by a 401.
-    oauth = expired_login(server, "told")
+    # By its lifetime: 1,000 tasks would need longer than the refresh to find it out by a 401.
+    oauth = expired_login(server, "lifetime")
     server.faults["refresh_token"] = fault
 
     async def use():
         # All of them wait for the refresh, and none for a connection.
         options = {"auth": oauth, "max_retries": 0, "timeout": 60.0, "max_connections": 1000}
         async with bl.AsyncClient(server.base_url, **options) as client:
-            told = await asyncio.gather(
+            results = await asyncio.gather(
                 *(quotes(client) for _ in range(1000)), return_exceptions=True
             )
-        return Counter(type(each).__name__ for each in told)
+        return Counter(type(each).__name__ for each in results)
 
-    told = asyncio.run(use())
-    assert len(told) == 1 and name in (None, *told), told
+    results = asyncio.run(use())
+    assert len(results) == 1 and name in (None, *results), results
     assert server.counts["refresh_token"] == 1
     assert server.counts["api"] == 0
 
 
 def test_security_18_each_of_those_that_wait_has_an_error_of_its_own(server):
     """A shared exception object would grow its traceback in every thread."""
-    oauth = expired_login(server, "told")
+    oauth = expired_login(server, "lifetime")
     client = client_of(server, oauth, timeout=60.0)
     server.faults["refresh_token"] = Fault(error="invalid_grant", delay=1.0)
     errors = []

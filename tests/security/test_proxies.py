@@ -108,7 +108,7 @@ def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(servic
 
 
 @pytest.mark.parametrize(
-    "answers",
+    "responses",
     [
         b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
@@ -117,8 +117,8 @@ def test_security_21_a_proxy_does_not_lower_what_certificates_are_held_to(servic
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
     ],
 )
-def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, answers):
-    with Proxy(tunnels=service.known, refusal=answers) as proxy:
+def test_security_21_a_proxy_that_makes_no_tunnel_is_a_transport_error(service, responses):
+    with Proxy(tunnels=service.known, refusal=responses) as proxy:
         options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
         with pytest.raises(bl.TransportError) as caught:
             quotes(client_of(service, bl.BearerToken("token"), timeout=3.0, **options))
@@ -136,8 +136,8 @@ def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(ser
         again = bl.Client(service.base_url, proxy=address, max_retries=0)
         with pytest.raises(bl.TransportError) as caught:
             again.server_time()
-        told = f"{caught.value!r} {caught.value.hint} {caught.value.__cause__!r} {client!r}"
-        assert "hunter2" not in told and "dXNlcjpodW50ZXIy" not in told
+        shown = f"{caught.value!r} {caught.value.hint} {caught.value.__cause__!r} {client!r}"
+        assert "hunter2" not in shown and "dXNlcjpodW50ZXIy" not in shown
 
 
 @pytest.mark.parametrize(

@@ -101,20 +101,22 @@ def test_security_17_a_confidential_client_sends_its_secret_with_the_refresh(ser
     flow = begin(server)
     uri = query_of(flow.url)["redirect_uri"]
     uri = uri.replace(uri.split("/")[2], f"127.0.0.1:{port}")
-    told = server.register(uri, "client_secret_post")
+    registered = server.register(uri, "client_secret_post")
     store = DictStore()
-    known = {"client_id": told["client_id"], "redirect_port": port}
+    known = {"client_id": registered["client_id"], "redirect_port": port}
     assert list(quotes(client_of(server, sign_in(server, store, **known)))) == []
     assert server.counts["register"] == 1
-    oauth = bl.OAuth(told["client_id"], store=store, client_secret=told["client_secret"])
+    oauth = bl.OAuth(
+        registered["client_id"], store=store, client_secret=registered["client_secret"]
+    )
     client = client_of(server, oauth)
     server.expire()
     assert list(quotes(client)) == []
     (seen,) = server.of("refresh_token")
-    assert seen.form["client_secret"] == told["client_secret"]
+    assert seen.form["client_secret"] == registered["client_secret"]
     assert seen.query == "" and seen.header("Authorization") is None
-    sent = [each for each in server.received if server.kind_of(each) != "refresh_token"]
-    assert not any(told["client_secret"].encode() in each.everything for each in sent)
+    others = [each for each in server.received if server.kind_of(each) != "refresh_token"]
+    assert not any(registered["client_secret"].encode() in each.everything for each in others)
 
 
 def test_security_17_a_login_of_a_confidential_client_refreshes_with_its_secret(server):

@@ -63,8 +63,8 @@ def test_security_17_a_rejected_token_causes_one_refresh_and_one_retry(server, m
     for name, call in CALLS.items():
         server.expire()
         server.counts.clear()
-        told = outcome_of(mode, server, call, auth=oauth, max_retries=2)
-        assert getattr(told, "status", 200) == 200, name
+        result = outcome_of(mode, server, call, auth=oauth, max_retries=2)
+        assert getattr(result, "status", 200) == 200, name
         assert (server.counts["api"], server.counts["refresh_token"]) == (2, 1), name
 
 
@@ -124,7 +124,7 @@ def test_security_17_what_merely_mentions_a_token_is_not_refreshed(server, case)
     assert (server.counts["api"], server.counts["refresh_token"]) == (1, 0)
 
 
-def test_security_17_a_raw_request_leaves_all_other_answers_to_the_caller(server):
+def test_security_17_a_raw_request_leaves_all_other_responses_to_the_caller(server):
     client = client_of(server, sign_in(server))
     for status, body in [
         (400, {"error": {"code": "invalid_parameter"}, "message": "invalid token"}),
@@ -135,8 +135,8 @@ def test_security_17_a_raw_request_leaves_all_other_answers_to_the_caller(server
     ]:
         sent = json.dumps(body).encode()
         server.faults["api"] = Fault(status=status, body=sent)
-        told = client.request("GET", "/api/v1.0/other")
-        assert (told.status, told.content) == (status, sent)
+        result = client.request("GET", "/api/v1.0/other")
+        assert (result.status, result.content) == (status, sent)
     assert server.counts["refresh_token"] == 0
 
 
@@ -374,7 +374,7 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
         **{"sim_orders": ("1",), "crypto_orders": ("1",), "plate_stocks": ("HK.BK1001",)},
         "fills_history": ("1", "HK", "HK.00700"),
     }
-    told = Counter()
+    raised = Counter()
     for name, known in documented.items():
         for code in range(-7, -1):
             body = {"ret_code": code, "code": code, "s": "error", "errcode": code, "msg": "no"}
@@ -390,12 +390,12 @@ def test_security_17_codes_mean_what_the_endpoint_documents_and_nothing_elsewher
                     list(getattr(client, name)(*given[:2], **named))
             assert type(caught.value) is known.get(code, bl.ApiError), (name, code)
             assert caught.value.code == code
-            told[type(caught.value)] += 1
-    assert told[bl.ApiError] == 42 - 9
+            raised[type(caught.value)] += 1
+    assert raised[bl.ApiError] == 42 - 9
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 422])
-def test_a_success_mark_beside_an_error_status_is_told_as_it_is(status):
+def test_a_success_mark_beside_an_error_status_is_reported_as_it_is(status):
     body = {"ret_code": 0, "ret_msg": "success", "data": {"reference_list": []}}
     with StandInService(lambda _: response(body, status)) as service:
         client = bl.Client(service.base_url, max_retries=0)

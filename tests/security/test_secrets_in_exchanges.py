@@ -98,14 +98,14 @@ def witness(tmp_path):
 FREE_TEXTS = ("message", "rejected token", "wait", "page")
 
 
-def echo_with(echo, told, fresh=()):
-    """Repeats the secrets of each request, with tokens of its own; notes them in `told`."""
+def echo_with(echo, hidden, fresh=()):
+    """Repeats the secrets of each request, with tokens of its own; adds them to `hidden`."""
     if echo in FREE_TEXTS:
         fresh = ()
 
     def respond(received):
         found = [*secrets_in(received), *fresh]
-        told.update(found)
+        hidden.update(found)
         return ECHOES[echo](" ".join(found).encode())
 
     return respond
@@ -202,8 +202,8 @@ def test_security_47_the_debug_data_of_http2_is_not_shown(witness):
 def test_security_47_a_proxy_that_repeats_its_password_is_not_quoted(witness, echo):
     password = "pa55-word/with+signs"
     hidden = [password, "bWU6cGE1NS13b3JkL3dpdGgrc2lnbnM"]
-    told = ECHOES[echo](" ".join(hidden).encode())
-    with Proxy(tunnels={}, refusal=told) as proxy:
+    refusal = ECHOES[echo](" ".join(hidden).encode())
+    with Proxy(tunnels={}, refusal=refusal) as proxy:
         url = f"http://me:pa55-word%2Fwith+signs@127.0.0.1:{proxy.port}"
         client = witness.client("https://api.example.com", None, proxy=url)
         witness.catch(lambda: quotes(client))

@@ -157,7 +157,7 @@ def test_security_20_the_environment_does_not_turn_verification_off(monkeypatch,
 
 
 def test_security_20_an_https_server_is_never_spoken_to_in_plain(server):
-    """A client for https sends nothing that can be read where no TLS answers."""
+    """A client for https sends nothing that can be read where nobody speaks TLS."""
     address = server.base_url.replace("http:", "https:")
     client = bl.Client(address, auth=bl.BearerToken("token"), max_retries=0, timeout=5.0)
     with pytest.raises(bl.TransportError):

@@ -43,21 +43,21 @@ OF_THE_LIBRARY = (b"authorization: Bearer ", b'_token": "')
 def test_security_15_tokens_that_were_sent_are_wiped_where_they_can_be(server):
     with python(CHILD, server.base_url, stderr=subprocess.STDOUT) as child:
 
-        def answered(reply):
+        def response_to(reply):
             child.stdin.write(reply + "\n")
             child.stdin.flush()
             return child.stdout.readline().strip()
 
         url = child.stdout.readline().strip()
-        assert answered(server.authorize(url)) == "expire"
+        assert response_to(server.authorize(url)) == "expire"
         server.expire()
-        assert answered("go") == "used"
+        assert response_to("go") == "used"
         tokens = [*server.access, *server.refresh]
         verifiers = [seen.form["code_verifier"] for seen in server.of("authorization_code")]
         assert len(tokens) == 3 and len(verifiers) == 1
         in_use = places_of(tokens, child.pid)
         assert sum(not at.endswith(OF_THE_LIBRARY) for places in in_use.values() for at in places)
-        assert answered("go") == "done"
+        assert response_to("go") == "done"
         left = places_of([*tokens, *verifiers], child.pid)
         for secret, places in left.items():
             assert [at for at in places if not at.endswith(OF_THE_LIBRARY)] == [], secret

@@ -38,7 +38,7 @@ def send_raw(port, data, seconds=15.0, host="127.0.0.1"):
 
 
 class Reply:
-    """A raw HTTP answer."""
+    """A raw HTTP response."""
 
     def __init__(self, raw):
         head, _, self.body = raw.partition(b"\r\n\r\n")

@@ -53,7 +53,7 @@ class AnyClient:
         return getattr(self.client, method)(*args, **kwargs)
 
     async def call(self, method, *args, **kwargs):
-        return await walk(getattr(self.client, method)(*args, **kwargs))
+        return await result_of(getattr(self.client, method)(*args, **kwargs))
 
     async def rows(self, pager, limit=None):
         """The rows of a pager from where it stands, at most `limit`."""
@@ -90,7 +90,7 @@ async def settled(value):
     return await value if inspect.isawaitable(value) else value
 
 
-async def walk(result):
+async def result_of(result):
     """Awaits a call of `AsyncClient`; a pager is left as it is."""
     return result if hasattr(result, "__aiter__") else await settled(result)
 

@@ -30,12 +30,12 @@ def chunked(*chunks, headers=(), end=b"0\r\n\r\n", status=b"200 OK"):
     return head + b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + end
 
 
-def field_name(told):
-    return b"-".join(FIELD_NAME.findall(told))
+def field_name(echo):
+    return b"-".join(FIELD_NAME.findall(echo))
 
 
-def repeated(told):
-    return (told + b" ") * (BODY_LIMIT // (len(told) + 1) + 2)
+def repeated(echo):
+    return (echo + b" ") * (BODY_LIMIT // (len(echo) + 1) + 2)
 
 
 GZIP = b"Content-Encoding: gzip"
@@ -43,47 +43,47 @@ JSON = b'{"ret_code":1,"ret_msg":"%s","error":"%s","error_description":"%s"}'
 
 # Each makes the bytes of a response from what it is to repeat.
 ECHOES = {
-    "status line": lambda told: response(b"500 " + told),
-    "status line of a success": lambda told: response(b"200 " + told),
-    "no status": lambda told: b"HTTP/1.1 " + told + b"\r\n\r\n",
-    "no HTTP": lambda told: told + b"\r\n\r\n",
-    "header": lambda told: response(headers=[b"X-Echo: " + told]),
-    "name of a header": lambda told: response(headers=[field_name(told) + b": 1"]),
-    "header without a colon": lambda told: response(headers=[told]),
-    "invalid name of a header": lambda told: response(headers=[b"x (" + told + b"): 1"]),
-    "length": lambda told: response(headers=[b"Content-Length: " + told]),
-    "transfer coding": lambda told: response(headers=[b"Transfer-Encoding: " + told]),
-    "content coding": lambda told: response(headers=[b"Content-Encoding: " + told], body=told),
-    "content type": lambda told: response(headers=[b"Content-Type: " + told], body=told),
-    "redirect": lambda told: response(b"302 Found", [b"Location: https://x.example/?" + told]),
-    "challenge": lambda told: response(b"401 No", [b'WWW-Authenticate: Bearer x="' + told + b'"']),
-    "wait": lambda told: response(b"429 Slow down", [b"Retry-After: " + told]),
-    "message": lambda told: response(body=JSON % (told, told, told)),
-    "rejected token": lambda told: response(b"401 No", body=JSON % (told, b"invalid_token", told)),
-    "page": lambda told: response(b"502 Bad Gateway", body=b"<html>" + told),
-    "no JSON": lambda told: response(b"200 OK", body=told),
-    "no UTF-8": lambda told: response(b"200 OK", body=b"\xff" + told),
-    "no success mark": lambda told: response(b"200 OK", body=b'{"x":"%s"}' % told),
-    "name of a member": lambda told: response(b"200 OK", body=b'{"%s":{}}' % told),
-    "lone surrogate": lambda told: response(
-        b"200 OK", body=b'{"ret_code":0,"data":[{"%s":"\\ud800"}]}' % told
+    "status line": lambda echo: response(b"500 " + echo),
+    "status line of a success": lambda echo: response(b"200 " + echo),
+    "no status": lambda echo: b"HTTP/1.1 " + echo + b"\r\n\r\n",
+    "no HTTP": lambda echo: echo + b"\r\n\r\n",
+    "header": lambda echo: response(headers=[b"X-Echo: " + echo]),
+    "name of a header": lambda echo: response(headers=[field_name(echo) + b": 1"]),
+    "header without a colon": lambda echo: response(headers=[echo]),
+    "invalid name of a header": lambda echo: response(headers=[b"x (" + echo + b"): 1"]),
+    "length": lambda echo: response(headers=[b"Content-Length: " + echo]),
+    "transfer coding": lambda echo: response(headers=[b"Transfer-Encoding: " + echo]),
+    "content coding": lambda echo: response(headers=[b"Content-Encoding: " + echo], body=echo),
+    "content type": lambda echo: response(headers=[b"Content-Type: " + echo], body=echo),
+    "redirect": lambda echo: response(b"302 Found", [b"Location: https://x.example/?" + echo]),
+    "challenge": lambda echo: response(b"401 No", [b'WWW-Authenticate: Bearer x="' + echo + b'"']),
+    "wait": lambda echo: response(b"429 Slow down", [b"Retry-After: " + echo]),
+    "message": lambda echo: response(body=JSON % (echo, echo, echo)),
+    "rejected token": lambda echo: response(b"401 No", body=JSON % (echo, b"invalid_token", echo)),
+    "page": lambda echo: response(b"502 Bad Gateway", body=b"<html>" + echo),
+    "no JSON": lambda echo: response(b"200 OK", body=echo),
+    "no UTF-8": lambda echo: response(b"200 OK", body=b"\xff" + echo),
+    "no success mark": lambda echo: response(b"200 OK", body=b'{"x":"%s"}' % echo),
+    "name of a member": lambda echo: response(b"200 OK", body=b'{"%s":{}}' % echo),
+    "lone surrogate": lambda echo: response(
+        b"200 OK", body=b'{"ret_code":0,"data":[{"%s":"\\ud800"}]}' % echo
     ),
-    "announced too large": lambda told: response(b"200 OK", body=told, length=1 << 40),
-    "too large": lambda told: chunked(*[repeated(told)[:1000]] * 6),
-    "too large at once": lambda told: chunked(repeated(told)),
-    "too large when decompressed": lambda told: response(
-        b"200 OK", [GZIP], gzip.compress(repeated(told))
+    "announced too large": lambda echo: response(b"200 OK", body=echo, length=1 << 40),
+    "too large": lambda echo: chunked(*[repeated(echo)[:1000]] * 6),
+    "too large at once": lambda echo: chunked(repeated(echo)),
+    "too large when decompressed": lambda echo: response(
+        b"200 OK", [GZIP], gzip.compress(repeated(echo))
     ),
-    "broken compression": lambda told: response(b"200 OK", [GZIP], told),
-    "compression that breaks off": lambda told: response(
-        b"200 OK", [GZIP], gzip.compress(secrets.token_bytes(600) + told)[:-4]
+    "broken compression": lambda echo: response(b"200 OK", [GZIP], echo),
+    "compression that breaks off": lambda echo: response(
+        b"200 OK", [GZIP], gzip.compress(secrets.token_bytes(600) + echo)[:-4]
     ),
-    "size of a chunk": lambda told: chunked(told, end=told + b"\r\n"),
-    "extension of a chunk": lambda told: chunked(told, end=b"5;" + told + b"\r\n"),
-    "trailer": lambda told: chunked(b"{", end=b"0\r\nX-Echo: " + told + b"\r\n\r\n"),
-    "invalid trailer": lambda told: chunked(b"{", end=b"0\r\n" + told + b"\r\n\r\n"),
-    "breaks off": lambda told: response(b"200 OK", body=told, length=3000),
-    "two responses": lambda told: response(b"200 OK", body=told) * 2,
-    "interim response": lambda told: b"HTTP/1.1 103 " + told + b"\r\nX: " + told + b"\r\n\r\n",
-    "upgrade": lambda told: b"HTTP/1.1 101 " + told + b"\r\nUpgrade: " + told + b"\r\n\r\n",
+    "size of a chunk": lambda echo: chunked(echo, end=echo + b"\r\n"),
+    "extension of a chunk": lambda echo: chunked(echo, end=b"5;" + echo + b"\r\n"),
+    "trailer": lambda echo: chunked(b"{", end=b"0\r\nX-Echo: " + echo + b"\r\n\r\n"),
+    "invalid trailer": lambda echo: chunked(b"{", end=b"0\r\n" + echo + b"\r\n\r\n"),
+    "breaks off": lambda echo: response(b"200 OK", body=echo, length=3000),
+    "two responses": lambda echo: response(b"200 OK", body=echo) * 2,
+    "interim response": lambda echo: b"HTTP/1.1 103 " + echo + b"\r\nX: " + echo + b"\r\n\r\n",
+    "upgrade": lambda echo: b"HTTP/1.1 101 " + echo + b"\r\nUpgrade: " + echo + b"\r\n\r\n",
 }

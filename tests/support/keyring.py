@@ -76,44 +76,44 @@ def session(folder, state=UNLOCKED):
         "XDG_STATE_HOME": str(home / "state"),
         "DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}",
     }
-    told = Session(home, environment)
+    running = Session(home, environment)
     try:
         configuration = folder / "bus.conf"
         configuration.write_text(textwrap.dedent(BUS).format(path=bus))
-        told.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
+        running.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
         wait_for(bus.exists, "the session bus")
         if state != ABSENT:
-            start_keyring(told, unlock=True)
+            start_keyring(running, unlock=True)
         if state == LOCKED:
-            stop_keyring(told)
-            start_keyring(told, unlock=False)
-        yield told
+            stop_keyring(running)
+            start_keyring(running, unlock=False)
+        yield running
     finally:
-        told.stop()
+        running.stop()
 
 
-def start_keyring(told, unlock):
+def start_keyring(running, unlock):
     command = ["gnome-keyring-daemon", "--foreground", "--components=secrets"]
-    daemon = told.start(*command, *(["--unlock"] if unlock else []))
+    daemon = running.start(*command, *(["--unlock"] if unlock else []))
     if unlock:
         daemon.stdin.write(b"keyring-password")
     daemon.stdin.close()
     daemon.stdin = None
-    wait_for(lambda: owned(told), "the keyring daemon")
+    wait_for(lambda: owned(running), "the keyring daemon")
 
 
-def stop_keyring(told):
-    daemon = told._running.pop()
+def stop_keyring(running):
+    daemon = running._running.pop()
     daemon.terminate()
     daemon.communicate()
-    wait_for(lambda: not owned(told), "the end of the keyring daemon")
+    wait_for(lambda: not owned(running), "the end of the keyring daemon")
 
 
-def owned(told):
+def owned(running):
     """Whether somebody on the bus is the Secret Service."""
     command = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/"]
     command += ["org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
-    asked = subprocess.run(command, env=told.environment, capture_output=True, check=False)
+    asked = subprocess.run(command, env=running.environment, capture_output=True, check=False)
     return b"boolean true" in asked.stdout
 
 

@@ -86,10 +86,10 @@ def tells_to_log_in(error):
 
 
 def expired_login(server, end="found out", store=None):
-    """A login whose access token has expired: as its lifetime said ("told"), or before that."""
-    server.token_lifetime = 1 if end == "told" else 3600
+    """A login whose access token has expired: as its "lifetime" says, or before that."""
+    server.token_lifetime = 1 if end == "lifetime" else 3600
     oauth = sign_in(server, store)
-    if end == "told":
+    if end == "lifetime":
         time.sleep(1.1)
         server.token_lifetime = 3600
     else:

@@ -1,4 +1,4 @@
-"""A stateless paged service for tests: which page is answered depends on the cursor alone."""
+"""A stateless paged service for tests: which page it returns depends on the cursor alone."""
 
 import json
 from urllib.parse import parse_qsl
@@ -47,13 +47,13 @@ def rows_of(lengths):
 
 
 class PagedList:
-    """Answers pages of the given lengths; `fail` maps a page's number to answers given first."""
+    """Returns pages of the given lengths; `fail` maps a page's number to responses before it."""
 
     def __init__(self, method, lengths, fail=None):
         self.method = method
         self.pages = rows_of(lengths)
         self.rows = [row for one in self.pages for row in one]
-        self.fail = {number: list(answers) for number, answers in (fail or {}).items()}
+        self.fail = {number: list(responses) for number, responses in (fail or {}).items()}
 
     def __call__(self, received):
         cursor = cursor_of(received)

@@ -1,6 +1,6 @@
 """A sandbox in a process of its own, so that its memory and its files are its own.
 
-It is told by lines of JSON on stdin what faults to make, and answers with what it takes up.
+Lines of JSON on stdin say what faults to make; its responses are lines of JSON on stdout.
 """
 
 import json
@@ -23,8 +23,8 @@ class SandboxProcess:
         command = [sys.executable, "-m", "tests.support.sandbox_process", json.dumps(self._options)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self._process = subprocess.Popen(command, cwd=ROOT, **pipes)
-        told = self._answer()
-        self.base_url, self.accounts = told["base_url"], told["accounts"]
+        started = self._response()
+        self.base_url, self.accounts = started["base_url"], started["accounts"]
         return self
 
     def __exit__(self, *_):
@@ -50,9 +50,9 @@ class SandboxProcess:
     def _tell(self, words):
         self._process.stdin.write(json.dumps(words) + "\n")
         self._process.stdin.flush()
-        return self._answer()
+        return self._response()
 
-    def _answer(self):
+    def _response(self):
         return json.loads(self._process.stdout.readline())
 
 

@@ -42,9 +42,9 @@ def register(server, method="none"):
         "client_name": "test",
     }
     headers = {"Content-Type": "application/json"}
-    status, told = ask(server, "POST", "/oauth2/register", json.dumps(request), headers)
+    status, registered = ask(server, "POST", "/oauth2/register", json.dumps(request), headers)
     assert status == 201
-    return told
+    return registered
 
 
 def asking(client_id, /, **change):
@@ -76,9 +76,9 @@ def signed_in(server, method="none", scopes=None):
     client = register(server, method)
     url = server.base_url + asking(client["client_id"])
     code = query_of(server.authorize(url, scopes))["code"]
-    status, told = exchange(server, client["client_id"], code)
+    status, tokens = exchange(server, client["client_id"], code)
     assert status == 200
-    return client, code, told
+    return client, code, tokens
 
 
 def test_the_challenge_is_that_of_rfc_7636_appendix_b():
@@ -87,16 +87,16 @@ def test_the_challenge_is_that_of_rfc_7636_appendix_b():
 
 def test_a_login_a_call_a_refresh_and_the_second_use_of_a_code():
     with AuthorizationServer() as server:
-        client, code, told = signed_in(server, scopes=["quote:read"])
-        bearer = {"Authorization": "Bearer " + told["access_token"]}
-        assert told["scope"] == "quote:read"
+        client, code, tokens = signed_in(server, scopes=["quote:read"])
+        bearer = {"Authorization": "Bearer " + tokens["access_token"]}
+        assert tokens["scope"] == "quote:read"
         assert ask(server, "GET", FUTURES, headers=bearer)[0] == 200
         assert ask(server, "GET", FUTURES)[0] == 401
         trading = "/api/v1.0/sim-trade/1/orders"
         assert ask(server, "GET", trading, headers=bearer)[0] == 403
         server.expire()
         assert ask(server, "GET", FUTURES, headers=bearer)[0] == 401
-        known = {"client_id": client["client_id"], "refresh_token": told["refresh_token"]}
+        known = {"client_id": client["client_id"], "refresh_token": tokens["refresh_token"]}
         status, new = post_form(server, grant_type="refresh_token", **known)
         assert status == 200 and "refresh_token" not in new
         bearer = {"Authorization": "Bearer " + new["access_token"]}
@@ -106,7 +106,7 @@ def test_a_login_a_call_a_refresh_and_the_second_use_of_a_code():
         status, refusal = post_form(server, grant_type="refresh_token", **known)
         assert (status, refusal["error"]) == (400, "invalid_grant")
         assert server.counts["refresh_token"] == 2
-        assert server.secrets >= {code, told["access_token"], told["refresh_token"], VERIFIER}
+        assert server.secrets >= {code, tokens["access_token"], tokens["refresh_token"], VERIFIER}
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_an_authorization_that_does_not_fit_is_refused(change):
 
 def test_the_secret_of_a_confidential_client_is_asked_for():
     with AuthorizationServer() as server:
-        client, _, told = signed_in(server, "client_secret_post")
-        known = {"client_id": client["client_id"], "refresh_token": told["refresh_token"]}
+        client, _, tokens = signed_in(server, "client_secret_post")
+        known = {"client_id": client["client_id"], "refresh_token": tokens["refresh_token"]}
         assert post_form(server, grant_type="refresh_token", **known)[0] == 401
         known["client_secret"] = client["client_secret"]
         assert post_form(server, grant_type="refresh_token", **known)[0] == 200
@@ -157,8 +157,8 @@ def test_the_secret_of_a_confidential_client_is_asked_for():
 
 def test_faults_are_played_and_used_up():
     with AuthorizationServer() as server:
-        _, _, told = signed_in(server)
-        bearer = {"Authorization": "Bearer " + told["access_token"]}
+        _, _, tokens = signed_in(server)
+        bearer = {"Authorization": "Bearer " + tokens["access_token"]}
         server.faults["api"] = [Fault(drop=True), Fault(lost=True), Fault(status=503), Fault()]
         for _ in range(2):
             with pytest.raises((ConnectionError, http.client.HTTPException)):
@@ -168,13 +168,13 @@ def test_faults_are_played_and_used_up():
         server.faults["register"] = Fault(change={"client_name": None, "scope": 5})
         assert register(server)["scope"] == 5 and "client_name" not in register(server)
         server.faults["api"] = Fault(echo=True)
-        assert told["access_token"] in str(ask(server, "GET", FUTURES, headers=bearer)[1])
+        assert tokens["access_token"] in str(ask(server, "GET", FUTURES, headers=bearer)[1])
 
 
 def test_a_thousand_requests_at_once_are_answered():
     with AuthorizationServer() as server:
-        _, _, told = signed_in(server)
-        bearer = {"Authorization": "Bearer " + told["access_token"]}
+        _, _, tokens = signed_in(server)
+        bearer = {"Authorization": "Bearer " + tokens["access_token"]}
         with ThreadPoolExecutor(64) as pool:
             statuses = pool.map(
                 lambda _: ask(server, "GET", FUTURES, headers=bearer)[0], range(1000)

@@ -17,17 +17,17 @@ TOOLS = ["sh", "cat", "dirname", "tr", "true"]
 
 @pytest.fixture
 def install(tmp_path):
-    """Runs the script with these programs only; returns what it said and what they were told."""
-    programs, told = tmp_path / "bin", tmp_path / "told"
+    """Runs the script with these programs only; returns what it said and what it ran."""
+    programs, commands = tmp_path / "bin", tmp_path / "commands"
     programs.mkdir()
-    told.touch()
+    commands.touch()
     for name in TOOLS:
         (programs / name).symlink_to(shutil.which(name))
 
     def run(ci="", **scripts):
         for name, script in scripts.items():
             path = programs / name.replace("_", "-")
-            path.write_text(f'#!/bin/sh\necho "{path.name} $*" >> {told}\n{script}\n')
+            path.write_text(f'#!/bin/sh\necho "{path.name} $*" >> {commands}\n{script}\n')
             path.chmod(0o755)
         done = subprocess.run(
             [ROOT / "tools" / "install-test-packages"],
@@ -37,7 +37,7 @@ def install(tmp_path):
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
-        return done.stderr, told.read_text()
+        return done.stderr, commands.read_text()
 
     return run
 
@@ -47,31 +47,31 @@ ROOT_USER, OTHER_USER = "echo 0", "echo 1000"
 
 
 def test_a_package_manager_that_fails_is_said_with_what_is_skipped(install):
-    said, told = install(dpkg_query=NOTHING_INSTALLED, id=ROOT_USER, apt_get="exit 100")
+    said, commands = install(dpkg_query=NOTHING_INSTALLED, id=ROOT_USER, apt_get="exit 100")
     assert "the package manager failed" in said
     for package in PACKAGES:
         assert f"  {package}: the tests" in said
         # Perhaps only one of them is not to be had.
-        assert f"--no-install-recommends {package}\n" in told
+        assert f"--no-install-recommends {package}\n" in commands
 
 
 def test_a_system_without_the_packages_or_the_right_to_install_them_is_said(install):
     assert "no packages of Debian" in install()[0]
-    said, told = install(dpkg_query=NOTHING_INSTALLED, id=OTHER_USER, apt_get="")
-    assert "sudo apt-get install chromium" in said and "apt-get" not in told
+    said, commands = install(dpkg_query=NOTHING_INSTALLED, id=OTHER_USER, apt_get="")
+    assert "sudo apt-get install chromium" in said and "apt-get" not in commands
 
 
 def test_on_a_machine_of_continuous_integration_they_are_installed_by_sudo(install):
     sudo = 'shift 2; exec "$@"'
     programs = {"dpkg_query": NOTHING_INSTALLED, "id": OTHER_USER, "apt_get": "", "sudo": sudo}
-    _, told = install(ci="true", **programs)
-    assert f"apt-get install -y -qq --no-install-recommends {' '.join(PACKAGES)}" in told
+    _, commands = install(ci="true", **programs)
+    assert f"apt-get install -y -qq --no-install-recommends {' '.join(PACKAGES)}" in commands
     assert "sudo apt-get install" in install(ci="true", **{**programs, "sudo": "exit 1"})[0]
 
 
 def test_nothing_is_said_or_done_if_all_are_there(install):
-    said, told = install(dpkg_query="echo install ok installed", id=ROOT_USER, apt_get="exit 1")
-    assert said == "" and "apt-get" not in told
+    said, commands = install(dpkg_query="echo install ok installed", id=ROOT_USER, apt_get="exit 1")
+    assert said == "" and "apt-get" not in commands
 
 
 # Tests that need a program, by its name in what they say.

@@ -112,8 +112,8 @@ def test_security_28_a_limit_that_was_learned_is_let_go_of():
 
 
 def test_security_28_one_refusal_by_itself_slows_nothing_down():
-    told = [OK] * 5 + [REFUSALS["429"]] + [OK] * 300
-    with StandInService(told) as server:
+    script = [OK] * 5 + [REFUSALS["429"]] + [OK] * 300
+    with StandInService(script) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"))
         for _ in range(300):
             client.dividends("HK.00700")

@@ -96,7 +96,7 @@ def test_security_30_a_clock_put_right_again_costs_at_most_one_more_attempt(offs
 
 
 def test_security_30_the_offset_is_taken_at_the_midpoint_of_the_round_trip():
-    """The answer with the time comes 2 s late: taken as it comes, half of that would be lost."""
+    """The response with the time comes 2 s late: taken as it comes, half of that would be lost."""
     seen = []
 
     class Late(Service):
@@ -104,8 +104,8 @@ def test_security_30_the_offset_is_taken_at_the_midpoint_of_the_round_trip():
             if received.path != CLOCK:
                 seen.append(int(received.header("X-Timestamp")) - received.at * 1000)
                 return super().__call__(received)
-            told = int(received.at * 1000 + self.offset) + 1000  # As of the midpoint.
-            return response({"server_time_ms": str(told)}, delay=2.0)
+            value = int(received.at * 1000 + self.offset) + 1000  # As of the midpoint.
+            return response({"server_time_ms": str(value)}, delay=2.0)
 
     with StandInService(Late(HOUR)) as server:
         bl.Client(server.base_url, auth=auth(), max_retries=0).dividends("HK.00700")
@@ -153,10 +153,10 @@ IMPLAUSIBLE = [
 IMPLAUSIBLE += ["1262303999999", "4102444800000", "", "1790000000123.0", None, True, [], {}]
 
 
-@pytest.mark.parametrize("told", IMPLAUSIBLE, ids=str)
-def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told):
+@pytest.mark.parametrize("value", IMPLAUSIBLE, ids=str)
+def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(value):
     with StandInService(
-        lambda got: response({"server_time_ms": told} if got.path == CLOCK else REFUSAL)
+        lambda got: response({"server_time_ms": value} if got.path == CLOCK else REFUSAL)
     ) as s:
         client = bl.Client(s.base_url, auth=auth(), max_retries=3)
         for call in (lambda: client.dividends("HK.00700"), client.server_time):
@@ -166,7 +166,7 @@ def test_an_implausible_server_time_is_a_protocol_error_and_changes_nothing(told
         assert attempts(s) == ([1], 2)
 
 
-@pytest.mark.parametrize("told", ["1262304000000", "4102444799999"])
-def test_any_plausible_server_time_is_taken(told):
-    with StandInService(lambda _: response({"server_time_ms": told})) as s:
-        assert bl.Client(s.base_url).server_time().timestamp() * 1000 == int(told)
+@pytest.mark.parametrize("value", ["1262304000000", "4102444799999"])
+def test_any_plausible_server_time_is_taken(value):
+    with StandInService(lambda _: response({"server_time_ms": value})) as s:
+        assert bl.Client(s.base_url).server_time().timestamp() * 1000 == int(value)

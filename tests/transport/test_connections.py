@@ -10,7 +10,7 @@ import boardlot as bl
 import pytest
 
 from ..support.clients import client_of
-from ..support.service import StandInService, head, read_request, response
+from ..support.service import StandInService, read_request, response, wire
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
@@ -40,8 +40,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
             connection, _ = listener.accept()
             with connection, connection.makefile("rb") as stream:
                 read_request(stream, connection)
-                told = response(BODY)
-                connection.sendall(head(told) + told.body)
+                connection.sendall(b"".join(wire(response(BODY))))
                 connection.shutdown(socket.SHUT_WR)
                 wait_for_the_other_end(connection)
                 arrived.release()

@@ -21,8 +21,8 @@ async def used(base_url, given_up):
             calls[number].cancel()
         await asyncio.sleep(0.01)
         calls += [asyncio.ensure_future(client.server_time()) for _ in range(20)]
-        told = await asyncio.gather(*calls, return_exceptions=True)
-    return sum(not isinstance(one, BaseException) for one in told)
+        results = await asyncio.gather(*calls, return_exceptions=True)
+    return sum(not isinstance(one, BaseException) for one in results)
 
 
 @pytest.mark.parametrize(

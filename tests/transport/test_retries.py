@@ -109,8 +109,8 @@ def test_security_28_1000_tasks_in_a_total_outage_send_at_most_1100_requests():
             return await asyncio.gather(*calls, return_exceptions=True)
 
     with StandInService(lambda _: BUSY) as server:
-        told = asyncio.run(use(server.base_url))
-        assert all(isinstance(one, bl.ServiceError) for one in told)
+        results = asyncio.run(use(server.base_url))
+        assert all(isinstance(one, bl.ServiceError) for one in results)
         assert 1_000 <= len(server.received) <= 1_100
 
 

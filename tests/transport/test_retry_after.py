@@ -30,22 +30,22 @@ def dated(seconds):
 
 
 def tried(value, status, retries):
-    """The error of a call whose every answer asks to wait so."""
+    """The error of a call that is always asked to wait so long."""
     with StandInService(lambda _: refusal(value, status)) as server:
         client = bl.Client(server.base_url, max_retries=retries)
         try:
             client.dividends("HK.00700")
         except BaseException as error:
             return error, len(server.received)
-    raise AssertionError("a refusal was taken for an answer")
+    raise AssertionError("a refusal was taken for a result")
 
 
 @pytest.mark.parametrize(("status", "kind"), [(429, bl.RateLimited), (503, bl.ServiceError)])
 def test_security_29_malformed_values_leak_no_other_error(status, kind):
     assert len(MALFORMED) >= 30
     with ThreadPoolExecutor(len(MALFORMED)) as pool:
-        told = list(pool.map(lambda value: tried(value, status, 1), MALFORMED))
-    for value, (error, sent) in zip(MALFORMED, told, strict=True):
+        results = list(pool.map(lambda value: tried(value, status, 1), MALFORMED))
+    for value, (error, sent) in zip(MALFORMED, results, strict=True):
         assert type(error) is kind, (value, error)
         assert sent in (1, 2)
         after = getattr(error, "retry_after", None)
@@ -76,8 +76,8 @@ def test_security_29_seconds_and_dates_are_waited_for():
     # A date has whole seconds.
     asked = [(value, status) for value in ("2", dated(3)) for status in (429, 503)]
     with ThreadPoolExecutor(4) as pool:
-        told = list(pool.map(lambda one: waited(refusal(*one)), asked))
-    assert min(told) >= 1.5 and min(told[:2]) >= 1.9
+        waits = list(pool.map(lambda one: waited(refusal(*one)), asked))
+    assert min(waits) >= 1.5 and min(waits[:2]) >= 1.9
 
 
 @pytest.mark.parametrize("seconds", [61, 75, 3600, 10**6])
@@ -98,8 +98,8 @@ def test_security_29_the_other_forms_of_throttling_have_it_too(status):
         403: {"ret_code": -12006, "ret_msg": "request frequency is too high"},
         429: {},
     }
-    told = response(bodies[status], status, {"Retry-After": "100"})
-    with StandInService(lambda _: told) as server:
+    throttled = response(bodies[status], status, {"Retry-After": "100"})
+    with StandInService(lambda _: throttled) as server:
         auth = bl.ApiKey("key-1", bl.generate_key().private_pem)
         client = bl.Client(server.base_url, auth=auth, max_retries=2)
         with pytest.raises(bl.RateLimited) as caught:

@@ -129,9 +129,9 @@ def test_security_44_a_callback_at_another_place_sends_nothing(server, place):
 def test_an_error_of_the_service_is_raised_as_it_is_and_sends_nothing(server):
     app = application(server)
     begun = app.authorization_url()
-    told = {"error": "access_denied", "error_description": "no way", "state": begun.state}
+    error = {"error": "access_denied", "error_description": "no way", "state": begun.state}
     with pytest.raises(bl.OAuthError) as caught:
-        fetch(app, f"{REDIRECT}?{urlencode(told)}", begun)
+        fetch(app, f"{REDIRECT}?{urlencode(error)}", begun)
     assert (caught.value.error, caught.value.description) == ("access_denied", "no way")
     assert server.counts == {"register": 1}
 
@@ -143,9 +143,9 @@ def test_security_14_an_error_in_a_callback_shows_no_secret_of_the_login(server,
     for name in ("error", "error_description"):
         begun = app.authorization_url()
         secrets = [begun.code_verifier, client.secret]
-        told = {"error": "x", name: f"it was {' and '.join(secrets)}", "state": begun.state}
+        error = {"error": "x", name: f"it was {' and '.join(secrets)}", "state": begun.state}
         with pytest.raises(bl.OAuthError) as caught:
-            fetch(app, f"{REDIRECT}?{urlencode(told)}", begun)
+            fetch(app, f"{REDIRECT}?{urlencode(error)}", begun)
         shown = [str(caught.value), caught.value.error, caught.value.description]
         assert not hits(secrets, repr(shown)) and "it was" in shown[0]
     assert server.counts == {"register": 1}

@@ -235,9 +235,9 @@ def test_a_callback_is_good_for_one_try_in_whichever_worker(app, sandbox):
     path = callback.removeprefix(app.base_url)
     # Somebody else's browser has no session.
     assert app.get(path)[0] == 400
-    answers = [app.get(path, Cookie=cookie) for _ in range(6)]
-    assert [status for status, _, _ in answers] == [303, *[400] * 5]
-    logged_in = answers[0][1]["Set-Cookie"].partition(";")[0]
+    responses = [app.get(path, Cookie=cookie) for _ in range(6)]
+    assert [status for status, _, _ in responses] == [303, *[400] * 5]
+    logged_in = responses[0][1]["Set-Cookie"].partition(";")[0]
     assert logged_in != cookie
     # A link to a forged callback does not log the user out.
     for query in ("code=x&state=y", path.partition("?")[2]):

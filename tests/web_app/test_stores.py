@@ -39,15 +39,15 @@ WORKER = """
                       client_secret=secret, store=store)
     print("ready", flush=True)
     while user := sys.stdin.readline().strip():
-        told = set()
+        results = set()
         for _ in range(5):
             try:
                 with bl.Client(base_url, auth=app.auth(user=user), max_retries=0) as client:
-                    told.add(str(len(client.reference_futures("HK.HSImain"))))
+                    results.add(str(len(client.reference_futures("HK.HSImain"))))
             except bl.BoardlotError as error:
-                told.add(type(error).__name__)
+                results.add(type(error).__name__)
                 break
-        print(*sorted(told), flush=True)
+        print(*sorted(results), flush=True)
     """
 
 

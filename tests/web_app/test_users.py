@@ -170,7 +170,7 @@ def test_security_43_a_store_that_mixes_keys_up_is_found_out(server):
 
 
 def test_security_43_one_users_waiting_refresh_delays_no_other(server):
-    """Alice's refresh is answered only after Bob's call has returned."""
+    """Alice's refresh is responded to only after Bob's call has returned."""
     app = application(server, LockingStore())
     alice, bob = log_in(server, app, "alice"), log_in(server, app, "bob")
     server.expire()
