@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import os
 import shlex
-import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,13 +63,9 @@ CASES = [
 def service(tmp_path_factory: Any) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     service = Service(folder, fills=0)
-    (folder / "bin").mkdir()
-    shim = folder / "bin" / "boardlot"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m boardlot "$@"\n')
-    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
+    service.install(folder / "bin")
     config = folder / "boardlot" / "config.toml"
     config.write_text(f'{config.read_text()}[profiles.paper]\nbase_url = "https://x.example"\n')
-    service.environment["PATH"] = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
     service.environment["HOME"] = str(folder)
     yield service
     service.close()

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,6 @@ from ..support.command_line import ACCOUNT, Service  # noqa: E402
 
 # `time` writes a line and not with rows.
 CALLS = [row.command for row in ENDPOINTS if row.method != "server_time"]
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"))
-    yield service
-    service.close()
-
-
-@pytest.fixture
-def live(service: Service, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The beginning of a command line that runs in this process."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", service.environment["XDG_CONFIG_HOME"])
-    return ["--profile", "live"]
 
 
 @pytest.mark.parametrize("name", CALLS)

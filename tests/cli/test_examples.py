@@ -1,10 +1,7 @@
 """The examples of the command line's help and of its page run as they stand."""
 
-import os
 import re
-import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,12 +28,7 @@ NOT_RUN = re.compile(
 def service(tmp_path_factory: Any) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     service = Service(folder, fills=300)
-    shim = folder / "boardlot.sh"
-    (folder / "bin").mkdir()
-    shim = folder / "bin" / "boardlot"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m boardlot "$@"\n')
-    shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
-    service.environment["PATH"] = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+    service.install(folder / "bin")
     yield service
     service.close()
 

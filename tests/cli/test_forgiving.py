@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,7 @@ from ..support.command_line import ACCOUNT, Service  # noqa: E402
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=20)
-    yield service
-    service.close()
-
-
-@pytest.fixture
-def live(service: Service, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", service.environment["XDG_CONFIG_HOME"])
-    return ["--profile", "live"]
+SANDBOX = {"fills": 20}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import boardlot as bl
 import pytest
 from boardlot.cli import main
 
+from ..support.logins import demo_login
+
 pytest.importorskip("click")
 
 SECRET = "a passphrase"
@@ -33,8 +35,7 @@ class Person:
 
     def login(self, base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
         self.browsers.append(options)
-        flow = bl.begin_login(base_url, **options)
-        return flow.finish(self.sandbox.authorize_demo_user(flow.url))
+        return demo_login(self.sandbox)(base_url, open_browser=open_browser, **options)
 
     def logged_in(self, file: Path) -> str:
         """The client id of a login whose tokens lie in the file."""

@@ -81,13 +81,6 @@ def demo():
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    service = Service(tmp_path_factory.mktemp("mcp"))
-    yield service
-    service.sandbox.close()
-
-
-@pytest.fixture(scope="module")
 def live(service):
     """With the profile of a user, who allowed one account."""
     arguments = ["--profile", "live", "mcp", "--account", ACCOUNT]

@@ -85,11 +85,7 @@ def test_a_whole_number_may_come_from_json() -> None:
             Whole().convert(value, None, None)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=60)
-    yield service
-    service.close()
+SANDBOX = {"fills": 60}
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +20,7 @@ from ..support.command_line import ACCOUNT, COMMAND, Service
 CALL = ["fills", ACCOUNT, "HK"]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=120)
-    yield service
-    service.close()
+SANDBOX = {"fills": 120}
 
 
 @pytest.fixture
@@ -279,35 +273,3 @@ def test_no_terminal_or_encoding_ends_a_command(
     assert done.returncode == 0, done.stderr
     assert b"\x1b" not in done.stdout
     done.stdout.decode()
-
-
-def test_an_interruption_at_any_moment_leaves_nothing_half_written(
-    service: Service, tmp_path: Path
-) -> None:
-    """Ctrl-C, and a kill that cannot be seen, at 20 moments of the download."""
-    out, where = tmp_path / "fills.csv", tmp_path / "where"
-    line = [*CALL, "--page-size", "10", "--out", str(out), "--resume", str(where)]
-    service.sandbox.faults = bl.Faults(latency=0.02)
-    try:
-        for moment in range(20):
-            service.sandbox.reset()
-            with service.start(*line) as process:
-                # Before that, Ctrl-C would end an interpreter that is still starting.
-                while process.poll() is None and not service.sandbox.requests:
-                    time.sleep(0.005)
-                try:
-                    process.wait(0.03 * moment)
-                except subprocess.TimeoutExpired:
-                    process.send_signal(signal.SIGINT if moment % 2 else signal.SIGKILL)
-                _, err = process.communicate(timeout=60)
-            assert process.returncode in (0, 130, -signal.SIGINT, -signal.SIGKILL), err
-            if process.returncode == 130:
-                assert b"Traceback" not in err
-    finally:
-        service.sandbox.faults = None
-    assert service.run(*line).returncode == 0
-    whole = tmp_path / "whole.csv"
-    assert service.run(*CALL, "--out", str(whole)).returncode == 0
-    # The range ends a little later in each run, but the sandbox makes no new fills.
-    assert out.read_bytes() == whole.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["fills.csv", "where", "whole.csv"]

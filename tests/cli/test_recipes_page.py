@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a shell of POSIX")
 
 from ..docs.test_pages import blocks
-from ..support.command_line import Service
+from ..support.command_line import Service, program
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 BLOCKS = blocks(PAGE)
@@ -39,19 +38,12 @@ for row in duckdb.sql(sys.argv[2]).fetchall():
 def service(tmp_path_factory: Any) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     service = Service(folder, fills=120)
-    (folder / "bin").mkdir()
-    program(folder / "bin" / "boardlot", f'exec "{sys.executable}" -m boardlot "$@"')
+    service.install(folder / "bin")
     (folder / "run_sql.py").write_text(DUCKDB)
     if shutil.which("duckdb") is None:
         program(folder / "bin" / "duckdb", f'exec "{sys.executable}" "{folder}/run_sql.py" "$@"')
-    service.environment["PATH"] = f"{folder}/bin:{service.environment['PATH']}"
     yield service
     service.close()
-
-
-def program(file: Path, text: str) -> None:
-    file.write_text(f"#!/bin/sh\n{text}\n")
-    file.chmod(file.stat().st_mode | stat.S_IXUSR)
 
 
 def run(service: Service, command: list[str], folder: Path, **more: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -21,11 +20,7 @@ from ..support.command_line import ACCOUNT, Service
 FILLS = ["fills", ACCOUNT, "HK"]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=300)
-    yield service
-    service.close()
+SANDBOX = {"fills": 300}
 
 
 @pytest.fixture

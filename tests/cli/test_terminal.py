@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,7 @@ COMMANDS = [
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=300)
-    yield service
-    service.close()
+SANDBOX = {"fills": 300}
 
 
 def plain(screen: Screen) -> list[str]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,11 +16,7 @@ FILLS = ["fills", ACCOUNT, "HK"]
 RANGE = re.compile(r"^time range: (\S+Z) to (\S+Z)$", re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: Any) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service"), fills=300)
-    yield service
-    service.close()
+SANDBOX = {"fills": 300}
 
 
 @pytest.mark.parametrize("resume", [[], ["--resume", "fills.checkpoint"]], ids=["", "resumable"])

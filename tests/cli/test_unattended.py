@@ -16,6 +16,8 @@ import pytest
 from boardlot import _core
 from boardlot.clients.passphrase import Passphrase
 
+from ..support.logins import demo_login
+
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="sessions and modes of POSIX")
 
@@ -235,11 +237,7 @@ def test_a_new_store_takes_its_passphrase_from_the_file(
 ) -> None:
     from boardlot.cli import main
 
-    def login(base_url: str, *, open_browser: bool, **options: Any) -> bl.OAuth:
-        flow = bl.begin_login(base_url, **options)
-        return flow.finish(job.sandbox.authorize_demo_user(flow.url))
-
-    monkeypatch.setattr(bl, "login", login)
+    monkeypatch.setattr(bl, "login", demo_login(job.sandbox))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     file = secret(tmp_path / "secret", "\n")
     line = ["--base-url", job.sandbox.base_url, "--profile", "cron", "login"]

@@ -213,14 +213,3 @@ def test_an_unknown_client_gets_a_page_and_no_redirect(page, sandbox, tmp_path):
     assert not login.over(0.3)
     page.get(flow.url)
     assert page.all("input[type=password]")
-
-
-def test_the_sandbox_authorizes_its_demo_user_without_a_browser(sandbox):
-    flow = bl.begin_login(sandbox.base_url, store=bl.MemoryStore(), timeout=30.0)
-    callback = sandbox.authorize_demo_user(flow.url, scopes=["quote:read"])
-    oauth = flow.finish(callback)
-    assert scopes_of(oauth) == {"quote:read"}
-    with bl.Client(sandbox.base_url, auth=oauth) as client:
-        assert len(client.reference_futures("HK.HSImain")) > 0
-        with pytest.raises(bl.PermissionDenied):
-            client.sim_orders(sandbox.accounts["sim"][0])

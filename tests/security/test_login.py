@@ -235,6 +235,9 @@ def test_a_registration_without_a_secret_is_no_error_of_a_confidential_client(se
     assert list(quotes(client_of(server, oauth))) == []
     (seen,) = server.of("refresh_token")
     assert seen.form["client_secret"] == "secret-from-elsewhere"
+    assert not [
+        each for each in server.received if b"elsewhere" in each.everything and each != seen
+    ]
 
 
 @pytest.mark.parametrize("secret", [7, ["a"], "line\nbreak"])

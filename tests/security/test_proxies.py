@@ -1,7 +1,5 @@
 """Promise 21: a proxy only by option, never to this machine; the same for API, login, refresh."""
 
-import asyncio
-
 import boardlot as bl
 import pytest
 
@@ -63,17 +61,6 @@ def test_security_21_the_proxy_of_the_option_carries_api_login_and_refresh(servi
             assert list(quotes(client)) == []
         assert set(proxy.asked) == {f"CONNECT {NAME}:443 HTTP/1.1"}
     assert service.counts["refresh_token"] == 1
-
-
-def test_security_21_the_awaited_client_takes_the_proxy_too(service):
-    async def use(options):
-        async with bl.AsyncClient(service.base_url, **options) as client:
-            return await client.server_time()
-
-    with Proxy(tunnels=service.known) as proxy:
-        options = {"proxy": proxy.base_url, "ca_file": authority().ca_file}
-        assert asyncio.run(use(options)).tzinfo is not None
-        assert len(proxy.asked) == 1
 
 
 def test_security_21_no_proxy_is_asked_for_this_machine(server):

@@ -1,15 +1,13 @@
 """Promise 17: when a token is refreshed, and how it ends when it cannot be."""
 
-import socket
 import time
 from datetime import datetime, timedelta, timezone
 
 import boardlot as bl
 import pytest
 
-from ..support.callbacks import query_of
 from ..support.clients import client_of
-from ..support.logins import begin, expired_client, quotes, scopes_of, sign_in, tells_to_log_in
+from ..support.logins import expired_client, quotes, scopes_of, sign_in, tells_to_log_in
 from ..support.service import Fault
 from ..support.stores import DictStore
 
@@ -93,30 +91,6 @@ def test_security_17_scopes_and_end_follow_the_refresh(server):
     assert list(quotes(client_of(server, oauth))) == []
     assert scopes_of(oauth) == {"quote:read"}
     assert oauth.expires_at - datetime.now(timezone.utc) > timedelta(seconds=29_000)
-
-
-def test_security_17_a_confidential_client_sends_its_secret_with_the_refresh(server):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    flow = begin(server)
-    uri = query_of(flow.url)["redirect_uri"]
-    uri = uri.replace(uri.split("/")[2], f"127.0.0.1:{port}")
-    registered = server.register(uri, "client_secret_post")
-    store = DictStore()
-    known = {"client_id": registered["client_id"], "redirect_port": port}
-    assert list(quotes(client_of(server, sign_in(server, store, **known)))) == []
-    assert server.counts["register"] == 1
-    oauth = bl.OAuth(
-        registered["client_id"], store=store, client_secret=registered["client_secret"]
-    )
-    client = client_of(server, oauth)
-    server.expire()
-    assert list(quotes(client)) == []
-    (seen,) = server.of("refresh_token")
-    assert seen.form["client_secret"] == registered["client_secret"]
-    assert seen.query == "" and seen.header("Authorization") is None
-    others = [each for each in server.received if server.kind_of(each) != "refresh_token"]
-    assert not any(registered["client_secret"].encode() in each.everything for each in others)
 
 
 def test_security_17_a_login_of_a_confidential_client_refreshes_with_its_secret(server):

@@ -55,6 +55,12 @@ class Service:
         for name in ("NO_COLOR", "COLUMNS", "LINES", "MAKEFLAGS", "MFLAGS"):
             self.environment.pop(name, None)
 
+    def install(self, folder: Path) -> None:
+        """Puts a program `boardlot` into the folder, and that before all others."""
+        folder.mkdir()
+        program(folder / "boardlot", f'exec "{sys.executable}" -m boardlot "$@"')
+        self.environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+
     def start(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
         """The command with the profile, its stdout and stderr in pipes."""
         how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
@@ -78,6 +84,11 @@ class Service:
 
     def close(self) -> None:
         self.sandbox.close()
+
+
+def program(file: Path, text: str) -> None:
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
 
 
 def in_a_terminal(

@@ -9,7 +9,7 @@ BEFORE = 60
 def places_of(texts, pid):
     """What is before each copy of the texts in the writable memory of a process, by the text."""
     found = {text: [] for text in texts}
-    wanted = re.compile(b"|".join(re.escape(text.encode()) for text in texts))
+    wanted = re.compile(b"|".join(re.escape(text.encode("latin-1")) for text in texts))
     with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
             place, rights, *_ = line.split()
@@ -24,5 +24,5 @@ def places_of(texts, pid):
                 continue
             for match in wanted.finditer(content):
                 before = content[max(0, match.start() - BEFORE) : match.start()]
-                found[match[0].decode()].append(before)
+                found[match[0].decode("latin-1")].append(before)
     return found

@@ -1,4 +1,4 @@
-"""The scripted server itself, checked with the standard library's HTTP clients."""
+"""The stand-in service itself, checked with the standard library's HTTP clients."""
 
 import gzip
 import http.client
@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from .service import StandInService, gzipped, response
+from .service import Fault, StandInService, gzipped, response
 
 
 def get(url, **options):
@@ -49,22 +49,34 @@ def test_a_connection_is_kept_alive_and_the_body_is_recorded_raw():
     assert server.received[0].header("x-odd") == "v"
 
 
-def test_a_callable_answers_by_the_request():
-    with StandInService(lambda request: response({"path": request.path}, status=201)) as server:
-        status, _, body = get(server.base_url + "/here")
-    assert (status, json.loads(body)) == (201, {"path": "/here"})
+def test_a_callable_responds_by_the_request_with_status_and_headers_as_given():
+    headers = {"Retry-After": "7", "Content-Type": "text/html"}
+    throttled = StandInService(lambda request: response({"path": request.path}, 429, headers))
+    with throttled as server, pytest.raises(urllib.error.HTTPError) as caught:
+        get(server.base_url + "/here")
+    assert caught.value.code == 429 and json.loads(caught.value.read()) == {"path": "/here"}
+    assert headers.items() <= dict(caught.value.headers).items()
 
 
-def test_status_and_headers_are_sent_as_given():
-    refusal = response(b"no", 429, {"Retry-After": "7", "Content-Type": "text/html"})
-    with StandInService([refusal]) as server, pytest.raises(urllib.error.HTTPError) as caught:
-        get(server.base_url + "/x")
-    assert caught.value.code == 429
-    assert caught.value.headers["Retry-After"] == "7"
-    assert caught.value.headers["Content-Type"] == "text/html"
+def test_faults_of_a_kind_of_request_are_used_up():
+    with StandInService(lambda _: response({"a": 1, "b": 2})) as server:
+        server.faults["/x"] = [
+            Fault(status=503),
+            Fault(change={"a": None, "b": 3}),
+            Fault(lost=True),
+        ]
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            get(server.base_url + "/x")
+        assert get(server.base_url + "/x")[2] == b'{"b": 3}'
+        with pytest.raises(OSError):
+            get(server.base_url + "/x")
+        assert (
+            get(server.base_url + "/x")[2] == get(server.base_url + "/y")[2] == b'{"a": 1, "b": 2}'
+        )
+        assert server.counts == {"/x": 4, "/y": 1} and len(server.of("/x")) == 4
 
 
-def test_chunked_truncated_and_dropped_answers():
+def test_chunked_truncated_and_dropped_responses():
     script = [
         response(chunks=[b"ab", b"c" * 20]),
         response(b"0123456789", truncate=4),

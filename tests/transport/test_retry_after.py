@@ -1,6 +1,5 @@
 """Promise 29: how long the service asks to wait, in every form, sane or not."""
 
-import asyncio
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -50,19 +49,6 @@ def test_security_29_malformed_values_leak_no_other_error(status, kind):
         assert sent in (1, 2)
         after = getattr(error, "retry_after", None)
         assert after is None or (math.isfinite(after) and after >= 0), (value, after)
-
-
-def test_security_29_malformed_values_leak_no_other_error_from_a_task():
-    async def one(value):
-        with StandInService(lambda _: refusal(value)) as server:
-            async with bl.AsyncClient(server.base_url, max_retries=0) as client:
-                with pytest.raises(bl.RateLimited):
-                    await client.dividends("HK.00700")
-
-    async def use():
-        await asyncio.gather(*map(one, MALFORMED))
-
-    asyncio.run(use())
 
 
 def waited(first):

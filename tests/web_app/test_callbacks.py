@@ -177,14 +177,6 @@ def test_security_43_swapped_callbacks_of_two_users_are_both_rejected(server):
         assert fetch(app, back[user], own, user).user == user
 
 
-def test_a_code_verifier_of_another_login_is_rejected_by_the_service(server):
-    app = application(server)
-    begun, other = app.authorization_url(), app.authorization_url()
-    with pytest.raises(bl.OAuthError, match="start over"):
-        fetch(app, consent(server, begun.url), begun, code_verifier=other.code_verifier)
-    server.complaints.clear()
-
-
 @pytest.mark.parametrize("verifier", ["short", "x" * 129, "ü" * 43, "x y" * 20])
 def test_a_code_verifier_outside_its_grammar_is_not_sent(server, verifier):
     app = application(server)
