@@ -193,29 +193,16 @@ OTHERS = {
 }
 PROXIES = {
     "AWS API Gateway": json_fault(403, {"message": "Forbidden"}),
-    "AWS, no token": json_fault(403, {"message": "Missing Authentication Token"}),
     "AWS, expired": json_fault(403, {"message": "The security token included is expired"}),
-    "AWS WAF": Fault(status=403, body=b"<html><h1>403 Forbidden</h1></html>"),
     "Cloudflare": Fault(status=403, body=b"error code: 1020"),
-    "Cloudflare, blocked": Fault(status=403, body=b"error code: 1010"),
-    "Envoy, RBAC": Fault(status=403, body=b"RBAC: access denied"),
     "Envoy, JWT": Fault(status=401, body=b"Jwt is expired"),
-    "HAProxy": Fault(status=400, body=b"400 Bad request"),
     "nginx": Fault(status=400, body=b"<html><title>400 Bad Request</title></html>"),
-    "Go": Fault(status=400, body=b"Bad Request"),
-    "Go, HTTPS": Fault(status=400, body=b"Client sent an HTTP request to an HTTPS server.\n"),
-    "a word": Fault(status=403, body=b"Forbidden"),
-    "401 and a word": Fault(status=401, body=b"Unauthorized"),
     "nothing": Fault(status=403, body=b""),
     "Spring": json_fault(400, {"status": 400, "error": "Bad Request", "path": "/oauth2/token"}),
-    "Spring, 401": json_fault(401, {"status": 401, "error": "Unauthorized", "path": "/"}),
     "Kong": json_fault(401, {"message": "Invalid authentication credentials"}),
-    "Kong, key": json_fault(401, {"message": "No API key found in request"}),
-    "Azure": json_fault(403, {"statusCode": 403, "message": "IP address is not allowed."}),
     "Google": json_fault(403, {"error": {"code": 403, "status": "PERMISSION_DENIED"}}),
     "a WAF": Fault(status=422, body=b"The request was blocked. Support ID: 8123"),
     "Squid": Fault(status=407, body=b"Proxy Authentication Required"),
-    "Traefik": Fault(status=404, body=b"404 page not found"),
 }
 
 
