@@ -12,7 +12,7 @@ from boardlot._endpoints import ENDPOINTS
 from ..support.clients import MODES, PAGERS, run, same
 from ..support.keys import KEYS, api_key, assert_signed
 from ..support.service import StandInService, response
-from ..support.vectors import endpoint_vectors, scripted_responses, vector_case
+from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
 
 CASES = endpoint_vectors()
 IDS = [f"{endpoint}-{case['name'].replace(' ', '_')}" for endpoint, case in CASES]
@@ -81,7 +81,7 @@ def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, 
         pager = client.pager(endpoint, *args, **kwargs)
         return pager, await client.rows(pager)
 
-    with StandInService(scripted_responses(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         if "error" in case:
             with pytest.raises(bl.BoardlotError) as caught:
                 run(mode, server, lambda client: client.everything(endpoint, *args, **kwargs))
@@ -135,7 +135,7 @@ def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
 def test_an_rsa_key_signs_the_same_requests(endpoint, name, key):
     case = vector_case(endpoint, name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    with StandInService(scripted_responses(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         run("sync", server, lambda c: c.everything(endpoint, *args, **kwargs), auth=api_key(key))
     assert len(server.received) == 4
     for received in server.received:

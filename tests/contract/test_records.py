@@ -13,7 +13,7 @@ import pytest
 from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, assert_signed
 from ..support.service import StandInService, response
-from ..support.vectors import scripted_responses, vector_case
+from ..support.vectors import scripted_answers, vector_case
 
 SECRET = PRIVATE_PEM.split("\n")[1]
 CASE = vector_case("sim_orders", "every field and every side and status")
@@ -22,7 +22,7 @@ ROWS = CASE["result"]
 
 @pytest.fixture(scope="module", params=MODES)
 def records(request):
-    with StandInService(scripted_responses(CASE)) as server:
+    with StandInService(scripted_answers(CASE)) as server:
         return run(request.param, server, lambda c: c.call("sim_orders", "9007199"))
 
 

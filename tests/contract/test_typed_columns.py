@@ -13,7 +13,7 @@ from pyarrow import types
 
 from ..support.clients import MODES, PAGERS, run, same, settled
 from ..support.service import StandInService, response
-from ..support.vectors import scripted_responses, vector_case
+from ..support.vectors import scripted_answers, vector_case
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -37,7 +37,7 @@ def records(endpoint, name, mode="sync"):
             return page
         return await client.call(endpoint, *args, **kwargs)
 
-    with StandInService(scripted_responses(case)) as server:
+    with StandInService(scripted_answers(case)) as server:
         return run(mode, server, use), case["result"]
 
 
@@ -330,7 +330,7 @@ def test_a_pager_makes_one_frame_of_all_its_pages(mode):
             frames.append(await settled(getattr(pager, method)()))
         return frames
 
-    with StandInService(scripted_responses(case) * 3) as server:
+    with StandInService(scripted_answers(case) * 3) as server:
         table, pandas, polars = run(mode, server, use)
     assert table["deal_id"].to_pylist() == deals
     assert list(pandas["deal_id"]) == deals

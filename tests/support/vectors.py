@@ -1,4 +1,4 @@
-"""The vectors: requests and responses written by hand from the service document."""
+"""The vectors: requests and answers written by hand from the service document."""
 
 import json
 from pathlib import Path
@@ -18,12 +18,12 @@ def endpoint_vectors():
 
 
 def vector_case(endpoint, name):
-    """One case by its name, so that other tests can use its responses."""
+    """One case by its name, so that other tests can use its answers."""
     (case,) = [c for e, c in endpoint_vectors() if e == endpoint and c["name"] == name]
     return case
 
 
-def scripted_responses(case):
-    """The responses of a case, as the stand-in service plays them."""
-    responses = [exchange["answer"] for exchange in case["exchanges"]]
-    return [response(one["body"], one["status"], one.get("headers")) for one in responses]
+def scripted_answers(case):
+    """The answers of a case, as the scripted server plays them."""
+    told = [exchange["answer"] for exchange in case["exchanges"]]
+    return [response(one["body"], one["status"], one.get("headers")) for one in told]
