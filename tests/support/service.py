@@ -112,11 +112,12 @@ def gzipped(body, layers=1):
 class Fault:
     """How one request to an endpoint goes wrong.
 
-    It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost` does the work and closes without a response;
-    `error` is an OAuth error, `status` alone is a response without any JSON; `body` is sent as it
-    is; `change` replaces fields of the right response, where None removes a field; `echo` rejects
-    with everything that was sent as the description, in the spelling of `spell`; `raw` makes the
-    bytes that are sent in place of a response, from the request.
+    It comes after `delay` and once `until` is set. `drop` closes before anything is done, `lost`
+    does the work and closes without a response; `error` is an OAuth error, `status` alone is a
+    response without any JSON; `body` is sent as it is; `change` replaces fields of the right
+    response, where None removes a field; `echo` rejects with everything that was sent as the
+    description, in the spelling of `spell`; `raw` makes the bytes that are sent in place of a
+    response, from the request.
     """
 
     delay: float = 0.0
