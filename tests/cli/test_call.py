@@ -105,7 +105,7 @@ def test_wrong_usage_ends_with_2_and_says_why(
     assert expected in " ".join(err.split())
 
 
-def test_a_mistake_in_the_file_is_told_with_its_line(call: Any) -> None:
+def test_a_mistake_in_the_file_is_reported_with_its_line(call: Any) -> None:
     call.file.write_text(FILE.replace('"decimal"', '"decimla"'))
     status, _, err = call("kline", "symbol=HK.00700")
     assert status == 2

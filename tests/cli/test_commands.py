@@ -53,7 +53,7 @@ def test_help_lists_every_command(capsys: Any) -> None:
     [
         (errors.ConfigError("market is 'XX'", hint="Correct it."), 2),
         (errors.ApiError("no such symbol", hint="Verify the code."), 1),
-        (errors.RequestTimeout("no answer"), 1),
+        (errors.RequestTimeout("no response"), 1),
         (OSError("disk full"), 1),
         (ImportError("needs pyarrow"), 1),
     ],
@@ -232,7 +232,7 @@ class Pages(list):  # type: ignore[type-arg]
         return iter(self)
 
 
-def test_a_field_that_comes_too_late_for_a_column_is_told(tmp_path: Path, capsys: Any) -> None:
+def test_a_field_that_comes_too_late_for_a_column_is_reported(tmp_path: Path, capsys: Any) -> None:
     first, late = FakeRecords([{"a": 1}]), FakeRecords([{"a": 2, "b": 3}])
     asked = settings.Settings(out=tmp_path / "data.csv")
     output.emit(asked, Pages([first, late, late]))
@@ -401,7 +401,9 @@ def test_a_login_is_not_renewed_as_another(
     assert profiles.read_bytes() == before
 
 
-def test_a_broken_file_of_profiles_is_told_before_the_login(profiles: Path, capsys: Any) -> None:
+def test_a_broken_file_of_profiles_is_reported_before_the_login(
+    profiles: Path, capsys: Any
+) -> None:
     profiles.write_text("[profiles")
     assert main(["--base-url", "https://api.example.com", "--profile", "new", "login"]) == 2
     assert str(profiles) in capsys.readouterr().err

@@ -195,7 +195,7 @@ def test_a_refusal_by_the_service_ends_with_1_and_says_what_to_do(service: Servi
     assert b"hint: Verify that the code exists" in done.stderr
 
 
-def test_no_answer_ends_with_1(capsys: Any) -> None:
+def test_no_response_ends_with_1(capsys: Any) -> None:
     assert main(["--base-url", "http://127.0.0.1:9", "time"]) == 1
     assert "refused" in capsys.readouterr().err.lower()
 
@@ -271,7 +271,7 @@ def test_a_header_of_the_callers_own_is_sent(service: Service) -> None:
     assert service.rows(*["plate", "HK.BK1001", "--header"], "X-Service-Client-Nnid: 123")
 
 
-def test_request_prints_the_answer_as_it_came(service: Service, tmp_path: Path) -> None:
+def test_request_prints_the_response_as_it_came(service: Service, tmp_path: Path) -> None:
     path = "/api/v1.0/quote/plate/HK.BK1001/stock"
     (tmp_path / "body").write_text('{"next_key": "",\n "limit": 3}')
     for body in ('{"next_key":"","limit":3}', f"@{tmp_path / 'body'}"):

@@ -203,7 +203,9 @@ def test_a_profile_is_not_renewed_by_another_client(
     assert len(person.browsers) == 1
 
 
-def test_an_entry_that_no_login_wrote_is_told(person: Person, tmp_path: Path, capsys: Any) -> None:
+def test_an_entry_that_no_login_wrote_is_an_error(
+    person: Person, tmp_path: Path, capsys: Any
+) -> None:
     store = tmp_path / "tokens"
     bl.EncryptedFileStore(store, SECRET).save(person.sandbox.base_url, b"[]")
     assert main([*person.base, "status", "--store", str(store)]) == 1

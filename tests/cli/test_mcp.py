@@ -142,7 +142,7 @@ def test_a_list_is_read_on_from_where_it_was_cut(demo):
     assert len(found) == len(set(found)) == 500
 
 
-def test_every_tool_answers(demo):
+def test_every_tool_responds(demo):
     given = {
         "trading_days": {"market": "HK", "start": "2026-01-01", "end": "2026-01-31"},
         "reference_futures": {"symbol": "HK.HSImain"},
@@ -352,7 +352,7 @@ def test_calls_in_flight_can_be_cancelled_at_once(at_once, slow):
         (b"", b"", None),
     ],
 )
-def test_a_message_that_is_too_long_is_answered_with_an_error(start, end, number):
+def test_a_message_that_is_too_long_gets_an_error(start, end, number):
     with raw() as (process, _):
         process.stdin.write(start)
         for _ in range(60):

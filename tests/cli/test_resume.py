@@ -132,7 +132,7 @@ def test_after_a_crash_before_each_single_step_every_row_is_there_once(
     assert fails > 20
 
 
-def test_what_is_whole_is_left_alone_and_what_was_changed_is_told(
+def test_what_is_whole_is_left_alone_and_what_was_changed_is_an_error(
     service: Service, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     out, where = tmp_path / "fills.jsonl", tmp_path / "where"
@@ -303,7 +303,7 @@ def test_a_checkpoint_file_that_was_cut_or_changed_is_refused(
     assert read(out) == as_csv(held(service))
 
 
-def test_a_part_that_was_cut_meanwhile_is_told(
+def test_a_part_that_was_cut_meanwhile_is_an_error(
     service: Service, live: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any
 ) -> None:
     out = tmp_path / "fills.csv"

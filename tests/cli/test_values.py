@@ -34,7 +34,7 @@ def record(number: str) -> str:
 
 
 def fills(*pages: str) -> Callable[[Any], Any]:
-    """Answers of the fills endpoint; each page is the JSON text of its records."""
+    """Responses of the fills endpoint; each page is the JSON text of its records."""
 
     def respond(received: Any) -> Any:
         place = int(cursor_of(received) or 0)
@@ -244,7 +244,7 @@ def test_parquet_of_several_segments_goes_into_a_pipe_too(
     assert [row["x"] for row in read(copy)[1]] == ["1", "a"]
 
 
-def test_a_value_that_parquet_cannot_hold_is_told_with_options_that_there_are(
+def test_a_value_that_parquet_cannot_hold_is_reported_with_options_that_there_are(
     tmp_path: Path, capsys: Any
 ) -> None:
     pytest.importorskip("pyarrow")

@@ -49,7 +49,7 @@ def test_another_private_key_than_the_one_uploaded_is_found(sandbox: bl.Sandbox)
     assert "Compare the key id" not in findings["signature"].hint
 
 
-def test_what_the_answer_does_not_tell_apart_gets_the_hint_for_both() -> None:
+def test_what_the_response_does_not_tell_apart_gets_the_hint_for_both() -> None:
     made = bl.ApiKey("k", bl.generate_key().private_pem)
     hint = identity._hint_for(made, "unauthenticated")
     assert "Compare the key id" in hint and "Sign with the private key" in hint
@@ -107,7 +107,7 @@ def test_a_login_is_described_and_accepted(sandbox: bl.Sandbox, tmp_path: Path) 
     assert findings["accounts"].detail.endswith("of all accounts")
 
 
-def test_what_the_scopes_do_not_open_is_told(sandbox: bl.Sandbox) -> None:
+def test_what_the_scopes_do_not_open_is_reported(sandbox: bl.Sandbox) -> None:
     quotes = found(sandbox.base_url, auth=logged_in(sandbox, ["quote:read"]))
     assert failed(quotes) == []
     assert states(quotes)["quotes"] == "ok"

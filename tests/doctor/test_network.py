@@ -75,7 +75,7 @@ def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> Non
             assert failed(found(url, timeout=0.3)) == [step]
 
 
-def test_an_answer_that_is_none_of_the_service_is_found() -> None:
+def test_a_response_that_is_not_the_services_is_found() -> None:
     with bl.Sandbox(faults=bl.Faults(html_rate=1.0)) as portal:
         findings = found(portal.base_url, auth=portal.api_key())
     assert failed(findings) == ["service"]
@@ -222,7 +222,7 @@ def test_a_proxy_that_leads_nowhere_is_found(refusal: bytes, said: str, advised:
     assert advised in findings["connection"].hint
 
 
-def test_a_proxy_that_requires_a_password_is_told_from_one_that_rejects_it() -> None:
+def test_a_proxy_that_requires_a_password_is_distinguished_from_one_that_rejects_it() -> None:
     with Proxy(tunnels={}, refusal=b"HTTP/1.1 407 Who are you\r\n\r\n") as proxy:
         without = found("https://service.invalid", proxy=proxy.base_url)
     assert failed(without) == ["connection"]

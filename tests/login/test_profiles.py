@@ -149,7 +149,7 @@ def test_a_link_stays_a_link(relative: bool, exists: bool, config: Path, tmp_pat
     assert profiles("a", "b") == {"client-a", "client-b"}
 
 
-def test_links_in_a_circle_are_told(config: Path) -> None:
+def test_links_in_a_circle_are_an_error(config: Path) -> None:
     config.parent.mkdir(parents=True)
     config.symlink_to("other")
     (config.parent / "other").symlink_to(config)

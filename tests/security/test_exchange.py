@@ -24,7 +24,7 @@ MISHAPS = {
 
 @pytest.mark.parametrize("mishap", MISHAPS)
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_security_09_an_answer_that_may_be_lost_means_to_log_in_again(server, mishap, by_hand):
+def test_security_09_a_response_that_may_be_lost_means_to_log_in_again(server, mishap, by_hand):
     store = DictStore()
     server.faults["authorization_code"] = MISHAPS[mishap]
     flow = begin(server, store)
@@ -71,7 +71,7 @@ BAD_TOKENS = {
 
 
 @pytest.mark.parametrize("bad", BAD_TOKENS)
-def test_security_09_a_token_answer_that_is_no_bearer_token_is_refused(server, bad):
+def test_security_09_a_token_response_without_a_bearer_token_is_refused(server, bad):
     store = DictStore()
     server.faults["authorization_code"] = Fault(change=BAD_TOKENS[bad])
     with pytest.raises((bl.OAuthError, bl.ProtocolError)):

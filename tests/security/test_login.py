@@ -170,7 +170,7 @@ def test_security_08_a_hostile_client_id_stays_in_the_url(client_id, opened, tmp
     assert not list(tmp_path.rglob("PWNED*"))
 
 
-def test_security_08_addresses_of_the_registration_answer_are_not_believed(server, opened):
+def test_security_08_addresses_of_the_registration_response_are_not_believed(server, opened):
     evil = "file:///etc/passwd"
     server.faults["register"] = Fault(
         change={

@@ -90,14 +90,14 @@ def found(secret, spelling, text):
     ]
 
 
-def echoes(told_):
+def echoes(text):
     """Responses that repeat a text, by where they have it."""
-    plain, in_line = told_.encode(), " ".join(told_.split())
+    plain, in_line = text.encode(), " ".join(text.split())
     return {
-        "message": (400, {}, {"ret_code": 1, "ret_msg": f"no: {told_}"}),
+        "message": (400, {}, {"ret_code": 1, "ret_msg": f"no: {text}"}),
         "raw message": (200, {}, b'{"ret_code":1,"ret_msg":"no: ' + plain + b'"}'),
-        "error": (401, {}, {"error": told_, "error_description": told_}),
-        "error.code": (400, {}, {"error": {"code": told_, "message": told_}}),
+        "error": (401, {}, {"error": text, "error_description": text}),
+        "error.code": (400, {}, {"error": {"code": text, "message": text}}),
         "header": (403, {"X-Echo": in_line, "WWW-Authenticate": f'Bearer x="{in_line}"'}, b"{}"),
         "page": (502, {}, b"<html>no: " + plain + b"</html>"),
         "no JSON": (200, {}, b"no: " + plain),

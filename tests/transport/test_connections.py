@@ -35,7 +35,7 @@ def open_files():
 def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
     arrived = threading.Semaphore(0)
 
-    def answer_and_close(listener):
+    def respond_and_close(listener):
         while True:
             connection, _ = listener.accept()
             with connection, connection.makefile("rb") as stream:
@@ -50,7 +50,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
         wait_for(lambda: connection.getsockopt(*state)[0] not in UNNOTICED)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=answer_and_close, args=(listener,), daemon=True).start()
+        threading.Thread(target=respond_and_close, args=(listener,), daemon=True).start()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with client_of(address) as client:
             for _ in range(20):

@@ -223,7 +223,7 @@ def test_a_used_or_expired_code_says_to_start_over(server, kind, end):
     server.complaints.clear()
 
 
-def test_security_9_a_code_is_sent_once_even_if_the_answer_is_lost(server):
+def test_security_9_a_code_is_sent_once_even_if_the_response_is_lost(server):
     app = application(server)
     begun = app.authorization_url()
     server.faults["authorization_code"] = Fault(lost=True)

@@ -201,7 +201,7 @@ def test_two_users_in_two_profiles_see_their_own_fills(profiles, app, sandbox):
     assert "HK." in fills(alice, app, account)
 
 
-def test_a_user_who_declines_is_told_so(profiles, app):
+def test_a_user_who_declines_sees_a_page_that_says_so(profiles, app):
     page, _ = profiles
     page.get(app.base_url)
     press(page, "Log in")
