@@ -7,6 +7,7 @@ marker `xdist_group` would not do: with pytest 9.2 and pytest-xdist 3.8 it has n
 import collections
 import json
 import os
+import statistics
 from itertools import zip_longest
 from pathlib import Path
 
@@ -32,11 +33,13 @@ def unit_of(nodeid):
 def order(durations):
     """The units, the longest first, those that compute and those that wait in turn.
 
-    If all processes waited at the same time, the cores would be idle.
+    If all processes waited at the same time, the cores would be idle. A unit computes if it does
+    so more than half of the units do: on a busy machine, all of them wait for a processor too.
     """
     longest = sorted(durations, key=lambda unit: (-durations[unit][0], unit))
-    computing = [unit for unit in longest if durations[unit][1] >= 0.5]
-    waiting = [unit for unit in longest if durations[unit][1] < 0.5]
+    usual = statistics.median(share for _, share in durations.values())
+    computing = [unit for unit in longest if durations[unit][1] >= usual]
+    waiting = [unit for unit in longest if durations[unit][1] < usual]
     return [unit for pair in zip_longest(computing, waiting) for unit in pair if unit]
 
 
