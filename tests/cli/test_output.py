@@ -8,8 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="pipes and limits of POSIX")
 from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.threads import wait_until
 
 FILLS = ["fills", ACCOUNT, "HK"]
 ALL = 2000
@@ -30,13 +30,6 @@ def service(tmp_path_factory: Any) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("service"))
     yield service
     service.close()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "did not come about"
-        time.sleep(0.005)
 
 
 def slow(service: Service) -> None:
@@ -138,7 +131,7 @@ def test_an_interrupted_download_leaves_no_file_and_says_how_to_go_on(
     slow(service)
     out = tmp_path / "my fills.csv"
     with service.start(*FILLS, "--out", str(out)) as process:
-        until(lambda: len(service.sandbox.requests) > 2)
+        wait_until(lambda: len(service.sandbox.requests) > 2)
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     assert process.returncode == status
@@ -157,7 +150,7 @@ def test_a_failure_midway_leaves_no_file_and_says_how_to_go_on(
 ) -> None:
     slow(service)
     with service.start(*FILLS, "--out", str(tmp_path / "fills.json")) as process:
-        until(lambda: len(service.sandbox.requests) > 2)
+        wait_until(lambda: len(service.sandbox.requests) > 2)
         service.sandbox.faults = bl.Faults(drop_rate=1.0)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -169,7 +162,7 @@ def test_a_failure_midway_leaves_no_file_and_says_how_to_go_on(
 def test_a_failure_midway_leaves_an_array_on_stdout_open(service: Service) -> None:
     slow(service)
     with service.start(*FILLS, "--format", "json") as process:
-        until(lambda: len(service.sandbox.requests) > 2)
+        wait_until(lambda: len(service.sandbox.requests) > 2)
         service.sandbox.faults = bl.Faults(drop_rate=1.0)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -204,7 +197,7 @@ def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(
     slow(service)
     out = tmp_path / "fills.csv"
     with service.start(*FILLS, "--out", str(out)) as process:
-        until(lambda: len(service.sandbox.requests) > 2)
+        wait_until(lambda: len(service.sandbox.requests) > 2)
         out.write_text("mine")
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1

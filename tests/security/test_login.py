@@ -5,7 +5,6 @@ import math
 import re
 import stat
 import tempfile
-import time
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,8 +18,10 @@ from ..support.clients import client_of
 from ..support.logins import Waiting, begin, quotes
 from ..support.processes import run_python
 from ..support.service import Fault
+from ..support.threads import wait_until
 
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]{43}")
+AUTHORIZATION = re.compile(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+")
 QUERY = {
     "client_id",
     "code_challenge",
@@ -123,16 +124,14 @@ def test_security_08_a_browser_of_a_snap_can_read_the_file(server, opened, tmp_p
 
 def test_security_08_no_browser_is_opened_where_none_is_wanted(server, opened, capfd):
     login = in_a_thread(server, open_browser=False)
-    url, end = None, time.monotonic() + 10
-    printed = ""
-    while url is None and time.monotonic() < end:
+    printed = []
+
+    def url():
         captured = capfd.readouterr()
-        printed += captured.out + captured.err
-        found = re.search(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed)
-        url = found and found.group()
-        time.sleep(0.05)
-    assert url, printed
-    visit(url)
+        printed.extend([captured.out, captured.err])
+        return AUTHORIZATION.search("".join(printed))
+
+    visit(wait_until(url).group())
     login.get()
     assert opened_with(opened, 0.3) == []
 
@@ -153,9 +152,7 @@ def test_security_08_a_hostile_client_id_stays_in_the_url(client_id, opened, tmp
     with AuthorizationServer() as server:
         server.client_id = lambda: client_id
         login = in_a_thread(server, timeout=20.0)
-        end = time.monotonic() + 10
-        while not opened_with(opened, 0.0) and not login.over(0.05) and time.monotonic() < end:
-            pass
+        wait_until(lambda: opened_with(opened, 0.0) or login.over(0.05))
         if login.over(0.0):
             # It may be refused, too.
             assert isinstance(login.error, (bl.OAuthError, bl.ProtocolError)), login.error
@@ -181,9 +178,7 @@ def test_security_08_addresses_of_the_registration_response_are_not_believed(ser
         }
     )
     login = in_a_thread(server, timeout=15.0)
-    end = time.monotonic() + 10
-    while not opened_with(opened, 0.0) and not login.over(0.05) and time.monotonic() < end:
-        pass
+    wait_until(lambda: opened_with(opened, 0.0) or login.over(0.05))
     for browser in opened_with(opened, 0.0):
         url = browser.url
         assert url.startswith(server.base_url + "/")
@@ -207,7 +202,7 @@ def test_security_08_without_a_browser_the_url_and_the_way_through_ssh_are_print
     empty = {"PATH": str(tmp_path), "BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
     out, err = run_python(code, server.base_url, env=empty)
     printed = out + err
-    (found,) = set(re.findall(r"http://127\.0\.0\.1:\d+/oauth2/authorize/confirm\?\S+", printed))
+    (found,) = set(AUTHORIZATION.findall(printed))
     port = listener_address(type("Flow", (), {"url": found}))[0]
     assert re.search(rf"ssh .*-L *(127\.0\.0\.1:)?{port}:127\.0\.0\.1:{port}", printed), printed
     assert "callback?" in printed, "what to paste if there is no way for the callback"

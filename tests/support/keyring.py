@@ -5,9 +5,10 @@ import os
 import shutil
 import subprocess
 import textwrap
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from .threads import wait_until
 
 # As it was before any test put stand-ins for browsers into it.
 ENVIRONMENT = dict(os.environ)
@@ -81,7 +82,7 @@ def session(folder, state=UNLOCKED):
         configuration = folder / "bus.conf"
         configuration.write_text(textwrap.dedent(BUS).format(path=bus))
         running.start("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
-        wait_for(bus.exists, "the session bus")
+        wait_until(bus.exists, 15.0, "the session bus")
         if state != ABSENT:
             start_keyring(running, unlock=True)
         if state == LOCKED:
@@ -99,14 +100,14 @@ def start_keyring(running, unlock):
         daemon.stdin.write(b"keyring-password")
     daemon.stdin.close()
     daemon.stdin = None
-    wait_for(lambda: owned(running), "the keyring daemon")
+    wait_until(lambda: owned(running), 15.0, "the keyring daemon")
 
 
 def stop_keyring(running):
     daemon = running._running.pop()
     daemon.terminate()
     daemon.communicate()
-    wait_for(lambda: not owned(running), "the end of the keyring daemon")
+    wait_until(lambda: not owned(running), 15.0, "the end of the keyring daemon")
 
 
 def owned(running):
@@ -115,10 +116,3 @@ def owned(running):
     command += ["org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
     asked = subprocess.run(command, env=running.environment, capture_output=True, check=False)
     return b"boolean true" in asked.stdout
-
-
-def wait_for(ready, what, seconds=15.0):
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, f"{what} did not come up"
-        time.sleep(0.05)

@@ -1,6 +1,7 @@
-"""Work in many threads at the same time."""
+"""Work in many threads at the same time, and waiting for what they do."""
 
 import threading
+import time
 from collections import Counter
 
 
@@ -26,3 +27,12 @@ def outcomes_of_threads(number, work):
         thread.join(240)
     assert not any(thread.is_alive() for thread in threads)
     return outcomes
+
+
+def wait_until(condition, seconds=90.0, what="it"):
+    """Waits until the condition is true; returns what it was."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"{what} did not come about"
+        time.sleep(0.005)
+    return found

@@ -9,6 +9,7 @@ import boardlot as bl
 import pytest
 
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 TIME = response({"server_time_ms": "1790000000123"})
@@ -64,13 +65,6 @@ class Workers:
             thread.join(60)
 
 
-def reached(condition, seconds=90.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize(
     "name", ["429", *(pytest.param(name, marks=pytest.mark.slow) for name in list(REFUSALS)[1:])]
 )
@@ -79,9 +73,9 @@ def test_security_28_a_path_that_is_refused_settles_near_what_the_service_takes(
     with StandInService(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
-            reached(lambda: meter.taken >= 45)
+            wait_until(lambda: meter.taken >= 45)
             taken, refused = meter.taken, meter.refused
-            reached(lambda: meter.taken >= taken + 60)
+            wait_until(lambda: meter.taken >= taken + 60)
             taken, refused = meter.taken - taken, meter.refused - refused
             # Unpaced, six threads over loopback would be refused as often as taken, or more.
             assert refused <= taken / 3
@@ -98,7 +92,7 @@ def test_security_28_a_limit_that_was_learned_is_let_go_of():
     with StandInService(meter) as server:
         client = bl.Client(server.base_url, auth=bl.BearerToken("token"), timeout=5.0)
         with Workers(client):
-            reached(lambda: meter.taken >= 20 and meter.refused >= 5)
+            wait_until(lambda: meter.taken >= 20 and meter.refused >= 5)
         meter.per_second = 1e9
 
         def burst():
@@ -108,7 +102,7 @@ def test_security_28_a_limit_that_was_learned_is_let_go_of():
                 list(pool.map(lambda _: client.dividends("HK.00700"), range(50)))
             return time.monotonic() - start < 0.5
 
-        reached(burst)
+        wait_until(burst)
 
 
 def test_security_28_one_refusal_by_itself_slows_nothing_down():

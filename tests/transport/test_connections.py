@@ -3,7 +3,6 @@
 import signal
 import socket
 import threading
-import time
 from pathlib import Path
 
 import boardlot as bl
@@ -11,6 +10,7 @@ import pytest
 
 from ..support.clients import client_of
 from ..support.service import StandInService, read_request, response, wire
+from ..support.threads import wait_until
 
 BODY = '{"code":0,"data":[]}'
 PATH = "/api/v1.0/own"
@@ -18,13 +18,6 @@ OPEN_FILES = Path("/dev/fd")
 # The states of a connection, as Linux counts them, until the other end knows that this one closed.
 ESTABLISHED, FIN_WAIT1 = 1, 4
 UNNOTICED = (ESTABLISHED, FIN_WAIT1)
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
 
 
 def open_files():
@@ -47,7 +40,7 @@ def test_a_connection_that_the_service_closed_is_not_used_for_the_next_call():
 
     def wait_for_the_other_end(connection):
         state = (socket.IPPROTO_TCP, socket.TCP_INFO, 1)
-        wait_for(lambda: connection.getsockopt(*state)[0] not in UNNOTICED)
+        wait_until(lambda: connection.getsockopt(*state)[0] not in UNNOTICED)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=respond_and_close, args=(listener,), daemon=True).start()
@@ -111,11 +104,11 @@ def test_a_client_that_is_closed_leaves_no_file_open():
                 client.request("GET", PATH)
 
         use()
-        wait_for(lambda: not server.connections)
+        wait_until(lambda: not server.connections)
         before = open_files()
         for _ in range(20):
             use()
-        wait_for(lambda: open_files() <= before)
+        wait_until(lambda: open_files() <= before)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
