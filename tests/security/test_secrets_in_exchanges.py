@@ -1,6 +1,5 @@
 """Promise 47: whatever goes wrong inside an exchange, no secret of it is shown anywhere."""
 
-import logging
 import secrets
 
 import boardlot as bl
@@ -16,9 +15,6 @@ from ..support.secret_search import LogCapture, appearances, crash_report, hits
 from ..support.service import Fault, Response, StandInService
 from ..support.stores import DictStore
 
-NAMES = ("boardlot.http", "boardlot.retry", "boardlot.auth")
-LOGGERS = [logging.getLogger(), *map(logging.getLogger, NAMES)]
-
 
 class Witness:
     """All that can be seen of a client's requests: log records, events, spans, a recording."""
@@ -27,17 +23,6 @@ class Witness:
         self.log, self.events, self.errors = LogCapture(), [], []
         self.cassette = folder / f"{secrets.token_hex(8)}.jsonl"
         self.spans = None
-
-    def __enter__(self):
-        for logger in LOGGERS:
-            logger.addHandler(self.log)
-            logger.setLevel(1)
-        return self
-
-    def __exit__(self, *_):
-        for logger in LOGGERS:
-            logger.removeHandler(self.log)
-            logger.setLevel(logging.NOTSET)
 
     def client(self, base_url, auth, **options):
         self.recorder = bl.Recorder(self.cassette)
@@ -90,7 +75,8 @@ def traced(client):
 
 @pytest.fixture
 def witness(tmp_path):
-    with Witness(tmp_path) as one:
+    one = Witness(tmp_path)
+    with one.log:
         yield one
 
 

@@ -72,9 +72,26 @@ def crash_report(error):
 
 
 class LogCapture(logging.Handler):
+    """All that is logged while it is entered, whatever its level."""
+
+    NAMES = ("boardlot.http", "boardlot.retry", "boardlot.auth")
+    LOGGERS = (logging.getLogger(), *map(logging.getLogger, NAMES))
+
     def __init__(self):
         super().__init__(level=1)
         self.lines = []
+
+    def __enter__(self):
+        self.levels = [logger.level for logger in self.LOGGERS]
+        for logger in self.LOGGERS:
+            logger.addHandler(self)
+            logger.setLevel(1)
+        return self
+
+    def __exit__(self, *_):
+        for logger, level in zip(self.LOGGERS, self.levels, strict=True):
+            logger.removeHandler(self)
+            logger.setLevel(level)
 
     def emit(self, record):
         self.lines.append(f"{record.getMessage()} {vars(record)}")
