@@ -145,25 +145,25 @@ impl<T> Delivery<T> {
         matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// The next record, if it is in memory: its page and its index.
-    pub fn next_row(&self) -> Option<(Ticket, Arc<Page>, usize)> {
+    /// The next record, if it is in memory and not claimed by others: its page and its index.
+    pub fn next_row(&self, own: Option<&Claim<T>>) -> Option<(Ticket, Arc<Page>, usize)> {
         let state = self.state();
-        let fetched = state.look_at(Unit::Row)?;
+        let fetched = state.look_at(Unit::Row, own)?;
         Some((state.ticket, fetched.page.clone(), fetched.at.row))
     }
 
-    /// The remaining records of the page in memory.
-    pub fn next_page(&self) -> Option<(Ticket, PageSlice)> {
+    /// The remaining records of the page in memory, if none is claimed by others.
+    pub fn next_page(&self, own: Option<&Claim<T>>) -> Option<(Ticket, PageSlice)> {
         let state = self.state();
-        let fetched = state.look_at(Unit::Page)?;
+        let fetched = state.look_at(Unit::Page, own)?;
         Some((state.ticket, fetched.rest()))
     }
 
     /// Receives the next record, if it has been converted for this view.
     #[inline]
-    pub fn receive_ready(&self, view: View) -> Option<T> {
+    pub fn receive_ready(&self, view: View, own: Option<&Claim<T>>) -> Option<T> {
         let mut state = self.state();
-        if state.view != view || state.claimed() > 0 {
+        if state.view != view || state.claimed_by_others(own) > 0 {
             return None;
         }
         let object = state.ready.next()?;
@@ -227,7 +227,10 @@ impl<T> Delivery<T> {
 
     /// Waits while all that is in memory is claimed, though not for long.
     pub(super) async fn wait_for_claims(&self, unit: Unit) {
-        self.wait_while(|state| state.claimed() > 0 && state.look_at(unit).is_none()).await;
+        let waits = |state: &State<T>| {
+            state.claimed_by_others(None) > 0 && state.look_at(unit, None).is_none()
+        };
+        self.wait_while(waits).await;
     }
 
     async fn wait_while(&self, waits: impl Fn(&State<T>) -> bool) {
@@ -278,7 +281,7 @@ impl<T> Delivery<T> {
     /// Claims what is in memory; none if nothing is, or all is claimed.
     pub(super) fn claim(self: &Arc<Self>, unit: Unit) -> Option<Claim<T>> {
         let state = self.state();
-        state.look_at(unit)?;
+        state.look_at(unit, None)?;
         Some(Claim { delivery: self.clone(), share: Some(state.claims.clone()) })
     }
 
@@ -311,7 +314,7 @@ impl<T> Delivery<T> {
             }
             // What is claimed is gathered as well: it has not been received.
             state.claims = Arc::default();
-            let first = state.look_at(Unit::Page).cloned();
+            let first = state.look_at(Unit::Page, None).cloned();
             state.gathering = Some(new_run);
             let ready = std::mem::take(&mut state.ready);
             (Some((state.ticket, first)), Some(ready))
@@ -341,18 +344,21 @@ impl<T> State<T> {
     }
 
     /// The page in memory, unless it has no more of what is asked for, or others have claimed that.
-    fn look_at(&self, unit: Unit) -> Option<&FetchedPage> {
+    fn look_at(&self, unit: Unit, own: Option<&Claim<T>>) -> Option<&FetchedPage> {
         let fetched = &self.front.as_ref().filter(|_| self.gathering.is_none())?.fetched;
+        let claimed = self.claimed_by_others(own);
         let is_there = match unit {
-            Unit::Row => fetched.page.len() - fetched.at.row > self.claimed(),
+            Unit::Row => fetched.page.len() - fetched.at.row > claimed,
             // A page without records is a page.
-            Unit::Page => self.claimed() == 0 && (fetched.has_rows() || fetched.page.is_empty()),
+            Unit::Page => claimed == 0 && (fetched.has_rows() || fetched.page.is_empty()),
         };
         is_there.then_some(fetched)
     }
 
-    fn claimed(&self) -> usize {
-        Arc::strong_count(&self.claims) - 1
+    fn claimed_by_others(&self, own: Option<&Claim<T>>) -> usize {
+        let share = own.and_then(|claim| claim.share.as_ref());
+        let is_own = share.is_some_and(|share| Arc::ptr_eq(share, &self.claims));
+        Arc::strong_count(&self.claims) - 1 - usize::from(is_own)
     }
 
     /// Receives records of the front page; returns what is no longer used.

@@ -198,7 +198,7 @@ impl Pages {
     /// The next record; none at the end of the list.
     pub async fn next_row(&self) -> Result<Option<PageSlice>> {
         while self.fill(&mut *self.lock().await, Unit::Row).await?.is_some() {
-            if let Some((ticket, page, index)) = self.delivery.next_row()
+            if let Some((ticket, page, index)) = self.delivery.next_row(None)
                 && self.delivery.receive_row(ticket)
             {
                 return Ok(Some(PageSlice { page, range: index..index + 1, key: None }));
@@ -211,7 +211,7 @@ impl Pages {
     /// The remaining records of a page; none at the end of the list.
     pub async fn next_page(&self) -> Result<Option<PageSlice>> {
         while self.fill(&mut *self.lock().await, Unit::Page).await?.is_some() {
-            if let Some((ticket, slice)) = self.delivery.next_page()
+            if let Some((ticket, slice)) = self.delivery.next_page(None)
                 && self.delivery.receive_page(ticket)
             {
                 return Ok(Some(slice));

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::{
     blocking::block_in,
-    completion::{Completed, Outcome, Startable, into_outcome},
+    completion::{Completed, Finished, Startable},
     operation::Operation,
 };
 use crate::{
@@ -102,10 +102,11 @@ impl<T: Send + 'static> Call<T> {
 }
 
 impl<T: Send + 'static> Startable for Call<T> {
-    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Outcome>> {
-        let future = (self.start)(py)?;
-        let finish = self.finish;
-        Ok(into_outcome(future, move |py, value| finish(py, value).map(Completed::With)).boxed())
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>> {
+        let Call { start, finish, .. } = *self;
+        let future = start(py)?;
+        let finish = move |py: Python<'_>, value| finish(py, value).map(Completed::With);
+        Ok(future.map(|result| Finished::new(result, finish)).boxed())
     }
 
     fn name(&self) -> String {

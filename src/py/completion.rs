@@ -1,9 +1,6 @@
 //! The outcome of an operation, from the moment when it finishes until the awaiting code takes it.
 
-use std::{
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
@@ -19,7 +16,7 @@ pub trait Startable: Send {
     }
 
     /// The work, to be spawned on the runtime.
-    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Outcome>>;
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>>;
 
     /// The method, for messages.
     fn name(&self) -> String;
@@ -35,6 +32,13 @@ pub struct Completion(Mutex<State>);
 /// Makes the result, or raises, when the awaiting code resumes. Dropping it loses nothing: the rows
 /// that it would have returned are still the pager's.
 pub type Outcome = Box<dyn FnOnce(Python<'_>) -> PyResult<Completed> + Send>;
+
+/// The end of an operation's work.
+pub struct Finished {
+    pub outcome: Outcome,
+    /// Dropped once the awaiting code is woken: who waits for it is woken later.
+    pub held: Option<Box<dyn Send>>,
+}
 
 /// How an operation ends.
 pub enum Completed {
@@ -86,14 +90,17 @@ impl Completion {
     }
 }
 
-/// The outcome of a future, whose value is converted when the awaiting code resumes.
-pub async fn into_outcome<T: Send + 'static>(
-    future: impl Future<Output = Result<T>> + Send,
-    finish: impl FnOnce(Python<'_>, T) -> PyResult<Completed> + Send + 'static,
-) -> Outcome {
-    match future.await {
-        Ok(value) => Box::new(move |py| finish(py, value)),
-        Err(error) => Box::new(move |py| Err(raise(py, error))),
+impl Finished {
+    /// With a result that is converted when the awaiting code resumes.
+    pub fn new<T: Send + 'static>(
+        result: Result<T>,
+        finish: impl FnOnce(Python<'_>, T) -> PyResult<Completed> + Send + 'static,
+    ) -> Self {
+        let outcome: Outcome = match result {
+            Ok(value) => Box::new(move |py| finish(py, value)),
+            Err(error) => Box::new(move |py| Err(raise(py, error))),
+        };
+        Finished { outcome, held: None }
     }
 }
 
@@ -114,8 +121,9 @@ impl CompletionGuard {
         CompletionGuard { completion, queue, waiter: Some(waiter) }
     }
 
-    pub fn finish(mut self, outcome: Outcome) {
-        self.finish_and_wake(outcome);
+    pub fn finish(mut self, finished: Finished) {
+        self.finish_and_wake(finished.outcome);
+        drop(finished.held);
     }
 
     fn finish_and_wake(&mut self, outcome: Outcome) {

@@ -15,7 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::{
     blocking::block,
     callback::no_stop_iteration,
-    completion::{Completed, Outcome, Startable, into_outcome},
+    completion::{Completed, Finished, Startable},
     errors::raise,
     frame::Frame,
     operation::Operation,
@@ -86,17 +86,20 @@ impl PagerState {
 
     #[inline(always)]
     fn next_item(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(object) = self.receive_ready(py, kind)? {
+        if let Some(object) = self.receive_ready(py, kind, None)? {
             return Ok(Some(object));
         }
         let _reading = self.mark_reading(py)?;
+        let mut claim = None;
         loop {
-            if let Some(object) = self.receive(py, kind)? {
+            if let Some(object) = self.receive(py, kind, claim.as_ref())? {
                 return Ok(Some(object));
             }
+            drop(claim);
             let fetcher = self.lock_fetcher(py)?;
             let fill = async { self.pages.fill(&mut *fetcher.await, kind.unit()).await };
-            if block(py, fill)?.is_none() {
+            claim = block(py, fill)?;
+            if claim.is_none() {
                 self.pages.delivery().receive_end();
                 return Ok(None);
             }
@@ -141,27 +144,39 @@ impl PagerState {
 
     /// The next row, if it is converted.
     #[inline(always)]
-    fn receive_ready(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+    fn receive_ready(
+        &self,
+        py: Python<'_>,
+        kind: &ItemKind,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
         let ItemKind::Row(view) = kind else { return Ok(None) };
         py.check_signals()?;
-        Ok(self.delivery(py)?.receive_ready(view.number))
+        Ok(self.delivery(py)?.receive_ready(view.number, own))
     }
 
     /// The next item, if it is in memory. It is received only once it is a Python object, and only if
     /// no signal handler raised meanwhile.
-    fn receive(&self, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+    fn receive(
+        &self,
+        py: Python<'_>,
+        kind: &ItemKind,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
         let delivery = self.delivery(py)?;
         loop {
             let received = match kind {
                 ItemKind::Row(view) => {
-                    let Some((ticket, page, index)) = delivery.next_row() else { return Ok(None) };
+                    let Some((ticket, page, index)) = delivery.next_row(own) else {
+                        return Ok(None);
+                    };
                     let objects = view.objects(py, &page, index);
                     let objects = objects.map_err(|error| self.with_checkpoint(py, error))?;
                     py.check_signals()?;
                     delivery.receive_converted(ticket, view.number, objects)
                 }
                 ItemKind::Page(view) | ItemKind::Batch(view, _) => {
-                    let Some((ticket, slice)) = delivery.next_page() else { return Ok(None) };
+                    let Some((ticket, slice)) = delivery.next_page(own) else { return Ok(None) };
                     let object = self.page_object(py, kind, view, slice);
                     let object = object.map_err(|error| self.with_checkpoint(py, error))?;
                     py.check_signals()?;
@@ -249,30 +264,44 @@ struct NextItem {
     owner: Option<Py<PyAny>>,
 }
 
-impl Startable for NextItem {
-    fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(object) = self.state.receive_ready(py, &self.kind)? {
+impl NextItem {
+    fn receive(
+        &self,
+        py: Python<'_>,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(object) = self.state.receive_ready(py, &self.kind, own)? {
             return Ok(Some(object));
         }
         let _reading = self.state.mark_reading(py)?;
-        self.state.receive(py, &self.kind)
+        self.state.receive(py, &self.kind, own)
+    }
+}
+
+impl Startable for NextItem {
+    fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.receive(py, None)
     }
 
-    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Outcome>> {
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>> {
         let fetcher = self.state.lock_fetcher(py)?;
         let (state, unit) = (self.state.clone(), self.kind.unit());
-        let fill = async move { state.pages.fill(&mut *fetcher.await, unit).await };
         let finish = move |py: Python<'_>, claim: Option<Claim<Py<PyAny>>>| {
             if claim.is_none() {
                 self.state.pages.delivery().receive_end();
                 return Ok(Completed::AtEnd);
             }
-            drop(claim);
             // None if somebody else received it.
-            let received = self.try_ready(py)?;
+            let received = self.receive(py, claim.as_ref())?;
             Ok(received.map_or_else(|| Completed::Again(self), Completed::With))
         };
-        Ok(into_outcome(fill, finish).boxed())
+        let work = async move {
+            let mut fetcher = fetcher.await;
+            let filled = state.pages.fill(&mut fetcher, unit).await;
+            // Whoever is next is woken next.
+            Finished { held: Some(Box::new(fetcher)), ..Finished::new(filled, finish) }
+        };
+        Ok(work.boxed())
     }
 
     fn name(&self) -> String {

@@ -204,7 +204,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::Row { received } => {
                 let filled = reading::fill(&pages_now, Unit::Row).await;
                 if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_row().is_some();
+                    let is_there = pages_now.delivery().next_row(None).is_some();
                     assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
@@ -223,7 +223,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Step::Page { received } => {
                 let filled = reading::fill(&pages_now, Unit::Page).await;
                 if let Ok(more) = filled {
-                    let is_there = pages_now.delivery().next_page().is_some();
+                    let is_there = pages_now.delivery().next_page(None).is_some();
                     assert_eq!(is_there, more, "it is in memory, or none is");
                     ended |= !more;
                 }
@@ -233,7 +233,9 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     let page = reading::receive_page(&pages_now).expect("a page");
                     received_times.extend(times(&[page]));
                     let delivery = pages_now.delivery();
-                    assert!(delivery.next_row().is_none() && delivery.next_page().is_none());
+                    assert!(
+                        delivery.next_row(None).is_none() && delivery.next_page(None).is_none()
+                    );
                 } else {
                     assert_eq!(pages_now.checkpoint(), before, "nothing was received");
                 }
@@ -256,7 +258,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
                     Ok((gathering, _)) => {
                         let delivery = pages_now.delivery();
                         let is_there =
-                            delivery.next_row().is_some() || delivery.next_page().is_some();
+                            delivery.next_row(None).is_some() || delivery.next_page(None).is_some();
                         assert!(!is_there, "nobody else looks");
                         drop(gathering);
                         assert_eq!(pages_now.checkpoint(), before, "nothing was received");
@@ -269,14 +271,17 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             }
             Step::Ahead { converted, received } => {
                 let delivery = pages_now.delivery();
-                if let Some((ticket, page, index)) = delivery.next_row() {
+                if let Some((ticket, page, index)) = delivery.next_row(None) {
                     let end = page.len().min(index + converted);
                     let objects = vec![(); end - index].into_iter();
                     let first = delivery.receive_converted(ticket, AHEAD, objects);
                     assert!(first.is_some(), "nobody else receives");
-                    assert!(delivery.receive_ready(OTHER).is_none(), "another view has its own");
+                    assert!(
+                        delivery.receive_ready(OTHER, None).is_none(),
+                        "another view has its own"
+                    );
                     let more =
-                        (1..received).take_while(|_| delivery.receive_ready(AHEAD).is_some());
+                        (1..received).take_while(|_| delivery.receive_ready(AHEAD, None).is_some());
                     let end = index + 1 + more.count();
                     assert_eq!(
                         end,
@@ -289,7 +294,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             }
             Step::TooLate => {
                 let delivery = pages_now.delivery();
-                let (row, page) = (delivery.next_row(), delivery.next_page());
+                let (row, page) = (delivery.next_row(None), delivery.next_page(None));
                 received_times.extend(reading::receive_row(&pages_now).iter().flat_map(time_of));
                 let after = pages_now.checkpoint();
                 if let (Some((of_row, ..)), Some((of_page, _))) = (row, page) {
@@ -407,6 +412,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
         claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
     }
     assert!(reading::receive_row(&pages).is_none(), "all three are claimed");
+    assert!(pages.delivery().next_row(claims[1].as_ref()).is_some(), "one of them is its own");
     claims.pop();
     assert!(reading::receive_row(&pages).is_some());
     assert!(reading::receive_row(&pages).is_none());

@@ -208,6 +208,15 @@ fn where_a_text_is_cut_no_part_of_a_secret_is_left() {
 }
 
 #[test]
+fn an_escape_in_a_secret_may_be_broken_into_lines() {
+    for (secret, size) in [("%Aa~%aAa<%%A", 5), ("<%_~<%00A\"-a", 6)] {
+        let mut text = format!("before {} then", wrapped(secret, size, "\n"));
+        Redactor::new([secret]).redact(&mut text);
+        assert_eq!(text, "before *** then");
+    }
+}
+
+#[test]
 fn text_without_secrets_is_unchanged() {
     for text in ["", "50% of \\u00e9 &amp; more+", "aB3+/=_~.-&", "%", "\\u", "&#;"] {
         assert_eq!(redacted(text), text);
