@@ -7,7 +7,8 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::{
     api::{
-        DateRange, Declaration, DeclaredPaging, Endpoint, Field, Mistake, NextEnd, declared_field,
+        DateRange, Declaration, DeclarationError, DeclaredPaging, Endpoint, Field, NextEnd,
+        declared_field,
     },
     error::{Error, Result, did_you_mean},
 };
@@ -15,19 +16,8 @@ use crate::{
 const KEYS: [&str; 8] = ["method", "path", "rows", "paging", "record", "arguments", "doc", "name"];
 const RANGE_KEYS: [&str; 4] = ["end", "next", "before", "unique"];
 
-/// One endpoint of a file.
-#[derive(Debug)]
-pub struct DeclaredEndpoint {
-    /// Its declaration.
-    pub declaration: Declaration,
-    /// What it returns, in the user's words.
-    pub doc: String,
-    /// Its row.
-    pub endpoint: Endpoint,
-}
-
-/// The endpoints of a file with this content, by their names. `file` is its path, for errors.
-pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, DeclaredEndpoint>> {
+/// The endpoints of a file with this content, by their names, and their rows. `file` is its path, for errors.
+pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, Endpoint)>> {
     let source = Source { file, text };
     let document: Document<&str> = Document::parse(text).map_err(|error| {
         source.error(error.span(), format!("is not valid TOML: {}", error.message().trim()))
@@ -70,7 +60,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn endpoint(&self, name: &str, members: &dyn TableLike) -> Result<DeclaredEndpoint> {
+    fn endpoint(&self, name: &str, members: &dyn TableLike) -> Result<(Declaration, Endpoint)> {
         self.check_keys(members, &KEYS)?;
         let required =
             |key: &str| self.text(members, key)?.ok_or_else(|| self.error(&[key], "is missing"));
@@ -82,10 +72,10 @@ impl Table<'_> {
             paging: self.paging(members)?,
             record: self.record(members)?,
             arguments: self.kinds(members, "arguments")?,
+            doc: self.text(members, "doc")?.unwrap_or_default(),
         };
         let endpoint = declaration.endpoint().map_err(|mistake| self.mistake(members, &mistake))?;
-        let doc = self.text(members, "doc")?.unwrap_or_default();
-        Ok(DeclaredEndpoint { declaration, doc, endpoint })
+        Ok((declaration, endpoint))
     }
 
     fn record(&self, members: &dyn TableLike) -> Result<Vec<Field>> {
@@ -174,7 +164,7 @@ impl Table<'_> {
     }
 
     /// The error of a declaration, at the key that it is about.
-    fn mistake(&self, members: &dyn TableLike, mistake: &Mistake) -> Error {
+    fn mistake(&self, members: &dyn TableLike, mistake: &DeclarationError) -> Error {
         let key: Vec<&str> = mistake.key.iter().map(String::as_str).collect();
         let span = key.split_first().and_then(|(first, rest)| {
             let item = members.get(first);
@@ -227,8 +217,8 @@ open = \"decimal\"
     fn a_file_has_a_table_for_each_endpoint() {
         let endpoints = parse("e.toml", KLINE).expect("a file");
         let kline = &endpoints["kline"];
-        assert_eq!(kline.endpoint.path, "/api/v1.0/quote/{symbol}/history-kline");
-        assert_eq!(kline.declaration.record.len(), 2);
+        assert_eq!(kline.1.path, "/api/v1.0/quote/{symbol}/history-kline");
+        assert_eq!(kline.0.record.len(), 2);
         assert!(parse("e.toml", "").expect("empty").is_empty());
     }
 

@@ -44,10 +44,10 @@ pub mod http;
 mod lock;
 pub mod login;
 pub mod pages;
-pub mod plan;
 mod process;
 pub mod profile;
 #[cfg(feature = "python")]
 mod py;
+pub mod records_call;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

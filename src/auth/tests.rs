@@ -8,14 +8,17 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{
-    OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
-    now_ms,
+    OAuth, Registration, TokenEndpoint, TokenResponse, TokenSet, now_ms,
     store::{Memory, TokenStore, registration_key},
 };
-use crate::error::ErrorKind;
+use crate::{
+    api::Argument,
+    error::{ErrorKind, Result},
+};
 
 const ORIGIN: &str = "https://api.example.com";
 
@@ -26,9 +29,12 @@ struct Fake {
 }
 
 impl TokenEndpoint for Fake {
-    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
+    fn refresh(
+        &self,
+        arguments: Vec<(&'static str, Argument)>,
+    ) -> BoxFuture<'_, Result<TokenResponse>> {
         Box::pin(async move {
-            assert_eq!(grant.refresh_token.as_str(), "refresh");
+            assert!(arguments.contains(&("refresh_token", Argument::secret("refresh"))));
             let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
             tokio::time::sleep(Duration::from_millis(50)).await;
             match &self.failure {

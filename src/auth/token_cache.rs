@@ -27,14 +27,14 @@ use crate::{
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.
-pub type Outcome = Result<Arc<TokenSet>>;
+pub type RefreshResult = Result<Arc<TokenSet>>;
 
 #[derive(Default)]
 pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
     /// The tokens that the current ones replaced: the service may still repeat them.
     replaced: ArcSwapOption<TokenSet>,
-    refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
+    refresh: Mutex<Option<watch::Receiver<Option<RefreshResult>>>>,
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
     unsaved: ArcSwapOption<Unsaved>,
@@ -162,9 +162,9 @@ impl TokenCache {
     pub fn join_refresh<F>(
         self: &Arc<Self>,
         start: impl FnOnce() -> F,
-    ) -> Result<watch::Receiver<Option<Outcome>>>
+    ) -> Result<watch::Receiver<Option<RefreshResult>>>
     where
-        F: Future<Output = Outcome> + Send + 'static,
+        F: Future<Output = RefreshResult> + Send + 'static,
     {
         let mut refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(under_way) = &*refresh {

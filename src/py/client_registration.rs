@@ -10,12 +10,12 @@ use super::{
     blocking::block,
     dates::DateClasses,
     errors::{raise, wrong_type},
-    oauth_app::sender_options,
+    oauth_app::transport_options,
 };
 use crate::{
     auth::RegisteredClient,
     error::Error,
-    http::{BaseUrl, Sender},
+    http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
 };
 
@@ -105,9 +105,9 @@ pub fn register_client<'py>(
     for uri in &uris {
         check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
     }
-    let options = sender_options(py, timeout, proxy, ca_file)?;
-    let sender = Sender::new(base, None, options).map_err(refuse)?;
-    let work = async move { register(&sender, &uris, &client_name, confidential).await };
+    let options = transport_options(py, timeout, proxy, ca_file)?;
+    let transport = Transport::new(base, options).map_err(refuse)?;
+    let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }
 

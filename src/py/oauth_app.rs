@@ -22,7 +22,7 @@ use super::{
 use crate::{
     auth::Attempt,
     error::Error,
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
 };
 
@@ -164,27 +164,27 @@ fn new_base<'py>(
         Some(secret) => kept("client_secret", secret)?,
         None => None,
     };
-    let sender = sender_options(py, timeout, proxy.clone(), ca_file.clone())?;
-    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, sender };
+    let transport = transport_options(py, timeout, proxy.clone(), ca_file.clone())?;
+    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
     let app = Arc::new(App::new(base, options).map_err(refuse)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }
 
 /// How to send the requests of an application.
-pub fn sender_options(
+pub fn transport_options(
     py: Python<'_>,
     timeout: f64,
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
-) -> PyResult<SenderOptions> {
+) -> PyResult<TransportOptions> {
     let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
-    Ok(SenderOptions {
+    Ok(TransportOptions {
         timeout: seconds("timeout", &PyFloat::new(py, timeout))?,
         proxy,
         extra_certificates,
         observer: Some(Arc::new(PythonObserver::default())),
-        ..SenderOptions::default()
+        ..TransportOptions::default()
     })
 }
 

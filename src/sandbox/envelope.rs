@@ -6,7 +6,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use crate::api::{Endpoint, Envelope, Failure, ResponseShape, RowsPlace};
+use crate::api::{Endpoint, Envelope, Failure, RecordsLocation, ResponseShape};
 
 /// The body of a success, or why the request is rejected.
 pub type HandlerResult = Result<Vec<u8>, Rejection>;
@@ -84,8 +84,8 @@ pub const INVALID: i64 = -3;
 /// is undocumented, the list is named as the endpoint is.
 pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
     let path: Vec<&str> = match &endpoint.response {
-        ResponseShape::Rows(RowsPlace::At(path), _) => path.split('.').collect(),
-        ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => vec![member, &endpoint.name],
+        ResponseShape::Rows(RecordsLocation::At(path), _) => path.split('.').collect(),
+        ResponseShape::Rows(RecordsLocation::OnlyListOf(member), _) => vec![member, &endpoint.name],
         _ => Vec::new(),
     };
     let list = Nested(&path, rows);
@@ -111,10 +111,10 @@ impl Body {
     /// list is in.
     pub fn new(endpoint: &Endpoint) -> Self {
         let path: Vec<String> = match &endpoint.response {
-            ResponseShape::Rows(RowsPlace::At(path), _) => {
+            ResponseShape::Rows(RecordsLocation::At(path), _) => {
                 path.split('.').map(str::to_owned).collect()
             }
-            ResponseShape::Rows(RowsPlace::OnlyListOf(member), _) => {
+            ResponseShape::Rows(RecordsLocation::OnlyListOf(member), _) => {
                 vec![(*member).to_owned(), endpoint.name.clone().into_owned()]
             }
             _ => Vec::new(),

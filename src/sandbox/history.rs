@@ -16,8 +16,8 @@ use super::{
     seeded_rng::SeededRng,
 };
 use crate::api::{
-    Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, ResponseShape, RowsPlace,
-    Schema,
+    Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, RecordsLocation,
+    ResponseShape, Schema,
 };
 
 /// How many trading days back the histories reach.
@@ -45,7 +45,7 @@ const fn endpoint(name: &'static str, path: &'static str, rows: &'static str) ->
         parameters: Cow::Borrowed(PARAMETERS),
         undeclared: None,
         envelope: Envelope::RetCode,
-        response: ResponseShape::Rows(RowsPlace::at(rows), Schema::One(&DAY)),
+        response: ResponseShape::Rows(RecordsLocation::at(rows), Schema::One(&DAY)),
         paging: None,
         failures: &[],
         idempotent: true,

@@ -51,6 +51,7 @@ mod calendar;
 mod connection;
 mod crypto;
 mod cursor;
+mod custom_rows;
 mod dataset;
 mod dividends;
 mod envelope;
@@ -68,7 +69,6 @@ mod listed;
 mod login;
 mod market;
 mod options;
-mod own_rows;
 mod planned_failures;
 mod plates;
 mod prices;
@@ -113,9 +113,9 @@ use crate::{
 };
 use accounts::accounts;
 use connection::Listener;
+use custom_rows::CustomRows;
 use dataset::Dataset;
 use login::OAuth;
-use own_rows::OwnRows;
 use routes::{known_endpoint, known_names, names_with_rows};
 use server::{Shared, serve};
 use sync::lock;
@@ -255,7 +255,7 @@ impl Sandbox {
         rows: &str,
         only: Vec<(String, String)>,
     ) -> Result<()> {
-        self.shared.add_own(OwnRows::new(endpoint, rows, only)?);
+        self.shared.add_own(CustomRows::new(endpoint, rows, only)?);
         Ok(())
     }
 

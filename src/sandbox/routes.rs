@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::{
     arguments::{Arguments, percent_decoded},
+    custom_rows::CustomRows,
     dataset::Dataset,
     envelope::{HandlerResult, INVALID, Rejection},
     handlers::{HANDLERS, Handler},
     history, login,
-    own_rows::OwnRows,
 };
 use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 
@@ -20,7 +20,7 @@ pub struct Route {
     /// Generates the answer; none for an endpoint that a user declared.
     handler: Option<Handler>,
     /// The rows that the user brought along for it, the newest first.
-    own: Vec<Arc<OwnRows>>,
+    own: Vec<Arc<CustomRows>>,
 }
 
 /// What a request line matches.
@@ -35,13 +35,13 @@ pub enum RouteMatch {
 
 /// The route of a method and a raw path. `own` are the rows that the user brought along, the newest
 /// last: their endpoints come before those of the table.
-pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
+pub fn find(method: &str, path: &str, own: &[Arc<CustomRows>]) -> RouteMatch {
     let mut others = Vec::new();
     for rows in own.iter().rev() {
         let EndpointRef::UserDefined(endpoint) = &rows.endpoint else { continue };
         let Some(values) = path_values(&endpoint.path, path) else { continue };
         if endpoint.method.as_str() == method {
-            let is_same = |rows: &&Arc<OwnRows>| {
+            let is_same = |rows: &&Arc<CustomRows>| {
                 rows.endpoint.path == endpoint.path && is_method(rows, method)
             };
             let own = own.iter().rev().filter(is_same).cloned().collect();
@@ -55,7 +55,8 @@ pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
         let handler = HANDLERS.iter().find(|(name, _)| *name == endpoint.name);
         match handler {
             Some((_, handler)) if endpoint.method.as_str() == method => {
-                let is_same = |rows: &&Arc<OwnRows>| rows.built_in_name() == Some(&*endpoint.name);
+                let is_same =
+                    |rows: &&Arc<CustomRows>| rows.built_in_name() == Some(&*endpoint.name);
                 let own = own.iter().rev().filter(is_same).cloned().collect();
                 let route = Route { endpoint: endpoint.into(), handler: Some(*handler), own };
                 return RouteMatch::Route(route, values);
@@ -72,7 +73,7 @@ pub fn find(method: &str, path: &str, own: &[Arc<OwnRows>]) -> RouteMatch {
     if others.is_empty() { RouteMatch::Nothing } else { RouteMatch::OtherMethod(others) }
 }
 
-fn is_method(rows: &OwnRows, method: &str) -> bool {
+fn is_method(rows: &CustomRows, method: &str) -> bool {
     rows.endpoint.method.as_str() == method
 }
 

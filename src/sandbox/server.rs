@@ -18,12 +18,12 @@ use jiff::civil::Date;
 use super::{
     calendar::midnight_seconds,
     connection::{Aborter, Listener},
+    custom_rows::CustomRows,
     dataset::Dataset,
     envelope::Rejection,
     faults::{Fault, FaultSampler, Faults},
     http_response::HttpResponse,
     login::{OAuth, OAuthRequest, recorded},
-    own_rows::OwnRows,
     planned_failures::PlannedFailures,
     request_log::{RecordedRequest, RequestLog},
     routes::{Route, RouteMatch, find},
@@ -49,7 +49,7 @@ pub struct Shared {
     pub requests: RequestLog,
     pub failures: PlannedFailures,
     /// The rows that the user brought along, the newest last.
-    own: RwLock<Arc<[Arc<OwnRows>]>>,
+    own: RwLock<Arc<[Arc<CustomRows>]>>,
     /// By how much the service's clock is ahead of the one that checks signatures: the sandbox's date
     /// was fixed.
     date_offset_ms: i64,
@@ -134,13 +134,13 @@ impl Shared {
     }
 
     /// Adds rows, in place of those for the same requests.
-    pub fn add_own(&self, rows: OwnRows) {
+    pub fn add_own(&self, rows: CustomRows) {
         let mut own = write(&self.own);
         let others = own.iter().filter(|known| !rows.replaces(known)).cloned();
         *own = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
     }
 
-    pub fn own(&self) -> Arc<[Arc<OwnRows>]> {
+    pub fn own(&self) -> Arc<[Arc<CustomRows>]> {
         read(&self.own).clone()
     }
 

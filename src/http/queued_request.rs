@@ -16,34 +16,34 @@ use http_body::{Body, Frame, SizeHint};
 
 /// What became of a queued request: decided once.
 #[derive(Debug, Clone, Default)]
-pub struct Handoff(Arc<OnceLock<Fate>>);
+pub struct QueuedRequest(Arc<OnceLock<QueueState>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum QueueState {
     Taken,
     Withdrawn,
 }
 
-impl Handoff {
+impl QueuedRequest {
     /// The request's body.
     pub fn body(&self, data: Bytes) -> reqwest::Body {
-        reqwest::Body::wrap(QueuedBody { handoff: self.clone(), data })
+        reqwest::Body::wrap(QueuedBody { queued: self.clone(), data })
     }
 
     /// Withdraws the request. False if a connection has taken it; else it will never be sent whole.
     pub fn withdraw(&self) -> bool {
-        *self.0.get_or_init(|| Fate::Withdrawn) == Fate::Withdrawn
+        *self.0.get_or_init(|| QueueState::Withdrawn) == QueueState::Withdrawn
     }
 
     fn take(&self) -> bool {
-        *self.0.get_or_init(|| Fate::Taken) == Fate::Taken
+        *self.0.get_or_init(|| QueueState::Taken) == QueueState::Taken
     }
 }
 
 /// A body in one piece. A connection looks at it as soon as it takes the request, and before it sends
 /// anything of it.
 struct QueuedBody {
-    handoff: Handoff,
+    queued: QueuedRequest,
     data: Bytes,
 }
 
@@ -55,7 +55,7 @@ impl Body for QueuedBody {
         mut self: Pin<&mut Self>,
         _context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if !self.handoff.take() {
+        if !self.queued.take() {
             return Poll::Ready(Some(Err(io::Error::other("the request was withdrawn"))));
         }
         let data = std::mem::take(&mut self.data);
@@ -63,13 +63,13 @@ impl Body for QueuedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.handoff.take() && self.data.is_empty()
+        self.queued.take() && self.data.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.handoff.0.get() {
+        match self.queued.0.get() {
             // Not even an empty body is complete.
-            Some(Fate::Withdrawn) => SizeHint::default(),
+            Some(QueueState::Withdrawn) => SizeHint::default(),
             _ => SizeHint::with_exact(self.data.len() as u64),
         }
     }
@@ -81,9 +81,9 @@ mod tests {
 
     use super::*;
 
-    fn queued(data: &'static str) -> (Handoff, QueuedBody) {
-        let handoff = Handoff::default();
-        (handoff.clone(), QueuedBody { handoff, data: Bytes::from(data) })
+    fn queued(data: &'static str) -> (QueuedRequest, QueuedBody) {
+        let queued = QueuedRequest::default();
+        (queued.clone(), QueuedBody { queued, data: Bytes::from(data) })
     }
 
     fn next(body: &mut QueuedBody) -> Option<Result<Bytes, String>> {
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn a_request_that_a_connection_has_taken_cannot_be_withdrawn() {
         for data in ["", "{}"] {
-            let (handoff, mut body) = queued(data);
+            let (queued, mut body) = queued(data);
             assert_eq!(body.size_hint().exact(), Some(data.len() as u64));
             assert_eq!(body.is_end_stream(), data.is_empty());
-            assert!(!handoff.withdraw());
+            assert!(!queued.withdraw());
             let whole = (!data.is_empty()).then(|| Ok(Bytes::from(data)));
             assert_eq!(next(&mut body), whole);
             assert!(body.is_end_stream());
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn a_request_that_was_withdrawn_never_becomes_complete() {
         for data in ["", "{}"] {
-            let (handoff, mut body) = queued(data);
-            assert!(handoff.withdraw());
-            assert!(handoff.withdraw());
+            let (queued, mut body) = queued(data);
+            assert!(queued.withdraw());
+            assert!(queued.withdraw());
             assert!(!body.is_end_stream());
             assert_eq!(body.size_hint().exact(), None);
             assert_eq!(next(&mut body), Some(Err("the request was withdrawn".to_owned())));

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     api::{
-        DateRange, Endpoint, EndpointRef, Kind, NextEnd, Paging, ResponseShape, Schema, TimeSpan,
+        DateRange, Endpoint, EndpointRef, Kind, NextEnd, Paging, ResponseShape, Schema,
+        TimeRangeSpec,
     },
     error::{Error, Result},
 };
@@ -25,7 +26,7 @@ const NOW_TOLERANCE_MICROS: i64 = 600_000_000;
 
 /// The rows of an endpoint.
 #[derive(Debug)]
-pub struct OwnRows {
+pub struct CustomRows {
     pub endpoint: EndpointRef,
     /// The arguments of the requests that get these rows.
     only: Vec<(String, String)>,
@@ -40,7 +41,7 @@ struct OwnRow {
     values: Map<String, Value>,
 }
 
-impl OwnRows {
+impl CustomRows {
     /// `json` is a list of objects. The rows are for requests with the arguments `only`.
     pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
         let list: Vec<Box<RawValue>> = serde_json::from_str(json)
@@ -68,13 +69,13 @@ impl OwnRows {
             Some(Paging::DateRange(range)) => Some(time_field(&endpoint, range)?),
             _ => None,
         };
-        let mut own = OwnRows { endpoint, only, rows, time_field };
+        let mut own = CustomRows { endpoint, only, rows, time_field };
         own.sort()?;
         Ok(own)
     }
 
     /// Whether these are the rows of the same requests.
-    pub fn replaces(&self, other: &OwnRows) -> bool {
+    pub fn replaces(&self, other: &CustomRows) -> bool {
         self.endpoint.method == other.endpoint.method
             && self.endpoint.path == other.endpoint.path
             && self.only == other.only
@@ -227,9 +228,7 @@ impl OwnRows {
     /// Whether a request is for the range that stands for an open one: the days up to now. It gets
     /// the rows whatever their times, so that the data of a test do not age.
     fn is_default_range(&self, arguments: &Arguments) -> bool {
-        let Some(Paging::PageFlag { span: TimeSpan::StartEnd { default_days, .. }, .. }) =
-            self.endpoint.paging
-        else {
+        let Some(TimeRangeSpec { default_days, .. }) = self.endpoint.time_range() else {
             return false;
         };
         let bound = |name: &str| arguments.integer(name).filter(|micros| *micros > 0);

@@ -1,16 +1,17 @@
 //! A transport with the credentials of a client.
 
-use std::sync::{Arc, Weak};
+use std::{
+    ops::Deref,
+    sync::{Arc, Weak},
+};
 
 use arc_swap::ArcSwapOption;
 use zeroize::Zeroizing;
 
 use super::{
-    BaseUrl, Cursor, HttpResponse, PoolSlot, Request, RequestPlan, SenderOptions,
+    BaseUrl, HttpResponse, Request, TransportOptions,
     authorize::{CallAuthorization, authorization_headers},
     call::call,
-    clock::Clock,
-    clock_sync,
     transport::Transport,
 };
 use crate::{
@@ -18,9 +19,9 @@ use crate::{
     error::{Redactor, Result},
 };
 
-/// Sends the requests of one client.
+/// A [`Transport`] whose calls are authorized by the credentials of one client.
 #[derive(Debug)]
-pub struct Sender {
+pub struct AuthorizedTransport {
     transport: Arc<Transport>,
     credentials: Option<Arc<Credentials>>,
 }
@@ -55,12 +56,12 @@ fn remember(credentials: &Arc<Credentials>) {
     });
 }
 
-impl Sender {
+impl AuthorizedTransport {
     /// Checks the options, and binds the credentials to this service.
     pub fn new(
         base: BaseUrl,
         credentials: Option<Credentials>,
-        options: SenderOptions,
+        options: TransportOptions,
     ) -> Result<Self> {
         // A replay needs no credentials.
         let credentials = credentials.filter(|_| !options.is_replayed());
@@ -69,7 +70,7 @@ impl Sender {
         }
         let credentials = credentials.map(Arc::new);
         credentials.iter().for_each(remember);
-        Ok(Sender { transport: Arc::new(Transport::new(base, options)?), credentials })
+        Ok(AuthorizedTransport { transport: Arc::new(Transport::new(base, options)?), credentials })
     }
 
     /// Sends a request until `parse` accepts the response, the error is final, or the time is up.
@@ -81,16 +82,6 @@ impl Sender {
         let mut authorization =
             CallAuthorization::new(&self.transport, self.credentials.as_deref());
         call(&self.transport, &mut authorization, request, parse).await
-    }
-
-    /// One request of a plan; see [`RequestPlan::request`].
-    pub fn request(
-        &self,
-        plan: &RequestPlan,
-        cursor: Option<Cursor<'_>>,
-        range: Option<(i64, i64)>,
-    ) -> Result<Request> {
-        self.transport.request(plan, cursor, range)
     }
 
     /// The headers that would authorize a request now; the token of a login is masked.
@@ -105,36 +96,12 @@ impl Sender {
     pub fn redactor(&self) -> Redactor {
         redactor_of(self.credentials.as_deref().into_iter())
     }
+}
 
-    /// The service's time in milliseconds at which an open range ends; `id` identifies the call in a
-    /// cassette.
-    pub async fn service_now(&self, id: impl FnOnce() -> String) -> Result<i64> {
-        clock_sync::service_now(&self.transport, id).await
-    }
+impl Deref for AuthorizedTransport {
+    type Target = Transport;
 
-    /// Sends nothing more. Idle connections are closed now, the others when they become idle. Does
-    /// not wait.
-    pub fn close(&self) {
-        self.transport.close();
-    }
-
-    /// An error after `close`.
-    pub fn check_open(&self) -> Result<()> {
-        self.transport.check_open()
-    }
-
-    /// The address of the service.
-    pub fn base(&self) -> &BaseUrl {
-        self.transport.base()
-    }
-
-    /// The service's clock, as its responses have shown it.
-    pub fn clock(&self) -> &Clock {
-        self.transport.clock()
-    }
-
-    /// Where a blocking call should wait.
-    pub fn slot(&self) -> Result<PoolSlot> {
-        self.transport.slot()
+    fn deref(&self) -> &Transport {
+        &self.transport
     }
 }
