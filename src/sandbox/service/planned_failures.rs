@@ -4,8 +4,14 @@ use std::sync::Mutex;
 
 use axum::http::StatusCode;
 
-use super::{envelope::Rejection, http_response::HttpResponse, routes::RouteMatch, sync::lock};
-use crate::error::{Error, Result, THROTTLED_CODE};
+use super::routes::RouteMatch;
+use crate::{
+    error::{Error, Result, THROTTLED_CODE},
+    sandbox::{
+        sync::lock,
+        wire::{envelope::Rejection, http_response::HttpResponse},
+    },
+};
 
 /// The failure of the next requests.
 #[derive(Clone, Debug)]
@@ -33,7 +39,7 @@ pub enum FailureTarget {
 
 impl PlannedFailure {
     /// Checks that the values are in range.
-    pub(super) fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         let is_failure = match self.status {
             0 | 400..=599 => true,
             200 => self.code.is_some(),
@@ -54,7 +60,7 @@ impl PlannedFailure {
     }
 
     /// The response; `None` if there is none.
-    pub(super) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
+    pub(crate) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
         let status = StatusCode::from_u16(self.status).ok().filter(|status| status.as_u16() > 0)?;
         let message = self.message.as_deref().unwrap_or("a failure that the test planned");
         let (RouteMatch::Route(route, _), Some(code)) = (found, self.code) else {

@@ -5,12 +5,16 @@ use std::collections::HashMap;
 use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    calendar::{Calendar, Opening, midnight_seconds},
-    envelope::{HandlerResult, rows},
-    market::Market,
+use crate::sandbox::{
+    markets::{
+        calendar::{Calendar, Opening, midnight_seconds},
+        market::Market,
+    },
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        envelope::{HandlerResult, rows},
+    },
 };
 
 /// Market, root, English, Simplified and Traditional Chinese name, multiplier, months of expiry.

@@ -3,7 +3,7 @@
 use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
-use crate::sandbox::calendar::{Calendar, Opening, midnight_seconds};
+use crate::sandbox::markets::calendar::{Calendar, Opening, midnight_seconds};
 
 /// One IPO with its stage.
 #[derive(Debug)]

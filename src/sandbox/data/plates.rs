@@ -3,12 +3,14 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{
-    arguments::Arguments,
-    cursor::QueryDigest,
-    envelope::{HandlerResult, Rejection, json, rendered},
-    market::Market,
+use crate::sandbox::{
+    markets::market::Market,
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        cursor::QueryDigest,
+        envelope::{HandlerResult, Rejection, json, rendered},
+    },
 };
 
 const LIMIT: i64 = 50;

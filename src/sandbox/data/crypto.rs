@@ -3,13 +3,17 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{
-    arguments::Arguments,
-    cursor::QueryDigest,
-    envelope::{HandlerResult, Rejection, json, rendered},
-    market::Market,
-    prices::{UNIT, decimal},
+use crate::sandbox::{
+    markets::{
+        market::Market,
+        prices::{UNIT, decimal},
+    },
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        cursor::QueryDigest,
+        envelope::{HandlerResult, Rejection, json, rendered},
+    },
 };
 
 const PAGE_SIZE: usize = 50;

@@ -3,11 +3,10 @@
 use jiff::civil::Date;
 
 use super::{
-    arguments::Arguments,
     calendar::{Calendar, midnight_seconds},
-    envelope::Rejection,
     securities::{Securities, Security},
 };
+use crate::sandbox::wire::{arguments::Arguments, envelope::Rejection};
 
 /// Calendar and securities of every market, as of one day.
 #[derive(Debug)]

@@ -3,14 +3,18 @@
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    calendar::sessions,
-    envelope::{HandlerResult, Rejection, rows_without_message},
-    market::Market,
-    prices::{UNIT, decimal, on_ladder, shown},
-    securities::Security,
+use crate::sandbox::{
+    markets::{
+        calendar::sessions,
+        market::Market,
+        prices::{UNIT, decimal, on_ladder, shown},
+        securities::Security,
+    },
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        envelope::{HandlerResult, Rejection, rows_without_message},
+    },
 };
 
 /// The market numbers of the filter: the sandbox's choice, since the document shows none.

@@ -3,10 +3,12 @@
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    calendar::{Calendar, Opening, sessions},
-    envelope::{HandlerResult, Rejection, rows},
+use crate::sandbox::{
+    markets::calendar::{Calendar, Opening, sessions},
+    wire::{
+        arguments::Arguments,
+        envelope::{HandlerResult, Rejection, rows},
+    },
 };
 
 /// Every market prefix that the service document names.

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{accounts::accounts, envelope::Rejection};
-use crate::api::{Endpoint, ParameterKind, SCOPES};
+use crate::{
+    api::{Endpoint, ParameterKind, SCOPES},
+    sandbox::{markets::accounts::accounts, wire::envelope::Rejection},
+};
 
 /// The sandbox's choice, with HTTP 403.
 pub const PERMISSION_DENIED: i64 = -10;

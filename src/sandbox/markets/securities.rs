@@ -6,8 +6,8 @@ use std::{borrow::Cow, collections::HashMap};
 use super::{
     listed::{Kind, LISTED},
     prices,
-    seeded_rng::SeededRng,
 };
+use crate::sandbox::seeded_rng::SeededRng;
 
 #[derive(Debug, Clone)]
 pub struct Security {

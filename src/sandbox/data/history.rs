@@ -7,17 +7,23 @@ use std::borrow::Cow;
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    envelope::{HandlerResult, Rejection, json},
-    market::Market,
-    prices::{self, number},
-    securities::Security,
-    seeded_rng::SeededRng,
-};
-use crate::api::{
-    Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, RecordsLocation,
-    ResponseShape, Schema,
+use crate::{
+    api::{
+        Endpoint, Envelope, Field, Method, Parameter, ParameterKind, Record, RecordsLocation,
+        ResponseShape, Schema,
+    },
+    sandbox::{
+        markets::{
+            market::Market,
+            prices::{self, number},
+            securities::Security,
+        },
+        seeded_rng::SeededRng,
+        wire::{
+            arguments::Arguments,
+            envelope::{HandlerResult, Rejection, json},
+        },
+    },
 };
 
 /// How many trading days back the histories reach.

@@ -10,9 +10,8 @@ use super::{
     hashed_store::{Hash, HashedStore, secret},
     proof_key::fits,
     scopes::Scopes,
-    sync::lock,
 };
-use crate::error::Result;
+use crate::{error::Result, sandbox::sync::lock};
 
 /// A code is valid for 5 minutes.
 pub const CODE_LIFETIME_MS: i64 = 300_000;
@@ -219,7 +218,8 @@ impl State {
 mod tests {
     use sha2::{Digest, Sha256};
 
-    use super::{super::proof_key::challenge, *};
+    use super::*;
+    use crate::sandbox::credentials::proof_key::challenge;
 
     const NOW: i64 = 1_790_000_000_000;
     const HOUR: Duration = Duration::from_secs(3_600);

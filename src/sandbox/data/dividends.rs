@@ -9,15 +9,19 @@ use jiff::{
 };
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    envelope::{HandlerResult, Rejection, ret_code_data},
-    futures::Futures,
-    listed::Kind,
-    market::Market,
-    prices::{UNIT, number},
-    securities::{Securities, Security},
+use super::futures::Futures;
+use crate::sandbox::{
+    markets::{
+        listed::Kind,
+        market::Market,
+        prices::{UNIT, number},
+        securities::{Securities, Security},
+    },
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        envelope::{HandlerResult, Rejection, ret_code_data},
+    },
 };
 
 /// Section 8.

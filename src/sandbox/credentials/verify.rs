@@ -12,16 +12,14 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 
-use super::{
-    envelope::Rejection,
-    keys::UploadedKey,
-    scopes::Scopes,
-    sync::{lock, read, write},
-    tokens::Tokens,
-};
+use super::{keys::UploadedKey, scopes::Scopes, tokens::Tokens};
 use crate::{
     auth::payload,
     error::{CLOCK_OFFSET_CODE, Error, Result, THROTTLED_CODE},
+    sandbox::{
+        sync::{lock, read, write},
+        wire::envelope::Rejection,
+    },
 };
 
 /// The largest difference between the clocks, either way.

@@ -16,22 +16,29 @@ use axum::{
 use jiff::civil::Date;
 
 use super::{
-    calendar::midnight_seconds,
-    connection::{Aborter, Listener},
-    custom_rows::CustomRows,
-    dataset::Dataset,
-    envelope::Rejection,
-    faults::{Fault, FaultSampler, Faults},
-    http_response::HttpResponse,
-    login::{OAuth, OAuthRequest, recorded},
     planned_failures::PlannedFailures,
     request_log::{RecordedRequest, RequestLog},
     routes::{Route, RouteMatch, find},
-    scopes::PERMISSION_DENIED,
-    sync::{lock, read, write},
-    verify::{Credentials, SignedRequest, X_TIMESTAMP},
 };
-use crate::error::THROTTLED_CODE;
+use crate::{
+    error::THROTTLED_CODE,
+    sandbox::{
+        credentials::{
+            scopes::PERMISSION_DENIED,
+            verify::{Credentials, SignedRequest, X_TIMESTAMP},
+        },
+        data::{custom_rows::CustomRows, dataset::Dataset},
+        faults::{Fault, FaultSampler, Faults},
+        login::{OAuth, OAuthRequest, recorded},
+        markets::calendar::midnight_seconds,
+        sync::{lock, read, write},
+        wire::{
+            connection::{Aborter, Listener},
+            envelope::Rejection,
+            http_response::HttpResponse,
+        },
+    },
+};
 
 const BODY_MAX_BYTES: usize = 1 << 20;
 /// A longer path with its query is rejected, so that recorded requests stay small.

@@ -3,8 +3,12 @@
 use jiff::civil::Date;
 
 use super::{
-    accounts, crypto::Crypto, dividends::Dividends, fills::Fills, futures::Futures, ipos::Ipos,
-    market::Market, options::Options, plates::Plates, sim::Sim,
+    crypto::Crypto, dividends::Dividends, fills::Fills, futures::Futures, ipos::Ipos,
+    plates::Plates, sim::Sim,
+};
+use crate::sandbox::{
+    markets::{accounts, market::Market},
+    options::Options,
 };
 
 #[derive(Debug)]
@@ -41,8 +45,8 @@ mod tests {
 
     use super::*;
     use crate::sandbox::{
-        calendar::{Opening, midnight_seconds},
-        routes,
+        markets::calendar::{Opening, midnight_seconds},
+        service::routes,
     };
 
     /// The answer of an endpoint, found by a path written by hand.

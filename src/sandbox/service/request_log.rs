@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use super::sync::lock;
+use crate::sandbox::sync::lock;
 
 /// How many requests are kept.
 const REQUESTS_MAX: usize = 10_000;

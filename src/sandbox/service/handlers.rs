@@ -1,10 +1,11 @@
 //! The handler of each endpoint.
 
-use super::{
-    arguments::Arguments,
-    dataset::Dataset,
-    envelope::{self, HandlerResult},
-    history, trading_days,
+use crate::sandbox::{
+    data::{dataset::Dataset, history, trading_days},
+    wire::{
+        arguments::Arguments,
+        envelope::{self, HandlerResult},
+    },
 };
 
 /// Answers the checked arguments of an endpoint from the data.

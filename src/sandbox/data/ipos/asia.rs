@@ -7,7 +7,7 @@ use super::schedule::{
     Stage::{Announced, PendingListing, Subscribable},
 };
 use crate::sandbox::{
-    prices::{grouped, number},
+    markets::prices::{grouped, number},
     seeded_rng::SeededRng,
 };
 

@@ -6,7 +6,7 @@ use super::schedule::{
     Common, Ipo, Row, Schedule,
     Stage::{Announced, BallotAnnounced, PendingListing, Subscribable},
 };
-use crate::sandbox::{prices::number, seeded_rng::SeededRng};
+use crate::sandbox::{markets::prices::number, seeded_rng::SeededRng};
 
 const UTC_OFFSET_HOURS: i64 = 8;
 const ROWS: &[Row] = &[

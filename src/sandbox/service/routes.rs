@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
-use super::{
-    arguments::{Arguments, percent_decoded},
-    custom_rows::CustomRows,
-    dataset::Dataset,
-    envelope::{HandlerResult, INVALID, Rejection},
-    handlers::{HANDLERS, Handler},
-    history, login,
+use super::handlers::{HANDLERS, Handler};
+use crate::{
+    api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape},
+    sandbox::{
+        data::{custom_rows::CustomRows, dataset::Dataset, history},
+        login,
+        wire::{
+            arguments::{Arguments, percent_decoded},
+            envelope::{HandlerResult, INVALID, Rejection},
+        },
+    },
 };
-use crate::api::{ENDPOINTS, Endpoint, EndpointRef, ResponseShape};
 
 /// One endpoint of the sandbox.
 #[derive(Debug)]

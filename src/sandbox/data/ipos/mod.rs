@@ -8,10 +8,12 @@ mod united_states;
 
 use serde::Serialize;
 
-use super::{
-    arguments::Arguments,
-    envelope::{HandlerResult, Rejection, rows},
-    market::Market,
+use crate::sandbox::{
+    markets::market::Market,
+    wire::{
+        arguments::Arguments,
+        envelope::{HandlerResult, Rejection, rows},
+    },
 };
 use schedule::{Ipo, Schedule};
 

@@ -5,17 +5,17 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{
-    arguments::Arguments,
-    cursor::QueryDigest,
-    envelope::{Body, HandlerResult, Rejection},
-};
 use crate::{
     api::{
         DateRange, Endpoint, EndpointRef, Kind, NextEnd, Paging, ResponseShape, Schema,
         TimeRangeSpec,
     },
     error::{Error, Result},
+    sandbox::wire::{
+        arguments::Arguments,
+        cursor::QueryDigest,
+        envelope::{Body, HandlerResult, Rejection},
+    },
 };
 
 const PAGE: usize = 50;

@@ -3,15 +3,14 @@
 
 use jiff::civil::Date;
 
-use super::{
-    arguments::Arguments,
-    calendar::sessions,
-    cursor::QueryDigest,
-    envelope::{HandlerResult, Rejection},
-    market::Market,
-    prices,
-    securities::Securities,
+use crate::sandbox::{
+    markets::{calendar::sessions, market::Market, prices, securities::Securities},
     seeded_rng::SeededRng,
+    wire::{
+        arguments::Arguments,
+        cursor::QueryDigest,
+        envelope::{HandlerResult, Rejection},
+    },
 };
 
 const DAY_MICROS: i64 = 86_400_000_000;
