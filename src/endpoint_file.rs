@@ -107,7 +107,7 @@ impl Table<'_> {
         let next = match (text("next")?, text("before")?) {
             (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => return Err(table.error(&[], "has to have exactly one of next and before")),
+            _ => return Err(table.error(&[], "must have exactly one of next and before")),
         };
         let end = text("end")?.unwrap_or_else(|| "end".to_owned());
         Ok(Some(DeclaredPaging::DateRange(DateRange { end, next, unique: text("unique")? })))
@@ -144,11 +144,12 @@ impl Table<'_> {
             if !known.contains(&key) {
                 let span = key_span(members, key).or_else(|| item.span());
                 let what = format!(
-                    "is not a key of it; expected {}{}",
+                    "unknown key '{}'; expected {}{}",
+                    key.escape_debug(),
                     known.join(", "),
                     did_you_mean(key, known.iter().copied()),
                 );
-                return Err(self.located(span, &[key], &what));
+                return Err(self.located(span, &[], &what));
             }
         }
         Ok(())
@@ -228,12 +229,12 @@ open = \"decimal\"
             ("\"GET\"", "\"PUT\"", "e.toml, line 3: [kline] method is 'PUT'"),
             ("\"GET\"", "7", "e.toml, line 3: [kline] method is of type integer; expected text"),
             ("method = \"GET\"", "", "e.toml, line 2: [kline] method is missing"),
-            ("rows =", "row =", "e.toml, line 5: [kline] row is not a key of it"),
+            ("rows =", "row =", "e.toml, line 5: [kline] unknown key 'row'; expected method"),
             ("rows =", "row =", "did you mean 'rows'?"),
             ("\"decimal\"", "\"decimla\"", "e.toml, line 10: [kline] record.open is 'decimla'"),
             ("\"decimal\"", "1", "e.toml, line 10: [kline] record.open is of type integer"),
-            ("next =", "nxt =", "e.toml, line 6: [kline.paging] nxt is not a key of it"),
-            ("next = \"extra.next_time\", ", "", "line 6: [kline.paging] has to have exactly one"),
+            ("next =", "nxt =", "e.toml, line 6: [kline.paging] unknown key 'nxt'; expected end"),
+            ("next = \"extra.next_time\", ", "", "line 6: [kline.paging] must have exactly one"),
             ("[kline.record]", "[kline.record", "e.toml, line 8: is not valid TOML"),
             ("[kline]", "other = 1\n[kline]", "e.toml, line 2: [other] is not a table"),
             ("\"seconds\"", "\"seconds\"\ntime = \"date\"", "e.toml, line 10: is not valid TOML"),

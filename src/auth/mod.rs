@@ -23,12 +23,12 @@ pub use key::{Algorithm, KeyPair, generate};
 pub use oauth::{OAuth, blocking, check_client_secret};
 pub use origin::Origin;
 pub use pkce::{Attempt, CHALLENGE_METHOD, challenge};
-pub use refresh::TokenEndpoint;
 pub use sign::{AUTHORIZATION, SignedHeaders, Stamp, X_API_KEY, X_NONCE, X_TIMESTAMP};
 pub use sign::{body_hash, payload};
 pub use token::{
     Refusal, RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
+pub use token_cache::TokenEndpoint;
 pub use token_caches::{SharedStore, TokenCaches};
 
 use crate::error::{Error, Result};

@@ -9,11 +9,10 @@ use zeroize::Zeroizing;
 
 use super::{
     origin::Origin,
-    refresh::TokenEndpoint,
     store::{Secret, refusal_key, registration_key, token_key, user_key},
     store_thread::StoreThread,
     token::{Refusal, Registration, TokenSet, now_ms},
-    token_cache::{RefreshResult, TokenCache},
+    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
     token_caches::SharedStore,
 };
 use crate::{

@@ -7,7 +7,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{
@@ -15,23 +14,13 @@ use super::{
     oauth::blocking,
     store::refusal_key,
     store_thread::StoreThread,
-    token::{Refusal, TokenResponse, TokenSet, now_ms},
-    token_cache::{RefreshResult, TokenCache},
+    token::{Refusal, TokenSet, now_ms},
+    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
 };
 use crate::{
     api::Argument,
     error::{Error, ErrorKind, Result, excerpt, is_temporary},
 };
-
-/// Sends requests for tokens, with the proxy, certificates and limits of the client that uses them.
-/// `http` implements it.
-pub trait TokenEndpoint: Send + Sync + 'static {
-    /// Sends a refresh request with these arguments, and returns the new tokens.
-    fn refresh(
-        &self,
-        arguments: Vec<(&'static str, Argument)>,
-    ) -> BoxFuture<'_, Result<TokenResponse>>;
-}
 
 /// The error code of RFC 6749 for a client that was not authenticated.
 const INVALID_CLIENT: &str = "invalid_client";

@@ -8,6 +8,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
+use futures_util::future::BoxFuture;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
     time::timeout,
@@ -15,9 +16,10 @@ use tokio::{
 
 use super::{
     store::{REFRESH_LOCK_TIMEOUT, still_locked},
-    token::{TokenSet, now_ms},
+    token::{TokenResponse, TokenSet, now_ms},
 };
 use crate::{
+    api::Argument,
     error::{Error, Result},
     process::{Origin, on_behalf_of, origin, runtime},
 };
@@ -28,6 +30,16 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.
 pub type RefreshResult = Result<Arc<TokenSet>>;
+
+/// Sends requests for tokens, with the proxy, certificates and limits of the client that uses them.
+/// `http` implements it.
+pub trait TokenEndpoint: Send + Sync + 'static {
+    /// Sends a refresh request with these arguments, and returns the new tokens.
+    fn refresh(
+        &self,
+        arguments: Vec<(&'static str, Argument)>,
+    ) -> BoxFuture<'_, Result<TokenResponse>>;
+}
 
 #[derive(Default)]
 pub struct TokenCache {

@@ -33,6 +33,17 @@ pub async fn call<T>(
     })
 }
 
+impl Transport {
+    /// Sends a request without credentials: for those that get or need none.
+    pub async fn call_unauthorized<T>(
+        &self,
+        request: &Request,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
+        call(self, &mut Unauthorized, request, parse).await
+    }
+}
+
 /// What authorizes the attempts of one call.
 pub trait Authorization: Send + Sync {
     /// Gets what the next attempt needs, such as an access token.

@@ -412,7 +412,7 @@ impl RecordedBody {
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {
     let line = serde_json::to_string(line).map_err(|error| {
-        Error::config(format!("a line of the cassette cannot be written: {error}"))
+        Error::internal(format!("a line of the cassette cannot be written: {error}"))
     })?;
     text.push_str(&line);
     text.push('\n');

@@ -18,10 +18,9 @@ use tokio::{
 };
 
 use super::{
-    BaseUrl, Cursor, HttpResponse, Request, RequestPlan, TransportOptions,
+    BaseUrl, Cursor, Request, RequestPlan, TransportOptions,
     adaptive_throttle::AdaptiveThrottle,
     blocking_pool::{BlockingPool, PoolSlot, local_client},
-    call::{Unauthorized, call},
     clock::{Clock, ClockReading, LocalInstant},
     connection::{build_client, read_response, transport_error},
     exchange::{Received, SentHeaders},
@@ -120,15 +119,6 @@ impl Transport {
         range: Option<(i64, i64)>,
     ) -> Result<Request> {
         plan.request(&self.base, &self.options.headers, cursor, range)
-    }
-
-    /// Sends a request without credentials: for those that get or need none.
-    pub async fn call_unauthorized<T>(
-        &self,
-        request: &Request,
-        parse: impl Fn(&HttpResponse) -> Result<T>,
-    ) -> Result<T> {
-        call(self, &mut Unauthorized, request, parse).await
     }
 
     /// The source of an attempt's events; none if no observer is listening.

@@ -54,7 +54,7 @@ pub fn block_in<T: Send>(
         Ok(slot) => slot.release(outcome.as_ref().is_some_and(left_nothing_running)),
         Err(error) => outcome = Some(Err(error)),
     }
-    let outcome = outcome.unwrap_or_else(|| Err(Error::config("the call has no outcome")));
+    let outcome = outcome.unwrap_or_else(|| Err(Error::internal("the call has no outcome")));
     let value = outcome.map_err(|error| raise(py, error))?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
     py.check_signals()?;

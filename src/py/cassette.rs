@@ -5,11 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyTuple};
 
-use super::errors::{raise, wrong_type};
-use crate::{
-    error::Error,
-    http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
-};
+use super::errors::{cannot_pickle, raise, wrong_type};
+use crate::http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay};
 
 /// Records the traffic of clients in a new file, for tests and bug reports.
 ///
@@ -54,8 +51,7 @@ impl Recorder {
     }
 
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
-        let text = "a Recorder is not pickled: two processes would write to one file";
-        Err(raise(py, Error::config(text)))
+        Err(cannot_pickle(py, "a Recorder", "create one for each process"))
     }
 }
 

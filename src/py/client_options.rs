@@ -13,7 +13,7 @@ use super::{
     auth::Auth,
     caller_context::load_contextvars,
     cassette::cassette,
-    errors::raise,
+    errors::{cannot_pickle_secret, raise},
     observer::{Hooks, PythonObserver},
     request_arguments::headers,
 };
@@ -122,19 +122,15 @@ pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = given.py();
     let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
     if proxy.contains('@') {
-        let text = "a client whose proxy has a password is not pickled: it would be in the pickle";
-        return Err(raise(py, Error::config(text)));
+        return Err(cannot_pickle_secret(py, "a client whose proxy has a password"));
     }
     let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
     let headers = headers("headers", given.as_ref())?;
     match headers.keys().find(|name| !is_public_header(name.as_str())) {
-        Some(name) => Err(raise(
-            py,
-            Error::config(format!(
-                "a client with the header '{name}' is not pickled: its value may be a secret, and \
-                 would be in the pickle; make that client where it is used"
-            )),
-        )),
+        Some(name) => {
+            let what = format!("a client with the header '{name}', whose value may be a secret");
+            Err(cannot_pickle_secret(py, &what))
+        }
         None => Ok(()),
     }
 }

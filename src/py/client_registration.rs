@@ -9,7 +9,7 @@ use super::{
     arguments::{optional_text, text_of},
     blocking::block,
     dates::DateClasses,
-    errors::{raise, wrong_type},
+    errors::{cannot_pickle, raise, wrong_type},
     oauth_app::transport_options,
 };
 use crate::{
@@ -63,9 +63,9 @@ impl Registration {
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "a Registration is not pickled: the client secret would be in the pickle; store \
-                    client_id in the configuration, and client_secret with the other secrets";
-        Err(raise(py, Error::config(what)))
+        let advice = "store its client_id in the configuration, and its client_secret with your other \
+                      secrets";
+        Err(cannot_pickle(py, "a Registration", advice))
     }
 }
 
