@@ -26,7 +26,7 @@ pub use endpoint::{
     Command, Endpoint, EndpointRef, Example, ExampleArgument, FirstPage, Method, Paging,
     TimeRangeSpec,
 };
-pub use instant::{micros_of_text, time_text};
+pub use instant::{MICROS_PER_DAY, micros_of_text, time_text};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{
     Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation, SecretText,
@@ -34,7 +34,7 @@ pub use parameter::{
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, RecordsLocation, ResponseShape};
-pub use spelling::{suggest_market, suggest_symbol};
+pub use spelling::{MARKETS, suggest_market, suggest_symbol};
 pub use user_defined::{Declaration, DeclarationError, DeclaredPaging, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 

@@ -127,21 +127,6 @@ async fn invalid_grant_is_not_retried_until_a_new_login() {
 }
 
 #[tokio::test]
-async fn a_token_is_used_until_it_expires_while_the_service_is_down() {
-    let store = Arc::new(Memory::default());
-    let oauth = credentials(&store, 600, now_ms() - 560_000).await;
-    let down = ErrorKind::Timeout("down".into());
-    let (fake, endpoint) = endpoint(Some(down));
-    for _ in 0..3 {
-        let token = oauth.token(&endpoint, None).await.expect("still valid");
-        assert_eq!(token.access_token.as_str(), "access-0");
-    }
-    assert_eq!(fake.requests.load(Ordering::SeqCst), 1);
-    let token = oauth.stored_token().await.expect("a token");
-    assert!(oauth.token(&endpoint, Some(&token)).await.is_err());
-}
-
-#[tokio::test]
 async fn credentials_belong_to_one_service_and_can_be_deleted() {
     let store = Arc::new(Memory::default());
     let oauth = credentials(&store, 3600, now_ms()).await;

@@ -1,7 +1,7 @@
 //! The time range of a listing, typed.
 
 use crate::{
-    api::{EncodedValue, Endpoint, TimeRangeSpec, time_text},
+    api::{EncodedValue, Endpoint, MICROS_PER_DAY, TimeRangeSpec, time_text},
     error::{Error, Result},
 };
 
@@ -68,7 +68,6 @@ impl TimeRange {
     /// The range at this moment by the service's clock. A bound that was left open is as the service
     /// document says, but without an end the range reaches until now, however long that is.
     pub fn resolve(&self, now_micros: i64) -> Result<(i64, i64)> {
-        const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
         let length = self.default_days * MICROS_PER_DAY;
         match (self.start, self.end) {
             (Some(start), RangeEnd::At(end)) => Ok((start, end)),

@@ -228,7 +228,7 @@ impl Sandbox {
         rows: &str,
         only: Vec<(String, String)>,
     ) -> Result<()> {
-        self.shared.add_own(CustomRows::new(endpoint, rows, only)?);
+        self.shared.add_custom(CustomRows::new(endpoint, rows, only)?);
         Ok(())
     }
 
@@ -246,10 +246,10 @@ impl Sandbox {
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
         failure.validate()?;
         if let Some(FailureTarget::Endpoint(name)) = &failure.target {
-            let own = self.shared.own();
+            let custom = self.shared.custom();
             let mut names: Vec<&str> = known_names().collect();
             names.extend(OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()));
-            names.extend(own.iter().map(|rows| rows.endpoint.name.as_ref()));
+            names.extend(custom.iter().map(|rows| rows.endpoint.name.as_ref()));
             if !names.contains(&name.as_str()) {
                 return Err(unknown_endpoint("endpoint", name, names));
             }

@@ -11,12 +11,11 @@ use crate::sandbox::{
     seeded_rng::SeededRng,
     wire::{
         arguments::Arguments,
-        cursor::QueryDigest,
-        envelope::{HandlerResult, Rejection, json, rendered},
+        envelope::{Body, HandlerResult, Rejection, rendered},
+        paging::page,
     },
 };
 
-const PAGE_SIZE: usize = 50;
 /// How far back the oldest open order was made.
 const SPREAD_MS: u64 = 30 * 86_400_000;
 /// Symbol, base, quote, rough price in ten-thousandths.
@@ -86,36 +85,11 @@ impl Crypto {
     }
 
     pub fn orders(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            code: i64,
-            msg: &'static str,
-            data: Data<'a>,
-        }
-        #[derive(Serialize)]
-        struct Data<'a> {
-            orders: &'a [Box<RawValue>],
-            page_flag: String,
-            completed: bool,
-        }
         let account = arguments.text("acc_id");
         let Some((_, orders)) = self.accounts.iter().find(|(known, _)| *known == account) else {
             return Err(Rejection::invalid(format!("acc_id {account} is not a known account")));
         };
-        let digest = QueryDigest::new(seed, &["crypto", account]);
-        let first = match &arguments.cursor {
-            None => 0,
-            Some(cursor) => digest
-                .read(cursor)
-                .map(|(place, _)| place as usize)
-                .ok_or_else(|| Rejection::invalid("page_flag does not belong to this query"))?,
-        };
-        let size = arguments.integer("page_size").map_or(PAGE_SIZE, |size| size as usize);
-        let next = (first + size).min(orders.len());
-        let completed = next == orders.len();
-        let page_flag = if completed { String::new() } else { digest.cursor(next as u32, 0) };
-        let orders = orders.get(first..next).unwrap_or_default();
-        Ok(json(&Answer { code: 0, msg: "success", data: Data { orders, page_flag, completed } }))
+        page(Body::new(&arguments.endpoint), seed, arguments, orders)
     }
 }
 

@@ -7,20 +7,18 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
     api::{
-        DateRange, Endpoint, EndpointRef, Kind, NextEnd, Paging, ResponseShape, Schema,
-        TimeRangeSpec,
+        DateRange, Endpoint, EndpointRef, Kind, MICROS_PER_DAY, NextEnd, Paging, ResponseShape,
+        Schema, TimeRangeSpec,
     },
     error::{Error, Result},
     sandbox::wire::{
         arguments::Arguments,
-        cursor::QueryDigest,
-        envelope::{Body, HandlerResult, Rejection},
+        envelope::{Body, HandlerResult},
+        paging::{page, page_size},
     },
 };
 
-const PAGE: usize = 50;
 const DATE_RANGE_PAGE: usize = 100;
-const PAGE_MAX: usize = 1_000;
 /// By how much the end of the default range may differ from now.
 const NOW_TOLERANCE_MICROS: i64 = 600_000_000;
 
@@ -30,13 +28,13 @@ pub struct CustomRows {
     pub endpoint: EndpointRef,
     /// The arguments of the requests that get these rows.
     only: Vec<(String, String)>,
-    rows: Vec<OwnRow>,
+    rows: Vec<CustomRow>,
     /// The field by which a range of dates selects rows.
     time_field: Option<String>,
 }
 
 #[derive(Debug)]
-struct OwnRow {
+struct CustomRow {
     json: Box<RawValue>,
     values: Map<String, Value>,
 }
@@ -46,11 +44,11 @@ impl CustomRows {
     pub fn new(endpoint: EndpointRef, json: &str, only: Vec<(String, String)>) -> Result<Self> {
         let list: Vec<Box<RawValue>> = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("rows is not a list: {error}")))?;
-        let rows: Vec<OwnRow> = list
+        let rows: Vec<CustomRow> = list
             .into_iter()
             .enumerate()
             .map(|(index, json)| match serde_json::from_str(json.get()) {
-                Ok(values) => Ok(OwnRow { json, values }),
+                Ok(values) => Ok(CustomRow { json, values }),
                 Err(_) => {
                     let shown: String = json.get().chars().take(40).collect();
                     Err(Error::argument(&format!("rows[{index}]"), &shown, "a dict"))
@@ -69,9 +67,9 @@ impl CustomRows {
             Some(Paging::DateRange(range)) => Some(time_field(&endpoint, range)?),
             _ => None,
         };
-        let mut own = CustomRows { endpoint, only, rows, time_field };
-        own.sort()?;
-        Ok(own)
+        let mut custom = CustomRows { endpoint, only, rows, time_field };
+        custom.sort()?;
+        Ok(custom)
     }
 
     /// Whether these are the rows of the same requests.
@@ -106,7 +104,7 @@ impl CustomRows {
 
     /// Answers a request.
     pub fn answer(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        let rows: Vec<&OwnRow> =
+        let rows: Vec<&CustomRow> =
             self.rows.iter().filter(|row| self.is_wanted(row, arguments)).collect();
         let mut body = Body::new(&self.endpoint);
         match &self.endpoint.paging {
@@ -114,25 +112,8 @@ impl CustomRows {
                 self.add_totals(&mut body, &rows);
                 Ok(body.rows(&raw(&rows)))
             }
-            Some(Paging::NextKey) => {
-                let limit = page_size(arguments, "limit", PAGE)?;
-                let (first, next) = self.slice(seed, arguments, rows.len(), limit)?;
-                let page = rows.get(first..first + limit.min(rows.len() - first));
-                let pagination = json!({
-                    "has_more": next.is_some(),
-                    "next_key": next.unwrap_or_else(|| "-1".to_owned()),
-                    "total": rows.len(),
-                });
-                body.top("pagination", pagination);
-                Ok(body.rows(&raw(page.unwrap_or_default())))
-            }
-            Some(Paging::PageFlag { .. }) => {
-                let size = page_size(arguments, "page_size", PAGE)?;
-                let (first, next) = self.slice(seed, arguments, rows.len(), size)?;
-                let page = rows.get(first..first + size.min(rows.len() - first));
-                body.beside("completed", Value::Bool(next.is_none()));
-                body.beside("page_flag", Value::String(next.unwrap_or_default()));
-                Ok(body.rows(&raw(page.unwrap_or_default())))
+            Some(Paging::NextKey | Paging::PageFlag { .. }) => {
+                page(body, seed, arguments, &raw(&rows))
             }
             Some(Paging::DateRange(range)) => self.date_page(body, range, &rows, arguments),
         }
@@ -143,12 +124,12 @@ impl CustomRows {
         &self,
         mut body: Body,
         range: &DateRange,
-        rows: &[&OwnRow],
+        rows: &[&CustomRow],
         arguments: &Arguments,
     ) -> HandlerResult {
         let field = self.time_field.as_deref().unwrap_or_default();
         let limit = page_size(arguments, "limit", DATE_RANGE_PAGE)?;
-        let time = |row: &OwnRow| row.values.get(field).cloned();
+        let time = |row: &CustomRow| row.values.get(field).cloned();
         let mut first = rows.len().saturating_sub(limit);
         while let (Some(before), Some(row)) = (first.checked_sub(1), rows.get(first))
             && rows.get(before).is_some_and(|other| time(other) == time(row))
@@ -165,36 +146,13 @@ impl CustomRows {
         Ok(body.rows(&raw(rows.get(first..).unwrap_or_default())))
     }
 
-    /// The index of the first row of a page, and the cursor of the next page.
-    fn slice(
-        &self,
-        seed: u64,
-        arguments: &Arguments,
-        count: usize,
-        size: usize,
-    ) -> Result<(usize, Option<String>), Rejection> {
-        let parts: Vec<String> = arguments.identity();
-        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        let digest = QueryDigest::new(seed, &parts);
-        let first = match arguments.cursor.as_deref() {
-            None => 0,
-            Some(cursor) => digest
-                .read(cursor)
-                .map(|(place, _)| place as usize)
-                .filter(|place| *place <= count)
-                .ok_or_else(|| Rejection::invalid("the cursor does not belong to this list"))?,
-        };
-        let next = first.saturating_add(size);
-        Ok((first, (next < count).then(|| digest.cursor(next as u32, 0))))
-    }
-
     /// The name of the built-in endpoint; none for one that the user declared, whatever its name is.
     pub fn built_in_name(&self) -> Option<&str> {
         matches!(self.endpoint, EndpointRef::BuiltIn(_)).then(|| &*self.endpoint.name)
     }
 
     /// Whether the filters of the request leave a row in.
-    fn is_wanted(&self, row: &OwnRow, arguments: &Arguments) -> bool {
+    fn is_wanted(&self, row: &CustomRow, arguments: &Arguments) -> bool {
         let text = |name: &str| row.values.get(name).and_then(Value::as_str);
         let within = |field: &str, start: &str, end: &str| {
             let Some(value) = row.values.get(field) else { return true };
@@ -236,7 +194,7 @@ impl CustomRows {
             (None, None) => true,
             (Some(start), Some(end)) => {
                 let now = arguments.now_ms.saturating_mul(1_000);
-                let length = default_days * 86_400_000_000;
+                let length = default_days * MICROS_PER_DAY;
                 end.abs_diff(now) < NOW_TOLERANCE_MICROS.unsigned_abs()
                     && end.saturating_sub(start) == length
             }
@@ -245,17 +203,16 @@ impl CustomRows {
     }
 
     /// What the service sends beside a list of dividends.
-    fn add_totals(&self, body: &mut Body, rows: &[&OwnRow]) {
+    fn add_totals(&self, body: &mut Body, rows: &[&CustomRow]) {
         if self.built_in_name() == Some("dividends") {
             let amounts = rows.iter().filter_map(|row| row.values.get("dividend_per_share"));
             let money: f64 = amounts.filter_map(Value::as_f64).sum();
-            body.beside("total_dividend_count", Value::from(rows.len()));
-            body.beside("total_dividend_money", Value::from(money));
+            body.dividend_totals(rows.len(), money);
         }
     }
 }
 
-fn raw<'a>(rows: &[&'a OwnRow]) -> Vec<&'a RawValue> {
+fn raw<'a>(rows: &[&'a CustomRow]) -> Vec<&'a RawValue> {
     rows.iter().map(|row| &*row.json).collect()
 }
 
@@ -276,17 +233,6 @@ fn time_field(endpoint: &Endpoint, range: &DateRange) -> Result<String> {
             "the sandbox cannot tell the time of a row of {}; declare a date or time in record, or \
              unique= in its DateRange",
             endpoint.name
-        ))
-    })
-}
-
-fn page_size(arguments: &Arguments, name: &str, default: usize) -> Result<usize, Rejection> {
-    let Some(text) = arguments.sent(name) else { return Ok(default) };
-    text.parse().ok().filter(|size| (1..=PAGE_MAX).contains(size)).ok_or_else(|| {
-        let shown: String = text.chars().take(40).collect();
-        Rejection::invalid(format!(
-            "{name} is '{}'; expected an integer from 1 to {PAGE_MAX}",
-            shown.escape_debug()
         ))
     })
 }

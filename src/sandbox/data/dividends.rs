@@ -10,17 +10,20 @@ use jiff::{
 use serde::Serialize;
 
 use super::futures::Futures;
-use crate::sandbox::{
-    markets::{
-        listed::Kind,
-        market::Market,
-        prices::{UNIT, number},
-        securities::{Securities, Security},
-    },
-    seeded_rng::SeededRng,
-    wire::{
-        arguments::Arguments,
-        envelope::{HandlerResult, Rejection, ret_code_data},
+use crate::{
+    api::Endpoint,
+    sandbox::{
+        markets::{
+            listed::Kind,
+            market::Market,
+            prices::{UNIT, number},
+            securities::{Securities, Security},
+        },
+        seeded_rng::SeededRng,
+        wire::{
+            arguments::Arguments,
+            envelope::{Body, HandlerResult, Rejection},
+        },
     },
 };
 
@@ -33,11 +36,12 @@ pub struct Dividends {
     answers: HashMap<String, OnceLock<Vec<u8>>>,
 }
 
-#[derive(Serialize)]
+/// The dividends of a security, the latest ones as records.
+#[derive(Default)]
 struct History {
-    total_dividend_count: usize,
-    total_dividend_money: f64,
-    dividend_list: Vec<Dividend>,
+    count: usize,
+    money: f64,
+    records: Vec<Dividend>,
 }
 
 #[derive(Serialize)]
@@ -84,16 +88,21 @@ impl Dividends {
         let symbol = arguments.text("symbol");
         match (self.answers.get(symbol), market.securities.get(symbol)) {
             (Some(answer), Some(security)) => {
-                Ok(answer.get_or_init(|| ret_code_data(&history(market, security))).clone())
+                let body = || history(market, security).body(&arguments.endpoint);
+                Ok(answer.get_or_init(body).clone())
             }
-            _ if futures.knows(symbol) => Ok(ret_code_data(&none())),
+            _ if futures.knows(symbol) => Ok(History::default().body(&arguments.endpoint)),
             _ => Err(Rejection::invalid_symbol(symbol)),
         }
     }
 }
 
-fn none() -> History {
-    History { total_dividend_count: 0, total_dividend_money: 0.0, dividend_list: Vec::new() }
+impl History {
+    fn body(&self, endpoint: &Endpoint) -> Vec<u8> {
+        let mut body = Body::new(endpoint);
+        body.dividend_totals(self.count, self.money);
+        body.rows(&self.records)
+    }
 }
 
 /// `None` for a market that section 4.2 does not list: its securities have no dividends.
@@ -122,14 +131,14 @@ fn policy_of(market: &str) -> Option<DividendPolicy> {
 fn history(market: &Market, security: &Security) -> History {
     let policy = match policy_of(security.market) {
         Some(policy) if security.kind == Kind::Stock => policy,
-        _ => return none(),
+        _ => return History::default(),
     };
     let mut rng = SeededRng::new(market.seed, &format!("dividends {}", security.code));
     // Realty Income has paid each month for decades; a few others pay nothing.
     let (a_year, years) = match security.code.as_str() {
         "US.O" => (12, 30),
         "HK.00700" => (policy.a_year, 21),
-        _ if rng.chance(0.1) => return none(),
+        _ if rng.chance(0.1) => return History::default(),
         _ => (policy.a_year, rng.between(3, 22)),
     };
     let shares = rng.between(200_000_000, 9_000_000_000) as f64;
@@ -152,11 +161,7 @@ fn history(market: &Market, security: &Security) -> History {
         };
         ex_date = earlier;
     }
-    History {
-        total_dividend_count: count,
-        total_dividend_money: (total * 100.0).round() / 100.0,
-        dividend_list: records,
-    }
+    History { count, money: (total * 100.0).round() / 100.0, records }
 }
 
 fn record(

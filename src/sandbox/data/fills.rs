@@ -3,17 +3,19 @@
 
 use jiff::civil::Date;
 
-use crate::sandbox::{
-    markets::{calendar::sessions, market::Market, prices, securities::Securities},
-    seeded_rng::SeededRng,
-    wire::{
-        arguments::Arguments,
-        cursor::QueryDigest,
-        envelope::{HandlerResult, Rejection},
+use crate::{
+    api::MICROS_PER_DAY,
+    sandbox::{
+        markets::{calendar::sessions, market::Market, prices, securities::Securities},
+        seeded_rng::SeededRng,
+        wire::{
+            arguments::Arguments,
+            cursor::QueryDigest,
+            envelope::{HandlerResult, Rejection},
+        },
     },
 };
 
-const DAY_MICROS: i64 = 86_400_000_000;
 /// Section 8: the length of an open range.
 const DEFAULT_DAYS: i64 = 90;
 /// Section 8.
@@ -305,7 +307,7 @@ struct Group {
 
 /// The range of update times, both ends included; 90 days long if one of them is open.
 fn span(arguments: &Arguments) -> Result<(i64, i64), Rejection> {
-    let days = DEFAULT_DAYS * DAY_MICROS;
+    let days = DEFAULT_DAYS * MICROS_PER_DAY;
     let start = arguments.integer("start").unwrap_or_default();
     let end = arguments.integer("end").unwrap_or_default();
     match (start, end) {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use jiff::civil::Date;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     api::{
@@ -21,7 +22,7 @@ use crate::{
         seeded_rng::SeededRng,
         wire::{
             arguments::Arguments,
-            envelope::{HandlerResult, Rejection, json},
+            envelope::{Body, HandlerResult, Rejection},
         },
     },
 };
@@ -74,32 +75,7 @@ const DAY: Record = Record {
     groups: &[&[Field::date("data_date", "In the market's time zone")]],
 };
 
-#[derive(Serialize)]
-struct Page<D> {
-    ret_code: i64,
-    ret_msg: &'static str,
-    data: D,
-    pagination: Pagination,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    extra: Option<Extra>,
-}
-
-#[derive(Serialize)]
-struct Pagination {
-    has_more: bool,
-}
-
-#[derive(Serialize)]
-struct Extra {
-    /// The next `end`; empty if nothing is earlier.
-    next_time: String,
-}
-
 pub fn capital_flow(market_data: &Market, arguments: &Arguments) -> HandlerResult {
-    #[derive(Serialize)]
-    struct Data {
-        capital_flow_list: Vec<Row>,
-    }
     #[derive(Serialize)]
     struct Row {
         data_date: String,
@@ -125,20 +101,10 @@ pub fn capital_flow(market_data: &Market, arguments: &Arguments) -> HandlerResul
             sml_in_flow,
         }
     });
-    Ok(json(&Page {
-        ret_code: 0,
-        ret_msg: "success",
-        data: Data { capital_flow_list: rows.collect() },
-        pagination: Pagination { has_more: page.earlier.is_some() },
-        extra: None,
-    }))
+    Ok(page.body(arguments).rows(&rows.collect::<Vec<Row>>()))
 }
 
 pub fn klines(market_data: &Market, arguments: &Arguments) -> HandlerResult {
-    #[derive(Serialize)]
-    struct Data {
-        kline_list: Vec<Row>,
-    }
     #[derive(Serialize)]
     struct Row {
         data_date: String,
@@ -181,14 +147,11 @@ pub fn klines(market_data: &Market, arguments: &Arguments) -> HandlerResult {
         }
     }
     rows.reverse();
+    let mut body = page.body(arguments);
+    // The next `end`; empty if nothing is earlier.
     let next_time = page.earlier.map(|day| day.to_string()).unwrap_or_default();
-    Ok(json(&Page {
-        ret_code: 0,
-        ret_msg: "success",
-        data: Data { kline_list: rows },
-        pagination: Pagination { has_more: page.earlier.is_some() },
-        extra: Some(Extra { next_time }),
-    }))
+    body.top("extra", json!({ "next_time": next_time }));
+    Ok(body.rows(&rows))
 }
 
 /// The days of a page, and the trading day before them if the range has one.
@@ -201,6 +164,12 @@ struct PageSlice<'a> {
 }
 
 impl<'a> PageSlice<'a> {
+    fn body(&self, arguments: &Arguments) -> Body {
+        let mut body = Body::new(&arguments.endpoint);
+        body.top("pagination", json!({ "has_more": self.earlier.is_some() }));
+        body
+    }
+
     fn of(market: &'a Market, arguments: &Arguments) -> Result<Self, Rejection> {
         let security = market.security(arguments)?;
         let (start, end) =

@@ -8,12 +8,11 @@ use crate::sandbox::{
     seeded_rng::SeededRng,
     wire::{
         arguments::Arguments,
-        cursor::QueryDigest,
-        envelope::{HandlerResult, Rejection, json, rendered},
+        envelope::{Body, HandlerResult, Rejection, rendered},
+        paging::page,
     },
 };
 
-const LIMIT: i64 = 50;
 const LIMIT_MAX: i64 = 200;
 /// Plate, market, how many in a hundred of the market's stocks.
 const PLATES: &[(&str, &str, u64)] = &[
@@ -84,47 +83,17 @@ impl Plates {
     }
 
     pub fn stocks(&self, seed: u64, arguments: &Arguments) -> HandlerResult {
-        #[derive(Serialize)]
-        struct Answer<'a> {
-            code: i64,
-            data: Data<'a>,
-            pagination: Pagination,
-        }
-        #[derive(Serialize)]
-        struct Data<'a> {
-            stock_list: &'a [Box<RawValue>],
-        }
-        #[derive(Serialize)]
-        struct Pagination {
-            has_more: bool,
-            next_key: String,
-            total: usize,
-        }
         let plate = arguments.text("plate_code");
         let Some((_, stocks)) = self.plates.iter().find(|(known, _)| *known == plate) else {
             return Err(Rejection::invalid_symbol(plate));
         };
-        let limit = arguments.integer("limit").unwrap_or(LIMIT);
+        let limit = arguments.integer("limit").unwrap_or_default();
         if limit > LIMIT_MAX {
             return Err(Rejection::invalid(format!(
                 "limit {limit} is too large; expected at most {LIMIT_MAX}"
             )));
         }
-        let digest = QueryDigest::new(seed, &["plate", plate]);
-        let first = match arguments.cursor.as_deref() {
-            None => 0,
-            Some(cursor) => digest
-                .read(cursor)
-                .map(|(place, _)| place as usize)
-                .ok_or_else(|| Rejection::invalid("next_key does not belong to this plate"))?,
-        };
-        let next = (first + limit as usize).min(stocks.len());
-        let has_more = next < stocks.len();
-        let next_key = if has_more { digest.cursor(next as u32, 0) } else { "-1".to_owned() };
-        Ok(json(&Answer {
-            code: 0,
-            data: Data { stock_list: stocks.get(first..next).unwrap_or_default() },
-            pagination: Pagination { has_more, next_key, total: stocks.len() },
-        }))
+        let body = Body::new(&arguments.endpoint).without_message().list_named("stock_list");
+        page(body, seed, arguments, stocks)
     }
 }

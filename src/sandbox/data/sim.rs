@@ -13,7 +13,7 @@ use crate::sandbox::{
     seeded_rng::SeededRng,
     wire::{
         arguments::Arguments,
-        envelope::{HandlerResult, Rejection, rows_without_message},
+        envelope::{Body, HandlerResult, Rejection},
     },
 };
 
@@ -102,7 +102,8 @@ impl Sim {
     }
 
     pub fn orders(&self, arguments: &Arguments) -> HandlerResult {
-        Ok(rows_without_message("orders", &self.account(arguments)?.orders))
+        let orders = &self.account(arguments)?.orders;
+        Ok(Body::new(&arguments.endpoint).without_message().rows(orders))
     }
 
     pub fn positions(&self, arguments: &Arguments) -> HandlerResult {
@@ -113,7 +114,7 @@ impl Sim {
             .iter()
             .filter(|position| market.is_none_or(|market| position.market == market))
             .collect();
-        Ok(rows_without_message("positions", &positions))
+        Ok(Body::new(&arguments.endpoint).without_message().rows(&positions))
     }
 
     fn account(&self, arguments: &Arguments) -> Result<&Account, Rejection> {

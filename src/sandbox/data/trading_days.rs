@@ -3,16 +3,19 @@
 use jiff::civil::Date;
 use serde::Serialize;
 
-use crate::sandbox::{
-    markets::calendar::{Calendar, Opening, sessions},
-    wire::{
-        arguments::Arguments,
-        envelope::{HandlerResult, Rejection, rows},
+use crate::{
+    api::MARKETS,
+    sandbox::{
+        markets::calendar::{Calendar, Opening, sessions},
+        wire::{
+            arguments::Arguments,
+            envelope::{HandlerResult, Rejection, rows},
+        },
     },
 };
 
-/// Every market prefix that the service document names.
-const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "CN", "SG", "MY", "JP", "AU", "CA"];
+/// Both mainland markets.
+const MAINLAND: &str = "CN";
 /// The longest range of one request, in days: the sandbox's choice.
 const RANGE_MAX_DAYS: i32 = 3_660;
 
@@ -25,10 +28,10 @@ struct TradingDay {
 
 pub fn list(calendar: &Calendar, arguments: &Arguments) -> HandlerResult {
     let market = arguments.text("market");
-    if !MARKETS.contains(&market) {
+    if !MARKETS.contains(&market) && market != MAINLAND {
         let expected = MARKETS.join(", ");
         return Err(Rejection::invalid(format!(
-            "market '{market}' is not a known market; expected one of {expected}"
+            "market '{market}' is not a known market; expected one of {expected}, {MAINLAND}"
         )));
     }
     let (start, end) = range(arguments)?;

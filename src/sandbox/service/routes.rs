@@ -23,7 +23,7 @@ pub struct Route {
     /// Generates the answer; none for an endpoint that a user declared.
     handler: Option<Handler>,
     /// The rows that the user brought along for it, the newest first.
-    own: Vec<Arc<CustomRows>>,
+    custom: Vec<Arc<CustomRows>>,
 }
 
 /// What a request line matches.
@@ -36,20 +36,20 @@ pub enum RouteMatch {
     Nothing,
 }
 
-/// The route of a method and a raw path. `own` are the rows that the user brought along, the newest
+/// The route of a method and a raw path. `custom` are the rows that the user brought along, the newest
 /// last: their endpoints come before those of the table.
-pub fn find(method: &str, path: &str, own: &[Arc<CustomRows>]) -> RouteMatch {
+pub fn find(method: &str, path: &str, custom: &[Arc<CustomRows>]) -> RouteMatch {
     let mut others = Vec::new();
-    for rows in own.iter().rev() {
+    for rows in custom.iter().rev() {
         let EndpointRef::UserDefined(endpoint) = &rows.endpoint else { continue };
         let Some(values) = path_values(&endpoint.path, path) else { continue };
         if endpoint.method.as_str() == method {
             let is_same = |rows: &&Arc<CustomRows>| {
                 rows.endpoint.path == endpoint.path && is_method(rows, method)
             };
-            let own = own.iter().rev().filter(is_same).cloned().collect();
+            let custom = custom.iter().rev().filter(is_same).cloned().collect();
             let endpoint = rows.endpoint.clone();
-            return RouteMatch::Route(Route { endpoint, handler: None, own }, values);
+            return RouteMatch::Route(Route { endpoint, handler: None, custom }, values);
         }
         others.push(endpoint.method.as_str());
     }
@@ -60,8 +60,8 @@ pub fn find(method: &str, path: &str, own: &[Arc<CustomRows>]) -> RouteMatch {
             Some((_, handler)) if endpoint.method.as_str() == method => {
                 let is_same =
                     |rows: &&Arc<CustomRows>| rows.built_in_name() == Some(&*endpoint.name);
-                let own = own.iter().rev().filter(is_same).cloned().collect();
-                let route = Route { endpoint: endpoint.into(), handler: Some(*handler), own };
+                let custom = custom.iter().rev().filter(is_same).cloned().collect();
+                let route = Route { endpoint: endpoint.into(), handler: Some(*handler), custom };
                 return RouteMatch::Route(route, values);
             }
             _ => others.push(endpoint.method.as_str()),
@@ -118,8 +118,8 @@ impl Route {
     ) -> HandlerResult {
         Arguments::read(&self.endpoint, path, query, body, now_ms)
             .and_then(|arguments| {
-                let own = self.own.iter().find(|rows| rows.is_for(&arguments));
-                match (own, self.handler) {
+                let custom = self.custom.iter().find(|rows| rows.is_for(&arguments));
+                match (custom, self.handler) {
                     (Some(rows), _) => rows.answer(dataset.market.seed, &arguments),
                     (None, Some(handler)) => handler(dataset, &arguments),
                     (None, None) => {

@@ -56,7 +56,7 @@ pub struct Shared {
     pub requests: RequestLog,
     pub failures: PlannedFailures,
     /// The rows that the user brought along, the newest last.
-    own: RwLock<Arc<[Arc<CustomRows>]>>,
+    custom: RwLock<Arc<[Arc<CustomRows>]>>,
     /// By how much the service's clock is ahead of the one that checks signatures: the sandbox's date
     /// was fixed.
     date_offset_ms: i64,
@@ -80,7 +80,7 @@ impl Shared {
             clock_offset_ms,
             requests: RequestLog::default(),
             failures: PlannedFailures::default(),
-            own: RwLock::new(Arc::new([])),
+            custom: RwLock::new(Arc::new([])),
             date_offset_ms: today.map_or(0, |date| noon_ms(date).saturating_sub(local_ms())),
             sampler: Mutex::new(FaultSampler::new(Faults::default())),
             fault_delay: RwLock::new(None),
@@ -106,7 +106,7 @@ impl Shared {
         self.credentials.forget();
         self.oauth.clear();
         self.failures.clear();
-        *write(&self.own) = Arc::new([]);
+        *write(&self.custom) = Arc::new([]);
         self.set_faults(self.faults());
     }
 
@@ -141,14 +141,14 @@ impl Shared {
     }
 
     /// Adds rows, in place of those for the same requests.
-    pub fn add_own(&self, rows: CustomRows) {
-        let mut own = write(&self.own);
-        let others = own.iter().filter(|known| !rows.replaces(known)).cloned();
-        *own = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
+    pub fn add_custom(&self, rows: CustomRows) {
+        let mut custom = write(&self.custom);
+        let others = custom.iter().filter(|known| !rows.replaces(known)).cloned();
+        *custom = others.collect::<Vec<_>>().into_iter().chain([Arc::new(rows)]).collect();
     }
 
-    pub fn own(&self) -> Arc<[Arc<CustomRows>]> {
-        read(&self.own).clone()
+    pub fn custom(&self) -> Arc<[Arc<CustomRows>]> {
+        read(&self.custom).clone()
     }
 
     /// The delay and the fault of the next response.
@@ -192,7 +192,7 @@ async fn handle(shared: &Shared, request: Request) -> Response {
         shared.record(method, path.get(..TARGET_MAX_BYTES).unwrap_or(""), "", status.as_u16());
         return HttpResponse::plain(status, "the path or query is too long").into_response(false);
     }
-    let found = find(method, path, &shared.own());
+    let found = find(method, path, &shared.custom());
     let planned = shared.failures.next(&found, path);
     let (delay, fault) = shared.next_fault();
     // The browser's page has no faults: they would test nothing of a client.

@@ -12,10 +12,10 @@ const ODD: &str = "p /+&=%?#";
 pub struct QueryDigest([u8; 8]);
 
 impl QueryDigest {
-    pub fn new(seed: u64, parts: &[&str]) -> Self {
+    pub fn new(seed: u64, parts: &[impl AsRef<str>]) -> Self {
         let mut hasher = Sha256::new();
         hasher.update(seed.to_le_bytes());
-        for part in parts {
+        for part in parts.iter().map(AsRef::as_ref) {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }

@@ -43,59 +43,25 @@ impl Rejection {
 
     /// The rejection in an endpoint's own envelope.
     pub fn body(&self, envelope: Envelope) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct RetCode<'a> {
-            ret_code: i64,
-            ret_msg: &'a str,
-            error: ErrorCode,
-        }
-        #[derive(Serialize)]
-        struct ErrorCode {
-            code: &'static str,
-        }
-        #[derive(Serialize)]
-        struct Code<'a> {
-            code: i64,
-            msg: &'a str,
-        }
-        #[derive(Serialize)]
-        struct Status<'a> {
-            s: &'static str,
-            errcode: i64,
-            errmsg: &'a str,
-        }
-        let message = self.message.as_str();
-        match envelope {
-            Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => json(&RetCode {
-                ret_code: self.code,
-                ret_msg: message,
-                error: ErrorCode { code: self.error_code },
-            }),
-            Envelope::Code => json(&Code { code: self.code, msg: message }),
-            Envelope::Status => json(&Status { s: "error", errcode: self.code, errmsg: message }),
-        }
+        let Rejection { code, error_code, .. } = self;
+        let message = Value::from(self.message.as_str());
+        let body = match envelope {
+            Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => format!(
+                r#"{{"ret_code":{code},"ret_msg":{message},"error":{{"code":"{error_code}"}}}}"#
+            ),
+            Envelope::Code => format!(r#"{{"code":{code},"msg":{message}}}"#),
+            Envelope::Status => format!(r#"{{"s":"error","errcode":{code},"errmsg":{message}}}"#),
+        };
+        body.into_bytes()
     }
 }
 
 /// Stands for the endpoint's own code for invalid arguments.
 pub const INVALID: i64 = -3;
 
-/// A success that holds these rows in the place that the endpoint's row declares. For a place that
-/// is undocumented, the list is named as the endpoint is.
+/// A success that holds these rows in the place that the endpoint's row declares.
 pub fn rows(endpoint: &Endpoint, rows: &impl Serialize) -> Vec<u8> {
-    let path: Vec<&str> = match &endpoint.response {
-        ResponseShape::Rows(RecordsLocation::At(path), _) => path.split('.').collect(),
-        ResponseShape::Rows(RecordsLocation::OnlyListOf(member), _) => vec![member, &endpoint.name],
-        _ => Vec::new(),
-    };
-    let list = Nested(&path, rows);
-    match endpoint.envelope {
-        Envelope::RetCode | Envelope::Undocumented | Envelope::Field(_) => {
-            json(&RetCode { ret_code: 0, ret_msg: Some("success"), list })
-        }
-        Envelope::Code => json(&Code { code: 0, msg: "success", list }),
-        Envelope::Status => json(&Status { s: "ok", list }),
-    }
+    Body::new(endpoint).rows(rows)
 }
 
 /// The body of a success that is built part by part, as a JSON object.
@@ -108,7 +74,7 @@ pub struct Body {
 
 impl Body {
     /// The success mark of an endpoint. One whose envelope is unknown has that of the member that its
-    /// list is in.
+    /// list is in; in a place that is undocumented, the list is named as the endpoint is.
     pub fn new(endpoint: &Endpoint) -> Self {
         let path: Vec<String> = match &endpoint.response {
             ResponseShape::Rows(RecordsLocation::At(path), _) => {
@@ -132,6 +98,21 @@ impl Body {
         Body { path, object }
     }
 
+    /// With another name of the list, in a place that is undocumented.
+    #[must_use]
+    pub fn list_named(mut self, name: &str) -> Self {
+        self.path.pop();
+        self.path.push(name.to_owned());
+        self
+    }
+
+    /// Without the message, as some endpoints answer.
+    #[must_use]
+    pub fn without_message(mut self) -> Self {
+        self.object.retain(|name, _| !matches!(name.as_str(), "msg" | "ret_msg"));
+        self
+    }
+
     /// A member at the top.
     pub fn top(&mut self, name: &str, value: Value) {
         self.object.insert(name.to_owned(), value);
@@ -143,6 +124,12 @@ impl Body {
         path.pop();
         path.push(name.to_owned());
         self.at(&path, value);
+    }
+
+    /// What the service sends beside a list of dividends.
+    pub fn dividend_totals(&mut self, count: usize, money: f64) {
+        self.beside("total_dividend_count", Value::from(count));
+        self.beside("total_dividend_money", Value::from(money));
     }
 
     /// A member at a path; objects on the way are created.
@@ -157,20 +144,20 @@ impl Body {
         object.insert(last.clone(), value);
     }
 
-    /// The body with these rows, whose text is not changed.
-    pub fn rows(self, rows: &[&RawValue]) -> Vec<u8> {
+    /// The body with these rows.
+    pub fn rows(self, rows: &impl Serialize) -> Vec<u8> {
         json(&WithList { object: &self.object, path: &self.path, rows })
     }
 }
 
 /// An object, with a list at the end of a path.
-struct WithList<'a> {
+struct WithList<'a, T> {
     object: &'a Map<String, Value>,
     path: &'a [String],
-    rows: &'a [&'a RawValue],
+    rows: &'a T,
 }
 
-impl Serialize for WithList<'_> {
+impl<T: Serialize> Serialize for WithList<'_, T> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Some((name, rest)) = self.path.split_first() else {
             return self.rows.serialize(serializer);
@@ -189,16 +176,6 @@ impl Serialize for WithList<'_> {
     }
 }
 
-/// A success without `ret_msg`, as simulated trading answers.
-pub fn rows_without_message(name: &'static str, rows: &impl Serialize) -> Vec<u8> {
-    json(&RetCode { ret_code: 0, ret_msg: None, list: Nested(&["data", name], rows) })
-}
-
-/// `{ret_code: 0, ret_msg: "success", data}`
-pub fn ret_code_data(data: &impl Serialize) -> Vec<u8> {
-    json(&RetCode { ret_code: 0, ret_msg: Some("success"), list: Nested(&["data"], data) })
-}
-
 /// `{server_time_ms}`, which has no envelope.
 pub fn server_time(now_ms: i64) -> Vec<u8> {
     format!(r#"{{"server_time_ms":"{now_ms}"}}"#).into_bytes()
@@ -212,42 +189,4 @@ pub fn json(value: &impl Serialize) -> Vec<u8> {
 /// Rows serialized once, from which pages are assembled.
 pub fn rendered(rows: &[impl Serialize]) -> Vec<Box<RawValue>> {
     rows.iter().filter_map(|row| to_raw_value(row).ok()).collect()
-}
-
-#[derive(Serialize)]
-struct RetCode<L> {
-    ret_code: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ret_msg: Option<&'static str>,
-    #[serde(flatten)]
-    list: L,
-}
-
-#[derive(Serialize)]
-struct Code<L> {
-    code: i64,
-    msg: &'static str,
-    #[serde(flatten)]
-    list: L,
-}
-
-#[derive(Serialize)]
-struct Status<L> {
-    s: &'static str,
-    #[serde(flatten)]
-    list: L,
-}
-
-/// A value inside an object for each member of the path.
-struct Nested<'a, T>(&'a [&'a str], &'a T);
-
-impl<T: Serialize> Serialize for Nested<'_, T> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some((name, inner)) = self.0.split_first() else {
-            return self.1.serialize(serializer);
-        };
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry(name, &Nested(inner, self.1))?;
-        map.end()
-    }
 }

@@ -5,3 +5,4 @@ pub mod connection;
 pub mod cursor;
 pub mod envelope;
 pub mod http_response;
+pub mod paging;
