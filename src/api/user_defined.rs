@@ -116,11 +116,10 @@ impl Declaration {
         match self.method.to_ascii_uppercase().as_str() {
             "GET" => Ok(Method::Get),
             "POST" => Ok(Method::Post),
-            _ => {
-                let message =
-                    format!("is '{}'; expected 'GET' or 'POST'", self.method.escape_debug());
-                Err(DeclarationError::new(&["method"], message))
-            }
+            _ => Err(DeclarationError::new(
+                &["method"],
+                format!("is '{}'; expected 'GET' or 'POST'", self.method.escape_debug()),
+            )),
         }
     }
 
