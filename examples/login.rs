@@ -13,7 +13,7 @@ use boardlot::{
     auth::{Credentials, store::Memory},
     client::Client,
     error::{Error, Result},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     login::{Flow, Options},
     sandbox::{self, Sandbox},
 };
@@ -32,7 +32,7 @@ async fn main() -> Result<()> {
         redirect_port: 0,
         confidential: false,
         deadline: Duration::from_secs(60),
-        sender: SenderOptions::default(),
+        transport: TransportOptions::default(),
     };
     let flow = Flow::begin(base_url.clone(), options).await?;
     println!("Log in at {}", flow.url());
@@ -43,7 +43,7 @@ async fn main() -> Result<()> {
     println!("scopes: {}", oauth.stored_token().await?.scopes.join(" "));
 
     let credentials = Credentials::OAuth(oauth);
-    let client = Client::new(base_url, Some(credentials), SenderOptions::default())?;
+    let client = Client::new(base_url, Some(credentials), TransportOptions::default())?;
     let dividends =
         endpoint("dividends").ok_or_else(|| Error::config("the table has no such endpoint"))?;
     let symbol = Argument::Text("US.AAPL".to_owned());

@@ -10,7 +10,7 @@ use boardlot::{
     auth::Credentials,
     client::Client,
     error::{Error, Result},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     pages::Pages,
     sandbox::{Options, Sandbox},
 };
@@ -22,7 +22,7 @@ async fn main() -> Result<()> {
     let token = Zeroizing::new(sandbox.add_bearer_token());
     let base_url = BaseUrl::parse(sandbox.base_url())?;
     let client =
-        Client::new(base_url, Some(Credentials::bearer(token)?), SenderOptions::default())?;
+        Client::new(base_url, Some(Credentials::bearer(token)?), TransportOptions::default())?;
 
     let plate_stocks =
         endpoint("plate_stocks").ok_or_else(|| Error::config("the table has no such endpoint"))?;

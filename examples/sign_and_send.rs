@@ -13,7 +13,7 @@ use boardlot::{
     auth::{Algorithm, Credentials, KeyPair, generate},
     client::Client,
     error::{Error, Result},
-    http::{BaseUrl, Body, RequestPlan, SenderOptions, method},
+    http::{BaseUrl, Body, RequestPlan, TransportOptions, method},
     sandbox::{Options, Sandbox},
 };
 
@@ -28,7 +28,7 @@ async fn main() -> Result<()> {
     let credentials = Credentials::api_key(key_id, Arc::new(key))?;
 
     let base_url = BaseUrl::parse(sandbox.base_url())?;
-    let client = Client::new(base_url, Some(credentials), SenderOptions::default())?;
+    let client = Client::new(base_url, Some(credentials), TransportOptions::default())?;
 
     let dividends =
         endpoint("dividends").ok_or_else(|| Error::config("the table has no such endpoint"))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::http::HeaderMap;
 
-use crate::http::SenderOptions;
+use crate::http::TransportOptions;
 
 /// One option of a client: a keyword argument of its constructor.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +18,8 @@ pub struct ClientOption {
     pub doc: &'static str,
 }
 
-/// A field of the core's options. Its value in `SenderOptions::default()` is the option's default.
-pub type Field<T> = fn(&mut SenderOptions) -> &mut T;
+/// A field of the core's options. Its value in `TransportOptions::default()` is the option's default.
+pub type Field<T> = fn(&mut TransportOptions) -> &mut T;
 
 /// What values an option takes. `None` always selects the default.
 #[derive(Debug, Clone, Copy)]
@@ -45,9 +45,9 @@ pub enum OptionKind {
         /// The highest value.
         max: usize,
         /// Reads the field.
-        get: fn(&SenderOptions) -> usize,
+        get: fn(&TransportOptions) -> usize,
         /// Sets the field.
-        set: fn(&mut SenderOptions, usize),
+        set: fn(&mut TransportOptions, usize),
     },
     /// A number of requests per second.
     Rate(Field<Option<f64>>),
@@ -154,7 +154,7 @@ pub const CLIENT_OPTIONS: &[ClientOption] = &[
         doc: "called after each request, also with its status and duration",
     },
     ClientOption {
-        name: "tape",
+        name: "cassette",
         kind: OptionKind::Cassette,
         doc: "a `Recorder`, which writes the traffic to a file, or a `Replay`, which answers from \
               such a file without a network",

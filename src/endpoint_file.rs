@@ -1,4 +1,4 @@
-//! Endpoints of the user's own in a TOML file: a table for each, with the keys of `Endpoint`. An
+//! Custom endpoints in a TOML file: a table for each, with the keys of `Endpoint`. An
 //! error names the file, the line, the table and the key.
 
 use std::{collections::BTreeMap, ops::Range};
@@ -7,7 +7,8 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::{
     api::{
-        DateRange, Declaration, DeclaredPaging, Endpoint, Field, Mistake, NextEnd, declared_field,
+        DateRange, Declaration, DeclarationError, DeclaredPaging, Endpoint, Field, NextEnd,
+        declared_field,
     },
     error::{Error, Result, did_you_mean},
 };
@@ -15,19 +16,8 @@ use crate::{
 const KEYS: [&str; 8] = ["method", "path", "rows", "paging", "record", "arguments", "doc", "name"];
 const RANGE_KEYS: [&str; 4] = ["end", "next", "before", "unique"];
 
-/// One endpoint of a file.
-#[derive(Debug)]
-pub struct DeclaredEndpoint {
-    /// Its declaration.
-    pub declaration: Declaration,
-    /// What it returns, in the user's words.
-    pub doc: String,
-    /// Its row.
-    pub endpoint: Endpoint,
-}
-
-/// The endpoints of a file with this content, by their names. `file` is its path, for errors.
-pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, DeclaredEndpoint>> {
+/// The endpoints of a file with this content, by their names, and their rows. `file` is its path, for errors.
+pub fn parse(file: &str, text: &str) -> Result<BTreeMap<String, (Declaration, Endpoint)>> {
     let source = Source { file, text };
     let document: Document<&str> = Document::parse(text).map_err(|error| {
         source.error(error.span(), format!("is not valid TOML: {}", error.message().trim()))
@@ -70,7 +60,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn endpoint(&self, name: &str, members: &dyn TableLike) -> Result<DeclaredEndpoint> {
+    fn endpoint(&self, name: &str, members: &dyn TableLike) -> Result<(Declaration, Endpoint)> {
         self.check_keys(members, &KEYS)?;
         let required =
             |key: &str| self.text(members, key)?.ok_or_else(|| self.error(&[key], "is missing"));
@@ -82,10 +72,10 @@ impl Table<'_> {
             paging: self.paging(members)?,
             record: self.record(members)?,
             arguments: self.kinds(members, "arguments")?,
+            doc: self.text(members, "doc")?.unwrap_or_default(),
         };
         let endpoint = declaration.endpoint().map_err(|mistake| self.mistake(members, &mistake))?;
-        let doc = self.text(members, "doc")?.unwrap_or_default();
-        Ok(DeclaredEndpoint { declaration, doc, endpoint })
+        Ok((declaration, endpoint))
     }
 
     fn record(&self, members: &dyn TableLike) -> Result<Vec<Field>> {
@@ -117,7 +107,7 @@ impl Table<'_> {
         let next = match (text("next")?, text("before")?) {
             (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
             (None, Some(field)) => NextEnd::DayBefore(field),
-            _ => return Err(table.error(&[], "has to have exactly one of next and before")),
+            _ => return Err(table.error(&[], "must have exactly one of next and before")),
         };
         let end = text("end")?.unwrap_or_else(|| "end".to_owned());
         Ok(Some(DeclaredPaging::DateRange(DateRange { end, next, unique: text("unique")? })))
@@ -154,11 +144,12 @@ impl Table<'_> {
             if !known.contains(&key) {
                 let span = key_span(members, key).or_else(|| item.span());
                 let what = format!(
-                    "is not a key of it; expected {}{}",
+                    "unknown key '{}'; expected {}{}",
+                    key.escape_debug(),
                     known.join(", "),
                     did_you_mean(key, known.iter().copied()),
                 );
-                return Err(self.located(span, &[key], &what));
+                return Err(self.located(span, &[], &what));
             }
         }
         Ok(())
@@ -174,7 +165,7 @@ impl Table<'_> {
     }
 
     /// The error of a declaration, at the key that it is about.
-    fn mistake(&self, members: &dyn TableLike, mistake: &Mistake) -> Error {
+    fn mistake(&self, members: &dyn TableLike, mistake: &DeclarationError) -> Error {
         let key: Vec<&str> = mistake.key.iter().map(String::as_str).collect();
         let span = key.split_first().and_then(|(first, rest)| {
             let item = members.get(first);
@@ -227,8 +218,8 @@ open = \"decimal\"
     fn a_file_has_a_table_for_each_endpoint() {
         let endpoints = parse("e.toml", KLINE).expect("a file");
         let kline = &endpoints["kline"];
-        assert_eq!(kline.endpoint.path, "/api/v1.0/quote/{symbol}/history-kline");
-        assert_eq!(kline.declaration.record.len(), 2);
+        assert_eq!(kline.1.path, "/api/v1.0/quote/{symbol}/history-kline");
+        assert_eq!(kline.0.record.len(), 2);
         assert!(parse("e.toml", "").expect("empty").is_empty());
     }
 
@@ -238,12 +229,12 @@ open = \"decimal\"
             ("\"GET\"", "\"PUT\"", "e.toml, line 3: [kline] method is 'PUT'"),
             ("\"GET\"", "7", "e.toml, line 3: [kline] method is of type integer; expected text"),
             ("method = \"GET\"", "", "e.toml, line 2: [kline] method is missing"),
-            ("rows =", "row =", "e.toml, line 5: [kline] row is not a key of it"),
+            ("rows =", "row =", "e.toml, line 5: [kline] unknown key 'row'; expected method"),
             ("rows =", "row =", "did you mean 'rows'?"),
             ("\"decimal\"", "\"decimla\"", "e.toml, line 10: [kline] record.open is 'decimla'"),
             ("\"decimal\"", "1", "e.toml, line 10: [kline] record.open is of type integer"),
-            ("next =", "nxt =", "e.toml, line 6: [kline.paging] nxt is not a key of it"),
-            ("next = \"extra.next_time\", ", "", "line 6: [kline.paging] has to have exactly one"),
+            ("next =", "nxt =", "e.toml, line 6: [kline.paging] unknown key 'nxt'; expected end"),
+            ("next = \"extra.next_time\", ", "", "line 6: [kline.paging] must have exactly one"),
             ("[kline.record]", "[kline.record", "e.toml, line 8: is not valid TOML"),
             ("[kline]", "other = 1\n[kline]", "e.toml, line 2: [other] is not a table"),
             ("\"seconds\"", "\"seconds\"\ntime = \"date\"", "e.toml, line 10: is not valid TOML"),

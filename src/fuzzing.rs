@@ -12,11 +12,14 @@ use bytes::Bytes;
 use zeroize::Zeroizing;
 
 use crate::{
-    api::{Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, ResponseShape, Schema, endpoint},
+    api::{
+        Argument, ENDPOINTS, Endpoint, Envelope, Field, Kind, RecordsLocation, ResponseShape,
+        Schema, endpoint,
+    },
     auth::{Attempt, KeyPair},
     decode::{
-        ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, RowsAt,
-        Strings, TypedValue, Value, find_member, parse_fast_path, parse_members, parse_page,
+        ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, PushError, Raw, Strings,
+        TypedValue, Value, find_member, parse_fast_path, parse_members, parse_page,
         parse_registration, parse_server_time, parse_slow_path, parse_token_response, parse_typed,
         success_members,
     },
@@ -44,7 +47,7 @@ pub fn envelopes(data: &[u8]) {
 /// parsed records.
 pub fn page(data: &[u8]) {
     let answer = HttpResponse::new(Bytes::copy_from_slice(data));
-    let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
+    let at = RecordsLocation::at("d.order_fills");
     let general = parse_slow_path(Envelope::Status, &at, &answer);
     if let Some(scanned) = parse_fast_path(Envelope::Status, &at, &answer) {
         match &general {
@@ -187,7 +190,7 @@ fn chosen(data: &[u8]) -> Option<(&'static Endpoint, u8, Option<Page>)> {
     let [place, choice] = *choices;
     let mut listed = ENDPOINTS.iter().filter(|row| matches!(row.response, ResponseShape::Rows(..)));
     let endpoint = listed.clone().nth(usize::from(place) % listed.by_ref().count().max(1))?;
-    let at = RowsAt::Path(vec!["d".into()]);
+    let at = RecordsLocation::at("d");
     let body = match choice & 0x80 {
         0 => [b"{\"s\":\"ok\",\"d\":[", rest, b"]}"].concat(),
         _ => rest.to_vec(),

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`client`] | the client: calls, listings, requests of one's own, and one endpoint for many keys |
 //! | [`api`] | the endpoints, their parameters and records |
-//! | [`endpoint_file`] | endpoints of the user's own in a TOML file |
+//! | [`endpoint_file`] | custom endpoints in a TOML file |
 //! | [`auth`] | API keys and signatures; bearer tokens; the tokens of a login and their stores |
 //! | [`login`] | OAuth 2.1 with PKCE and a loopback listener |
 //! | [`pages`] | iterating over pages, with checkpoints |
@@ -44,10 +44,10 @@ pub mod http;
 mod lock;
 pub mod login;
 pub mod pages;
-pub mod plan;
 mod process;
 pub mod profile;
 #[cfg(feature = "python")]
 mod py;
+pub mod records_call;
 #[cfg(feature = "sandbox")]
 pub mod sandbox;

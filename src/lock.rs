@@ -14,18 +14,18 @@ pub struct FileLock(#[expect(dead_code, reason = "locked as long as it is open")
 
 impl FileLock {
     /// Waits for the lock; `None` if another process still holds it after `max_wait`.
-    /// `while_waiting` is called between two attempts, and its error ends the wait.
+    /// `interrupt_check` is called between two attempts, and its error ends the wait.
     pub fn wait<E: From<io::Error>>(
         file: File,
         max_wait: Duration,
-        mut while_waiting: impl FnMut() -> Result<(), E>,
+        mut interrupt_check: impl FnMut() -> Result<(), E>,
     ) -> Result<Option<Self>, E> {
         let deadline = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Some(FileLock(file))),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    while_waiting()?;
+                    interrupt_check()?;
                     std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::WouldBlock) => return Ok(None),

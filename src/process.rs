@@ -164,9 +164,9 @@ impl<T: Send + 'static> AbortOnDrop<T> {
     pub async fn join(&mut self) -> Result<T> {
         match &mut self.task {
             Task::Running(task) => task.await.map_err(|error| Error::aborted(&error))?,
-            Task::Ended(outcome) => {
-                outcome.take().unwrap_or_else(|| Err(Error::config("this task was joined before")))
-            }
+            Task::Ended(outcome) => outcome
+                .take()
+                .unwrap_or_else(|| Err(Error::internal("this task was joined before"))),
         }
     }
 }

@@ -4,9 +4,9 @@
 use std::{env, error::Error, fs, time::Instant};
 
 use boardlot::{
-    api::Envelope,
+    api::{Envelope, RecordsLocation},
     auth::{KeyPair, SignedHeaders, Stamp},
-    decode::{RowsAt, parse_page},
+    decode::{parse_page},
 };
 use http::Response;
 
@@ -66,7 +66,7 @@ impl Line {
             request = request.header(name, value);
         }
         let body = request.send().await?.bytes().await?;
-        let at = RowsAt::Path(vec!["data".into(), "orders".into()]);
+        let at = RecordsLocation::at("data.orders");
         Ok(parse_page(Envelope::RetCode, &at, &Response::new(body))?.len())
     }
 }

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
         ws_trade_url: str | None
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None
         on_response: abc.Callable[[ResponseEvent], object] | None
-        tape: Recorder | Replay | None
+        cassette: Recorder | Replay | None
 
 
 class Client(_core.ClientBase):
@@ -109,7 +109,7 @@ class Client(_core.ClientBase):
     - `on_request`: called before each request is sent, with its endpoint, path and
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
-    - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
+    - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
     """
 
@@ -135,7 +135,7 @@ class Client(_core.ClientBase):
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
-        tape: Recorder | Replay | None = None,
+        cassette: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass
@@ -691,7 +691,7 @@ class AsyncClient(_core.ClientBase):
     - `on_request`: called before each request is sent, with its endpoint, path and
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
-    - `tape`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
+    - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
       answers from such a file without a network
     """
 
@@ -717,7 +717,7 @@ class AsyncClient(_core.ClientBase):
         ws_trade_url: str | None = None,
         on_request: abc.Callable[[RequestEvent], abc.Mapping[str, str] | None] | None = None,
         on_response: abc.Callable[[ResponseEvent], object] | None = None,
-        tape: Recorder | Replay | None = None,
+        cassette: Recorder | Replay | None = None,
     ) -> None:
         # Everything is done by the base's `__new__`, which takes the same arguments.
         pass

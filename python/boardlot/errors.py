@@ -16,6 +16,7 @@ __all__ = [
     "BoardlotError",
     "ClockSkewError",
     "ConfigError",
+    "InternalError",
     "InvalidParameter",
     "InvalidSymbol",
     "LoginRequired",
@@ -76,6 +77,10 @@ class BoardlotError(Exception):
 
 class ConfigError(BoardlotError, ValueError):
     """An argument or setting is invalid; nothing was sent."""
+
+
+class InternalError(BoardlotError, RuntimeError):
+    """A mistake in boardlot itself."""
 
 
 class TransportError(BoardlotError, ConnectionError):

@@ -69,9 +69,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether its list covers a range of time.
-    pub fn has_span(&self) -> bool {
-        matches!(self.paging, Some(Paging::PageFlag { span: TimeSpan::StartEnd { .. }, .. }))
+    /// The time range that its list covers, if it has one.
+    pub fn time_range(&self) -> Option<TimeRangeSpec> {
+        match self.paging {
+            Some(Paging::PageFlag { time_range, .. }) => time_range,
+            _ => None,
+        }
     }
 
     /// The parameters that a caller passes.
@@ -140,8 +143,8 @@ pub enum Paging {
     PageFlag {
         /// The cursor of the first request.
         first: FirstPage,
-        /// The range of time of the list.
-        span: TimeSpan,
+        /// The time range of the list, if it has one.
+        time_range: Option<TimeRangeSpec>,
     },
     /// The end of a range of dates is moved backward.
     DateRange(DateRange),
@@ -156,18 +159,14 @@ pub enum FirstPage {
     Omitted,
 }
 
-/// Whether a list covers a range of time, which has to be fixed before the first page.
+/// The time range of a list: the parameters `start` and `end` in microseconds. It has to be fixed before
+/// the first page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeSpan {
-    /// It does not.
-    None,
-    /// The parameters `start` and `end` in microseconds.
-    StartEnd {
-        /// The length of the range if only one of them is given.
-        default_days: i64,
-        /// The field of the records that the range is about.
-        time_field: &'static str,
-    },
+pub struct TimeRangeSpec {
+    /// The length of the range if only one of them is given.
+    pub default_days: i64,
+    /// The field of the records that the range is about.
+    pub time_field: &'static str,
 }
 
 /// A call that docstrings show and tests run, against a sandbox with seed 7.

@@ -8,7 +8,8 @@ use jiff::{
 };
 
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
-const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+/// Microseconds in a day.
+pub const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// Microseconds since 1970 of a time with an offset in ISO 8601.
 pub fn micros_of_text(text: &str) -> Option<i64> {

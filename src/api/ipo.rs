@@ -6,7 +6,7 @@ use super::{
     endpoint::{Command, Endpoint, Example, ExampleArgument, Method},
     parameter::{Parameter, ParameterKind},
     record::{Field, Record, Schema},
-    response::{Envelope, Failure, ResponseShape, RowsPlace},
+    response::{Envelope, Failure, RecordsLocation, ResponseShape},
     values::{
         CN_IPO_REQUEST, IPO_APPLY_STATUS, IPO_OFFER_TYPE, IPO_REQUEST, IPO_SECURITY_TYPE,
         US_IPO_STATUS,
@@ -45,7 +45,7 @@ pub static IPO_LIST: Endpoint = Endpoint {
     ]),
     envelope: Envelope::RetCode,
     response: ResponseShape::Rows(
-        RowsPlace::at("data.list"),
+        RecordsLocation::at("data.list"),
         Schema::By(
             "market",
             &[("hk", &HK_IPO), ("us", &US_IPO), ("cn", &CN_IPO), ("sg", &SG_IPO), ("my", &MY_IPO)],

@@ -23,18 +23,19 @@ mod values;
 
 pub use date_range::{DateRange, NextEnd};
 pub use endpoint::{
-    Command, Endpoint, EndpointRef, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan,
+    Command, Endpoint, EndpointRef, Example, ExampleArgument, FirstPage, Method, Paging,
+    TimeRangeSpec,
 };
-pub use instant::{micros_of_text, time_text};
+pub use instant::{MICROS_PER_DAY, micros_of_text, time_text};
 pub use oauth::{ACCESS_TOKEN, AUTHORIZE, CLIENT_RECORD, OAUTH_ENDPOINTS, REGISTER, SCOPES, TOKEN};
 pub use parameter::{
     Argument, EncodedValue, Parameter, ParameterKind, ParameterLocation, SecretText,
 };
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
-pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
-pub use spelling::{suggest_market, suggest_symbol};
-pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
+pub use response::{Contract, Envelope, Failure, RecordsLocation, ResponseShape};
+pub use spelling::{MARKETS, suggest_market, suggest_symbol};
+pub use user_defined::{Declaration, DeclarationError, DeclaredPaging, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 
 /// The REST endpoints, in the order of the service document. Every other list of them, in Rust and

@@ -208,6 +208,16 @@ impl Parameter {
 }
 
 impl Argument {
+    /// A text.
+    pub fn text(value: &str) -> Self {
+        Argument::Text(value.to_owned())
+    }
+
+    /// A secret, wiped from memory when it is dropped.
+    pub fn secret(value: &str) -> Self {
+        Argument::Secret(SecretText(Zeroizing::new(value.to_owned())))
+    }
+
     /// How an error message shows it: cut, with nothing that could disturb a terminal.
     pub fn shown(&self) -> String {
         match self {

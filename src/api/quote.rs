@@ -6,7 +6,7 @@ use super::{
     endpoint::{Command, Endpoint, Example, ExampleArgument, Method, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema},
-    response::{Envelope, Failure, ResponseShape, RowsPlace},
+    response::{Envelope, Failure, RecordsLocation, ResponseShape},
     values::DIVIDEND_PROCESS,
 };
 
@@ -55,7 +55,7 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
             .required(),
     ]),
     envelope: Envelope::Undocumented,
-    response: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
+    response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&TRADING_DAY)),
     paging: None,
     failures: &[],
     undeclared: None,
@@ -102,7 +102,7 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     )]),
     envelope: Envelope::RetCode,
     response: ResponseShape::Rows(
-        RowsPlace::at("data.reference_list"),
+        RecordsLocation::at("data.reference_list"),
         Schema::One(&RELATED_FUTURE),
     ),
     paging: None,
@@ -177,7 +177,10 @@ pub static DIVIDENDS: Endpoint = Endpoint {
         "Such as `HK.00700`.",
     )]),
     envelope: Envelope::RetCode,
-    response: ResponseShape::Rows(RowsPlace::at("data.dividend_list"), Schema::One(&DIVIDEND)),
+    response: ResponseShape::Rows(
+        RecordsLocation::at("data.dividend_list"),
+        Schema::One(&DIVIDEND),
+    ),
     paging: None,
     failures: &[
         Failure::new(-3, "invalid_parameter", "Invalid symbol format", "Fix the symbol"),
@@ -252,7 +255,7 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
         ),
     ]),
     envelope: Envelope::Code,
-    response: ResponseShape::Rows(RowsPlace::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
+    response: ResponseShape::Rows(RecordsLocation::OnlyListOf("data"), Schema::One(&PLATE_STOCK)),
     paging: Some(Paging::NextKey),
     failures: &[],
     undeclared: None,

@@ -1,7 +1,7 @@
 //! How an endpoint's responses are read: the envelope with its success mark, the place of the rows,
 //! and the documented failures (section 7).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use super::record::{Record, Schema};
 
@@ -26,7 +26,7 @@ pub enum ResponseShape {
     /// One instant: this field, a string of milliseconds.
     ServerTime(&'static str),
     /// A list of records at this place.
-    Rows(RowsPlace, Schema),
+    Rows(RecordsLocation, Schema),
     /// One object of this record, without an envelope.
     Object(&'static Record),
     /// A page for a browser.
@@ -35,17 +35,26 @@ pub enum ResponseShape {
 
 /// Where a response holds its list of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowsPlace {
+pub enum RecordsLocation {
     /// The list at this path of members, separated by dots.
     At(Cow<'static, str>),
     /// The shape below this member is undocumented: the only list in it, or the member itself.
     OnlyListOf(&'static str),
 }
 
-impl RowsPlace {
+impl RecordsLocation {
     /// The list at this path of members, separated by dots.
     pub const fn at(path: &'static str) -> Self {
-        RowsPlace::At(Cow::Borrowed(path))
+        RecordsLocation::At(Cow::Borrowed(path))
+    }
+}
+
+impl fmt::Display for RecordsLocation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordsLocation::At(path) => write!(out, "at '{path}'"),
+            RecordsLocation::OnlyListOf(name) => write!(out, "in '{name}'"),
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use super::{
-    endpoint::{Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeSpan},
+    endpoint::{
+        Command, Endpoint, Example, ExampleArgument, FirstPage, Method, Paging, TimeRangeSpec,
+    },
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Record, Schema, TimeUnit},
-    response::{Envelope, ResponseShape, RowsPlace},
+    response::{Envelope, RecordsLocation, ResponseShape},
     values::{CRYPTO_ORDER_STATUS, POSITION_TYPE, SIM_ORDER_STATUS, SIM_ORDER_TYPE, SIM_SIDE},
 };
 
@@ -28,8 +30,8 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
         Parameter::cursor("page_flag", ParameterLocation::Query),
     ]),
     envelope: Envelope::Code,
-    response: ResponseShape::Rows(RowsPlace::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
-    paging: Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }),
+    response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&CRYPTO_ORDER)),
+    paging: Some(Paging::PageFlag { first: FirstPage::Omitted, time_range: None }),
     failures: &[],
     undeclared: None,
     idempotent: true,
@@ -101,7 +103,7 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
         "Business account id.",
     )]),
     envelope: Envelope::RetCode,
-    response: ResponseShape::Rows(RowsPlace::at("data.orders"), Schema::One(&SIM_ORDER)),
+    response: ResponseShape::Rows(RecordsLocation::at("data.orders"), Schema::One(&SIM_ORDER)),
     paging: None,
     failures: &[],
     undeclared: None,
@@ -166,7 +168,10 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
         ),
     ]),
     envelope: Envelope::RetCode,
-    response: ResponseShape::Rows(RowsPlace::at("data.positions"), Schema::One(&SIM_POSITION)),
+    response: ResponseShape::Rows(
+        RecordsLocation::at("data.positions"),
+        Schema::One(&SIM_POSITION),
+    ),
     paging: None,
     failures: &[],
     undeclared: None,
@@ -253,10 +258,10 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
         ),
     ]),
     envelope: Envelope::Status,
-    response: ResponseShape::Rows(RowsPlace::at("d.order_fills"), Schema::One(&FILL)),
+    response: ResponseShape::Rows(RecordsLocation::at("d.order_fills"), Schema::One(&FILL)),
     paging: Some(Paging::PageFlag {
         first: FirstPage::Empty,
-        span: TimeSpan::StartEnd { default_days: 90, time_field: "updated_time" },
+        time_range: Some(TimeRangeSpec { default_days: 90, time_field: "updated_time" }),
     }),
     failures: &[],
     undeclared: None,

@@ -4,10 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     date_range::{DateRange, NextEnd},
-    endpoint::{Endpoint, FirstPage, Method, Paging, TimeSpan},
+    endpoint::{Endpoint, FirstPage, Method, Paging},
     parameter::{Parameter, ParameterKind, ParameterLocation},
     record::{Field, Kind, Schema, TimeUnit, Wire},
-    response::{Envelope, ResponseShape, RowsPlace},
+    response::{Envelope, RecordsLocation, ResponseShape},
 };
 use crate::error::did_you_mean;
 
@@ -37,6 +37,8 @@ pub struct Declaration {
     pub record: Vec<Field>,
     /// The kinds of arguments, by their names.
     pub arguments: Vec<(String, String)>,
+    /// What it returns, in the user's words.
+    pub doc: String,
 }
 
 /// How a list continues, as a user declares it.
@@ -50,16 +52,19 @@ pub enum DeclaredPaging {
 
 /// What is wrong with a declaration.
 #[derive(Debug)]
-pub struct Mistake {
+pub struct DeclarationError {
     /// The key that it is about, such as `["record", "time"]`.
     pub key: Vec<String>,
     /// What is wrong, and what is expected.
     pub message: String,
 }
 
-impl Mistake {
+impl DeclarationError {
     fn new(key: &[&str], message: impl Into<String>) -> Self {
-        Mistake { key: key.iter().map(|&part| part.to_owned()).collect(), message: message.into() }
+        DeclarationError {
+            key: key.iter().map(|&part| part.to_owned()).collect(),
+            message: message.into(),
+        }
     }
 
     /// The key with dots.
@@ -70,7 +75,7 @@ impl Mistake {
 
 impl Declaration {
     /// The row of the endpoint.
-    pub fn endpoint(&self) -> Result<Endpoint, Mistake> {
+    pub fn endpoint(&self) -> Result<Endpoint, DeclarationError> {
         check_name("name", &self.name)?;
         let method = self.checked_method()?;
         let rest = match method {
@@ -101,52 +106,51 @@ impl Declaration {
         match endpoint.undeclared_cursor().filter(|cursor| names.contains(cursor)) {
             Some(cursor) => {
                 let message = format!("has {{{cursor}}}, which is the cursor of the pages");
-                Err(Mistake::new(&["path"], message))
+                Err(DeclarationError::new(&["path"], message))
             }
             None => Ok(endpoint),
         }
     }
 
-    fn checked_method(&self) -> Result<Method, Mistake> {
+    fn checked_method(&self) -> Result<Method, DeclarationError> {
         match self.method.to_ascii_uppercase().as_str() {
             "GET" => Ok(Method::Get),
             "POST" => Ok(Method::Post),
-            _ => {
-                let message =
-                    format!("is '{}'; expected 'GET' or 'POST'", self.method.escape_debug());
-                Err(Mistake::new(&["method"], message))
-            }
+            _ => Err(DeclarationError::new(
+                &["method"],
+                format!("is '{}'; expected 'GET' or 'POST'", self.method.escape_debug()),
+            )),
         }
     }
 
-    fn rows_place(&self) -> Result<RowsPlace, Mistake> {
-        let Some(rows) = &self.rows else { return Ok(RowsPlace::OnlyListOf("data")) };
+    fn rows_place(&self) -> Result<RecordsLocation, DeclarationError> {
+        let Some(rows) = &self.rows else { return Ok(RecordsLocation::OnlyListOf("data")) };
         if rows.split('.').any(str::is_empty) {
             let message = format!(
                 "is '{}'; expected the names that lead to the list, such as 'data.list'",
                 rows.escape_debug()
             );
-            return Err(Mistake::new(&["rows"], message));
+            return Err(DeclarationError::new(&["rows"], message));
         }
-        Ok(RowsPlace::At(Cow::Owned(rows.clone())))
+        Ok(RecordsLocation::At(Cow::Owned(rows.clone())))
     }
 
-    fn schema(&self) -> Result<Schema, Mistake> {
+    fn schema(&self) -> Result<Schema, DeclarationError> {
         for (index, field) in self.record.iter().enumerate() {
             if self.record.iter().take(index).any(|known| known.name == field.name) {
-                return Err(Mistake::new(&["record", &field.name], "is declared twice"));
+                return Err(DeclarationError::new(&["record", &field.name], "is declared twice"));
             }
         }
         Ok(Schema::Fields(Arc::from(self.record.as_slice())))
     }
 
     /// Only the day before a date is known to be what such a service means.
-    fn check_dates(&self, range: &DateRange) -> Result<(), Mistake> {
+    fn check_dates(&self, range: &DateRange) -> Result<(), DeclarationError> {
         let NextEnd::DayBefore(name) = &range.next else { return Ok(()) };
         let field = self.record.iter().find(|field| field.name == name.as_str());
         match field.map(|field| &field.kind) {
             None | Some(Kind::Date | Kind::Text) => Ok(()),
-            Some(_) => Err(Mistake::new(
+            Some(_) => Err(DeclarationError::new(
                 &["paging"],
                 format!(
                     "has before='{}', which is not a date; expected a field of the kind 'date', or next=",
@@ -156,7 +160,7 @@ impl Declaration {
         }
     }
 
-    fn checked_paging(&self) -> Result<Option<Paging>, Mistake> {
+    fn checked_paging(&self) -> Result<Option<Paging>, DeclarationError> {
         match &self.paging {
             None => Ok(None),
             Some(DeclaredPaging::DateRange(range)) => {
@@ -167,7 +171,7 @@ impl Declaration {
                 "next_key" => Ok(Some(Paging::NextKey)),
                 // The caller passes an empty cursor for the first page if the endpoint needs one.
                 "page_flag" => {
-                    Ok(Some(Paging::PageFlag { first: FirstPage::Omitted, span: TimeSpan::None }))
+                    Ok(Some(Paging::PageFlag { first: FirstPage::Omitted, time_range: None }))
                 }
                 other => {
                     let message = format!(
@@ -175,7 +179,7 @@ impl Declaration {
                         other.escape_debug(),
                         did_you_mean(other, ["next_key", "page_flag"]),
                     );
-                    Err(Mistake::new(&["paging"], message))
+                    Err(DeclarationError::new(&["paging"], message))
                 }
             },
         }
@@ -186,7 +190,7 @@ impl Declaration {
         path_names: &[&str],
         rest: ParameterLocation,
         is_paged: bool,
-    ) -> Result<Vec<Parameter>, Mistake> {
+    ) -> Result<Vec<Parameter>, DeclarationError> {
         let mut parameters = Vec::with_capacity(path_names.len() + self.arguments.len());
         for &name in path_names {
             let declared = self.arguments.iter().find(|(known, _)| known == name);
@@ -199,7 +203,7 @@ impl Declaration {
         for (index, (name, kind)) in self.arguments.iter().enumerate() {
             check_argument_name("arguments", name)?;
             if self.arguments.iter().take(index).any(|(known, _)| known == name) {
-                return Err(Mistake::new(&["arguments", name], "is declared twice"));
+                return Err(DeclarationError::new(&["arguments", name], "is declared twice"));
             }
             if !path_names.contains(&name.as_str()) {
                 parameters.push(parameter(name, rest, argument_kind(name, kind, rest)?, false));
@@ -207,16 +211,16 @@ impl Declaration {
         }
         if is_paged && let Some(reserved) = parameters.iter().find(|p| p.name == "resume") {
             let message = format!("{} is an argument of `pages` itself; rename it", reserved.name);
-            return Err(Mistake::new(&["arguments"], message));
+            return Err(DeclarationError::new(&["arguments"], message));
         }
         Ok(parameters)
     }
 }
 
 /// A field of a record, by the name of its kind.
-pub fn declared_field(name: &str, kind: &str) -> Result<Field, Mistake> {
+pub fn declared_field(name: &str, kind: &str) -> Result<Field, DeclarationError> {
     if name.is_empty() {
-        return Err(Mistake::new(&["record"], "has a field without a name"));
+        return Err(DeclarationError::new(&["record"], "has a field without a name"));
     }
     let (kind, unit) = match kind {
         "text" => (Kind::Text, ""),
@@ -250,7 +254,7 @@ fn argument_kind(
     name: &str,
     kind: &str,
     place: ParameterLocation,
-) -> Result<ParameterKind, Mistake> {
+) -> Result<ParameterKind, DeclarationError> {
     Ok(match kind {
         "text" => ParameterKind::FreeText,
         "integer" => ParameterKind::Integer { min: i64::MIN as i128, max: u64::MAX as i128 },
@@ -265,7 +269,7 @@ fn argument_kind(
         "object" if place == ParameterLocation::Body => ParameterKind::Json,
         "object" => {
             let message = "is 'object'; expected another kind: only the body of a POST has objects";
-            return Err(Mistake::new(&["arguments", name], message));
+            return Err(DeclarationError::new(&["arguments", name], message));
         }
         other => {
             let known: Vec<&str> = KINDS.into_iter().chain([SYMBOL]).collect();
@@ -275,7 +279,7 @@ fn argument_kind(
 }
 
 /// What can be a segment of a path.
-fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, Mistake> {
+fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, DeclarationError> {
     match argument_kind(name, kind, ParameterLocation::Path)? {
         ParameterKind::FreeText => Ok(ParameterKind::Segment),
         ParameterKind::Integer { .. } => {
@@ -289,35 +293,38 @@ fn path_kind(name: &str, kind: &str) -> Result<ParameterKind, Mistake> {
                 "is '{kind}'; expected 'text', 'symbol', 'integer', 'date', 'seconds', 'millis' or \
                  'micros': it is in the path"
             );
-            Err(Mistake::new(&["arguments", name], message))
+            Err(DeclarationError::new(&["arguments", name], message))
         }
     }
 }
 
-fn unknown_kind(key: &[&str], kind: &str, known: &[&str]) -> Mistake {
+fn unknown_kind(key: &[&str], kind: &str, known: &[&str]) -> DeclarationError {
     let message = format!(
         "is '{}'; expected one of {}{}",
         kind.escape_debug(),
         known.join(", "),
         did_you_mean(kind, known.iter().copied()),
     );
-    Mistake::new(key, message)
+    DeclarationError::new(key, message)
 }
 
 /// The names in the path, or what is wrong with it.
-fn path_names(path: &str) -> Result<Vec<&str>, Mistake> {
+fn path_names(path: &str) -> Result<Vec<&str>, DeclarationError> {
     let wrong = |what: &str| {
         let message = format!(
             "is '{}', {what}; expected a path such as '/api/v1.0/quote/{{symbol}}/history-kline'",
             path.escape_debug()
         );
-        Mistake::new(&["path"], message)
+        DeclarationError::new(&["path"], message)
     };
     let Some(inside) = path.strip_prefix('/') else {
         return Err(wrong("which does not begin with /"));
     };
     if path.len() > PATH_MAX_BYTES {
-        return Err(Mistake::new(&["path"], format!("is longer than {PATH_MAX_BYTES} bytes")));
+        return Err(DeclarationError::new(
+            &["path"],
+            format!("is longer than {PATH_MAX_BYTES} bytes"),
+        ));
     }
     let mut names = Vec::new();
     for segment in inside.split('/') {
@@ -342,7 +349,7 @@ fn path_names(path: &str) -> Result<Vec<&str>, Mistake> {
     Ok(names)
 }
 
-fn check_name(key: &str, name: &str) -> Result<(), Mistake> {
+fn check_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     if is_valid_name(&name.replace('-', "_")) {
         return Ok(());
     }
@@ -350,11 +357,11 @@ fn check_name(key: &str, name: &str) -> Result<(), Mistake> {
         "is '{}'; expected 1 to 64 letters, digits, _ or -, without a digit in front",
         name.chars().take(64).collect::<String>().escape_debug()
     );
-    Err(Mistake::new(&[key], message))
+    Err(DeclarationError::new(&[key], message))
 }
 
 /// An argument is a keyword of a Python call.
-fn check_argument_name(key: &str, name: &str) -> Result<(), Mistake> {
+fn check_argument_name(key: &str, name: &str) -> Result<(), DeclarationError> {
     if is_valid_name(name) {
         return Ok(());
     }
@@ -362,7 +369,7 @@ fn check_argument_name(key: &str, name: &str) -> Result<(), Mistake> {
         "has the argument '{}'; expected 1 to 64 letters, digits or _, without a digit in front",
         name.chars().take(64).collect::<String>().escape_debug()
     );
-    Err(Mistake::new(&[key], message))
+    Err(DeclarationError::new(&[key], message))
 }
 
 /// Whether a name is 1 to 64 ASCII letters, digits or underscores, without a digit in front.
@@ -385,6 +392,7 @@ mod tests {
             paging: Some(DeclaredPaging::Cursor("next_key".to_owned())),
             record: vec![declared_field("time", "seconds").expect("a field")],
             arguments: vec![("start".to_owned(), "seconds".to_owned())],
+            doc: String::new(),
         }
     }
 

@@ -14,7 +14,6 @@ mod tests;
 mod token;
 mod token_cache;
 mod token_caches;
-mod token_endpoint;
 
 use std::{fmt, sync::Arc};
 
@@ -29,8 +28,8 @@ pub use sign::{body_hash, payload};
 pub use token::{
     Refusal, RegisteredClient, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms,
 };
+pub use token_cache::TokenEndpoint;
 pub use token_caches::{SharedStore, TokenCaches};
-pub use token_endpoint::{RefreshFuture, RefreshGrant, TokenEndpoint};
 
 use crate::error::{Error, Result};
 

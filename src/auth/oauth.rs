@@ -12,9 +12,8 @@ use super::{
     store::{Secret, refusal_key, registration_key, token_key, user_key},
     store_thread::StoreThread,
     token::{Refusal, Registration, TokenSet, now_ms},
-    token_cache::{Outcome, TokenCache},
+    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
     token_caches::SharedStore,
-    token_endpoint::TokenEndpoint,
 };
 use crate::{
     callback_pool,
@@ -117,7 +116,7 @@ impl OAuth {
         self: &Arc<Self>,
         endpoint: &Arc<dyn TokenEndpoint>,
         rejected: Option<&TokenSet>,
-    ) -> Outcome {
+    ) -> RefreshResult {
         let cache = self.cache()?;
         if let Some(current) = self.cached_token(rejected)? {
             return Ok(current);
@@ -154,7 +153,7 @@ impl OAuth {
     }
 
     /// The stored tokens, expired or not: for their scopes and expiry.
-    pub async fn stored_token(self: &Arc<Self>) -> Outcome {
+    pub async fn stored_token(self: &Arc<Self>) -> RefreshResult {
         let cache = self.cache()?;
         if let Some(current) = cache.current.load_full() {
             return Ok(current);
@@ -167,7 +166,7 @@ impl OAuth {
 
     /// The stored tokens, read again: another process may have replaced or deleted them. An error if
     /// their refresh was rejected.
-    pub async fn reload(self: &Arc<Self>) -> Outcome {
+    pub async fn reload(self: &Arc<Self>) -> RefreshResult {
         let cache = self.cache()?;
         let this = self.clone();
         let stored = blocking(move || this.load()).await.inspect_err(|error| {

@@ -15,10 +15,12 @@ use super::{
     store::refusal_key,
     store_thread::StoreThread,
     token::{Refusal, TokenSet, now_ms},
-    token_cache::{Outcome, TokenCache},
-    token_endpoint::{RefreshGrant, TokenEndpoint},
+    token_cache::{RefreshResult, TokenCache, TokenEndpoint},
 };
-use crate::error::{Error, ErrorKind, Result, excerpt, is_temporary};
+use crate::{
+    api::Argument,
+    error::{Error, ErrorKind, Result, excerpt, is_temporary},
+};
 
 /// The error code of RFC 6749 for a client that was not authenticated.
 const INVALID_CLIENT: &str = "invalid_client";
@@ -48,7 +50,7 @@ impl OAuth {
         cache: Arc<TokenCache>,
         endpoint: Arc<dyn TokenEndpoint>,
         rejected: Option<Zeroizing<String>>,
-    ) -> Outcome {
+    ) -> RefreshResult {
         // Read without the lock first: usually another process has refreshed, or this is the first use.
         let this = self.clone();
         let stored = match blocking(move || this.load()).await {
@@ -93,7 +95,7 @@ impl OAuth {
         cache: &TokenCache,
         error: Error,
         rejected: Option<&Zeroizing<String>>,
-    ) -> Outcome {
+    ) -> RefreshResult {
         match cache.unsaved() {
             Some(renewed)
                 if matches!(error.kind.as_ref(), ErrorKind::Store(_))
@@ -150,7 +152,7 @@ enum Attempt {
 }
 
 impl LockedRefresh<'_> {
-    async fn run(&mut self, endpoint: &dyn TokenEndpoint) -> Outcome {
+    async fn run(&mut self, endpoint: &dyn TokenEndpoint) -> RefreshResult {
         for _ in 0..ATTEMPTS_MAX {
             match self.attempt(endpoint).await? {
                 Attempt::Token(token) => return Ok(token),
@@ -185,17 +187,18 @@ impl LockedRefresh<'_> {
         if self.is_usable(&stored) {
             return Ok(Attempt::Token(cache.set_current(stored)));
         }
-        let Some(refresh_token) = stored.refresh_token.clone() else {
+        let Some(refresh_token) = &stored.refresh_token else {
             return Err(oauth.login_required("invalid_grant", "there is no refresh token"));
         };
-        let grant = RefreshGrant {
-            client_id: oauth.client_id.clone(),
-            client_secret: oauth.client_secret.clone().or_else(|| stored.client_secret.clone()),
-            refresh_token,
-        };
-        let requested_at_ms = now_ms();
-        let sends_secret = grant.client_secret.is_some();
-        match endpoint.refresh(grant).await {
+        let mut arguments = vec![
+            ("grant_type", Argument::text("refresh_token")),
+            ("refresh_token", Argument::secret(refresh_token)),
+            ("client_id", Argument::text(&oauth.client_id)),
+        ];
+        let secret = oauth.client_secret.as_ref().or(stored.client_secret.as_ref());
+        arguments.extend(secret.map(|secret| ("client_secret", Argument::secret(secret))));
+        let (requested_at_ms, sends_secret) = (now_ms(), secret.is_some());
+        match endpoint.refresh(arguments).await {
             Ok(answer) => {
                 self.cache.remember_replaced(&stored);
                 self.after_success(stored.refreshed(answer, requested_at_ms)).await

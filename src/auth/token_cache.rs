@@ -8,6 +8,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
+use futures_util::future::BoxFuture;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard, watch},
     time::timeout,
@@ -15,9 +16,10 @@ use tokio::{
 
 use super::{
     store::{REFRESH_LOCK_TIMEOUT, still_locked},
-    token::{TokenSet, now_ms},
+    token::{TokenResponse, TokenSet, now_ms},
 };
 use crate::{
+    api::Argument,
     error::{Error, Result},
     process::{Origin, on_behalf_of, origin, runtime},
 };
@@ -27,14 +29,24 @@ use crate::{
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The outcome of a refresh.
-pub type Outcome = Result<Arc<TokenSet>>;
+pub type RefreshResult = Result<Arc<TokenSet>>;
+
+/// Sends requests for tokens, with the proxy, certificates and limits of the client that uses them.
+/// `http` implements it.
+pub trait TokenEndpoint: Send + Sync + 'static {
+    /// Sends a refresh request with these arguments, and returns the new tokens.
+    fn refresh(
+        &self,
+        arguments: Vec<(&'static str, Argument)>,
+    ) -> BoxFuture<'_, Result<TokenResponse>>;
+}
 
 #[derive(Default)]
 pub struct TokenCache {
     pub current: ArcSwapOption<TokenSet>,
     /// The tokens that the current ones replaced: the service may still repeat them.
     replaced: ArcSwapOption<TokenSet>,
-    refresh: Mutex<Option<watch::Receiver<Option<Outcome>>>>,
+    refresh: Mutex<Option<watch::Receiver<Option<RefreshResult>>>>,
     /// The stored tokens whose refresh the service rejected permanently: it is not repeated.
     refused: ArcSwapOption<Refused>,
     unsaved: ArcSwapOption<Unsaved>,
@@ -162,9 +174,9 @@ impl TokenCache {
     pub fn join_refresh<F>(
         self: &Arc<Self>,
         start: impl FnOnce() -> F,
-    ) -> Result<watch::Receiver<Option<Outcome>>>
+    ) -> Result<watch::Receiver<Option<RefreshResult>>>
     where
-        F: Future<Output = Outcome> + Send + 'static,
+        F: Future<Output = RefreshResult> + Send + 'static,
     {
         let mut refresh = self.refresh.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(under_way) = &*refresh {

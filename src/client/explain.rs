@@ -1,8 +1,8 @@
 //! What a request would be, before it is sent.
 
-use super::{Arguments, Client};
+use super::Client;
 use crate::{
-    api::Endpoint,
+    api::{Argument, Endpoint},
     auth::{X_TIMESTAMP, body_hash, payload},
     error::Result,
     http::{Request, RequestPlan},
@@ -30,25 +30,25 @@ pub struct Explanation {
 impl Client {
     /// What a request would be, signed as of now.
     pub fn explain(&self, plan: &RequestPlan) -> Result<Explanation> {
-        self.explanation(&self.sender().request(plan, None, None)?)
+        self.explanation(&self.transport().request(plan, None, None)?)
     }
 
     /// What the request of an endpoint would be; of one that returns pages, that of the first page.
-    pub fn explain_call(
+    pub fn explain_call<N: AsRef<str>>(
         &self,
         endpoint: &Endpoint,
-        arguments: &Arguments<'_>,
+        arguments: &[(N, Argument)],
     ) -> Result<Explanation> {
         if endpoint.paging.is_none() {
             return self.explain(&RequestPlan::new(endpoint, arguments)?);
         }
         let listing = PagedCall::new(endpoint, arguments, None)?;
         let (plan, cursor) = (&listing.plan.request, listing.cursor(None));
-        self.explanation(&self.sender().request(plan, cursor, None)?)
+        self.explanation(&self.transport().request(plan, cursor, None)?)
     }
 
     fn explanation(&self, request: &Request) -> Result<Explanation> {
-        let authorization = self.sender().authorization_headers(request)?;
+        let authorization = self.transport().authorization_headers(request)?;
         let timestamp = authorization
             .iter()
             .find(|(name, _)| *name == X_TIMESTAMP)

@@ -13,18 +13,15 @@ use crate::{
     auth::Credentials,
     decode::{PageSlice, Rows, check_credentials, parse_server_time},
     error::Result,
-    http::{BaseUrl, HttpResponse, RequestPlan, Sender, SenderOptions},
+    http::{AuthorizedTransport, BaseUrl, HttpResponse, RequestPlan, TransportOptions},
     pages::{PagedCall, Pages},
-    plan::Plan,
+    records_call::RecordsCall,
 };
-
-/// Arguments of a call by name, unchecked.
-pub type Arguments<'a> = [(&'a str, Argument)];
 
 /// A client of the service: cheap to clone, safe to share.
 #[derive(Debug, Clone)]
 pub struct Client {
-    sender: Arc<Sender>,
+    transport: Arc<AuthorizedTransport>,
 }
 
 impl Client {
@@ -32,34 +29,38 @@ impl Client {
     pub fn new(
         base: BaseUrl,
         credentials: Option<Credentials>,
-        options: SenderOptions,
+        options: TransportOptions,
     ) -> Result<Self> {
-        Ok(Client { sender: Arc::new(Sender::new(base, credentials, options)?) })
+        Ok(Client { transport: Arc::new(AuthorizedTransport::new(base, credentials, options)?) })
     }
 
     /// What sends its requests.
-    pub fn sender(&self) -> &Sender {
-        &self.sender
+    pub fn transport(&self) -> &AuthorizedTransport {
+        &self.transport
     }
 
     /// The service's time in milliseconds.
     pub async fn server_time(&self) -> Result<i64> {
-        self.send(&RequestPlan::new(&SERVER_TIME, &[])?, parse_server_time).await
+        self.send(&RequestPlan::new::<&str>(&SERVER_TIME, &[])?, parse_server_time).await
     }
 
     /// A time of the service in milliseconds that is past when this returns, at which a range ends that a
     /// caller fixes for several requests: nothing arrives in it later.
     pub async fn service_now(&self) -> Result<i64> {
-        self.sender.service_now(|| "service_now".to_owned()).await
+        self.transport.service_now(|| "service_now".to_owned()).await
     }
 
     /// The records of an endpoint; of one that returns pages, those of all pages.
-    pub async fn call(&self, endpoint: &Endpoint, arguments: &Arguments<'_>) -> Result<Rows> {
+    pub async fn call<N: AsRef<str>>(
+        &self,
+        endpoint: &Endpoint,
+        arguments: &[(N, Argument)],
+    ) -> Result<Rows> {
         if endpoint.paging.is_some() {
             let pages: Pages = self.pages(endpoint, arguments, None, None)?;
             return Ok(Rows::new(pages.rest().await?, pages.call().plan.fields.clone()));
         }
-        let plan = Plan::new(endpoint, arguments)?;
+        let plan = RecordsCall::new(endpoint, arguments)?;
         let page = self.send(&plan.request, |response| plan.parse(response)).await?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
         Ok(Rows::new(slices, plan.fields))
@@ -67,10 +68,10 @@ impl Client {
 
     /// The records of an endpoint that returns pages. With `windows`, its time range is split into so
     /// many parts that are fetched concurrently.
-    pub fn pages<T>(
+    pub fn pages<N: AsRef<str>, T>(
         &self,
         endpoint: &Endpoint,
-        arguments: &Arguments<'_>,
+        arguments: &[(N, Argument)],
         windows: Option<i64>,
         resume: Option<&str>,
     ) -> Result<Pages<T>> {
@@ -79,7 +80,7 @@ impl Client {
 
     /// The pages of any call, from the beginning or from a checkpoint.
     pub fn list<T>(&self, call: PagedCall, resume: Option<&str>) -> Result<Pages<T>> {
-        Pages::new(self.sender.clone(), call, resume)
+        Pages::new(self.transport.clone(), call, resume)
     }
 
     /// A request of the caller's own; the envelope of the response is left to the caller.
@@ -92,7 +93,7 @@ impl Client {
         plan: &RequestPlan,
         parse: impl Fn(&HttpResponse) -> Result<T>,
     ) -> Result<T> {
-        let request = self.sender.request(plan, None, None)?;
-        self.sender.call(&request, parse).await
+        let request = self.transport.request(plan, None, None)?;
+        self.transport.call(&request, parse).await
     }
 }

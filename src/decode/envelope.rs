@@ -237,7 +237,7 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::{parse_page, records::RowsAt};
+    use crate::{api::RecordsLocation, decode::parse_page};
 
     fn response(status: u16, body: &str) -> Response<Bytes> {
         let mut response = Response::new(Bytes::copy_from_slice(body.as_bytes()));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn rows(envelope: Envelope, status: u16, body: &str) -> Result<usize> {
-        let at = RowsAt::OnlyListOf("data".into());
+        let at = RecordsLocation::OnlyListOf("data");
         parse_page(envelope, &at, &response(status, body)).map(|page| page.len())
     }
 

@@ -24,7 +24,7 @@ pub use arrow::{
 };
 pub use json::{Members, Raw, Value};
 pub use parse_page::parse_page;
-pub use records::{Page, PageSlice, RecordNumber, RowAt, RowValues, RowsAt};
+pub use records::{Page, PageSlice, RecordNumber, RecordRef, RowValues};
 pub use rows::Rows;
 pub use scalars::{PushError, TypedValue, parse_typed};
 pub use selection::Selection;

@@ -5,17 +5,17 @@ use bytes::Bytes;
 
 use super::{
     envelope::{is_success, success_members},
-    records::{Page, RowsAt, find_page, scan},
+    records::{Page, find_page, scan},
 };
 use crate::{
-    api::{Contract, Envelope},
+    api::{Contract, Envelope, RecordsLocation},
     error::Result,
 };
 
 /// The records of a successful response, or the error that it reports.
 pub fn parse_page(
     contract: impl Into<Contract>,
-    at: &RowsAt,
+    at: &RecordsLocation,
     response: &Response<Bytes>,
 ) -> Result<Page> {
     let contract = contract.into();
@@ -28,7 +28,7 @@ pub fn parse_page(
 /// The records, if the scan accepts the response.
 pub(crate) fn parse_fast_path(
     envelope: Envelope,
-    at: &RowsAt,
+    at: &RecordsLocation,
     response: &Response<Bytes>,
 ) -> Option<Page> {
     if !response.status().is_success() {
@@ -40,7 +40,7 @@ pub(crate) fn parse_fast_path(
 /// The same through serde: for whatever the scan does not accept, and to compare it with.
 pub(crate) fn parse_slow_path(
     contract: impl Into<Contract>,
-    at: &RowsAt,
+    at: &RecordsLocation,
     response: &Response<Bytes>,
 ) -> Result<Page> {
     find_page(response.body(), &success_members(contract, response)?, at)

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     arrow::{BatchBuilder, ColumnOptions, Columns},
-    records::{PageSlice, RecordNumber, RowAt, field_name},
+    records::{PageSlice, RecordNumber, RecordRef, field_name},
     selection::Selection,
 };
 use crate::{api::Field, error::Result};
@@ -106,13 +106,13 @@ impl Rows {
     }
 
     /// The record with this index.
-    pub fn get(&self, index: usize) -> Option<RowAt<'_>> {
+    pub fn get(&self, index: usize) -> Option<RecordRef<'_>> {
         let number = self.ends.partition_point(|end| *end <= index);
         let slice = self.slices.get(number)?;
         let before = self.ends.get(number)?.checked_sub(slice.range.len())?;
         let number = RecordNumber::Whole(index);
         let index = slice.range.start + (index - before);
-        Some(RowAt { page: &slice.page, index, key: slice.key.as_deref(), number })
+        Some(RecordRef { page: &slice.page, index, key: slice.key.as_deref(), number })
     }
 
     /// The records from `start` to before `end`, sharing the pages.
@@ -153,17 +153,17 @@ impl Rows {
     }
 
     /// All records.
-    pub fn iter(&self) -> impl Iterator<Item = RowAt<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = RecordRef<'_>> {
         self.first_rows().flat_map(|(first, count)| (0..count).map(move |at| first.following(at)))
     }
 
     /// The first record of each slice, and the number of records in that slice.
-    pub fn first_rows(&self) -> impl Iterator<Item = (RowAt<'_>, usize)> {
+    pub fn first_rows(&self) -> impl Iterator<Item = (RecordRef<'_>, usize)> {
         self.slices.iter().zip(&self.ends).map(|(slice, end)| {
             let count = slice.range.len();
             let number = RecordNumber::Whole(end.saturating_sub(count));
             let index = slice.range.start;
-            (RowAt { page: &slice.page, index, key: slice.key.as_deref(), number }, count)
+            (RecordRef { page: &slice.page, index, key: slice.key.as_deref(), number }, count)
         })
     }
 

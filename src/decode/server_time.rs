@@ -17,7 +17,7 @@ use crate::{
 /// The service's time in milliseconds since 1970.
 pub(crate) fn parse_server_time(response: &Response<Bytes>) -> Result<i64> {
     let ResponseShape::ServerTime(field) = SERVER_TIME.response else {
-        return Err(Error::config("the endpoint server-time declares no time field"));
+        return Err(Error::internal("the endpoint server-time declares no time field"));
     };
     let top = success_members(SERVER_TIME.contract(), response)?;
     let value = find_member(&top, field).and_then(|raw| Value::parse(raw.get()).ok());

@@ -3,13 +3,17 @@
 use bytes::Bytes;
 
 use super::{
-    Page, RowsAt,
+    Page,
     json::{Members, Value, find_member, write_value},
     parse_page,
-    records::RowAt,
+    records::RecordRef,
     rows::Rows,
 };
-use crate::{api::Envelope, auth::body_hash, error::Result};
+use crate::{
+    api::{Envelope, RecordsLocation},
+    auth::body_hash,
+    error::Result,
+};
 
 /// A record of a list as it is stored.
 #[derive(Debug)]
@@ -78,7 +82,7 @@ impl Rows {
     }
 }
 
-fn value_of<'a>(row: &RowAt<'_>, members: &Members<'a>, name: &str) -> Result<Value<'a>> {
+fn value_of<'a>(row: &RecordRef<'_>, members: &Members<'a>, name: &str) -> Result<Value<'a>> {
     match find_member(members, name) {
         Some(raw) => Value::parse(raw.get()).map_err(|error| row.invalid(&error)),
         None => Ok(Value::Null),
@@ -87,7 +91,7 @@ fn value_of<'a>(row: &RowAt<'_>, members: &Members<'a>, name: &str) -> Result<Va
 
 /// The values of these fields as JSON; `None` if the record lacks one of them.
 fn identity_of(
-    row: &RowAt<'_>,
+    row: &RecordRef<'_>,
     members: &Members<'_>,
     names: &[impl AsRef<str>],
 ) -> Result<Option<String>> {
@@ -139,6 +143,6 @@ pub fn page_of_texts(texts: &[u8]) -> Result<Page> {
     body.extend_from_slice(BEFORE);
     body.extend_from_slice(texts);
     body.extend_from_slice(AFTER);
-    let at = RowsAt::Path(vec!["rows".to_owned()]);
+    let at = RecordsLocation::at("rows");
     parse_page(Envelope::Field("rows"), &at, &http::Response::new(Bytes::from(body)))
 }

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     json::{Value, write_object, write_value},
-    records::{RowAt, field_name},
+    records::{RecordRef, field_name},
     rows::Rows,
 };
 use crate::error::Result;
@@ -86,7 +86,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn read(rows: &'a Rows, row: RowAt<'a>) -> Result<Self> {
+    fn read(rows: &'a Rows, row: RecordRef<'a>) -> Result<Self> {
         let mut record = Record { fields: Vec::new(), indices: HashMap::new() };
         let is_selected = |name: &str| rows.selection().is_none_or(|all| all.contains(name));
         if let (Some(name), Some(key)) = (rows.key_name(), row.key)

@@ -34,6 +34,7 @@ macro_rules! exception_classes {
 exception_classes! {
     BoardlotError: Exception;
     ConfigError: BoardlotError, ValueError;
+    InternalError: BoardlotError, RuntimeError;
     TransportError: BoardlotError, ConnectionError;
     RequestTimeout: TransportError, TimeoutError;
     ProtocolError: BoardlotError;
@@ -56,6 +57,7 @@ impl Error {
     pub fn exception_class(&self) -> ExceptionClass {
         match self.kind.as_ref() {
             ErrorKind::Config(_) => ExceptionClass::ConfigError,
+            ErrorKind::Internal(_) => ExceptionClass::InternalError,
             ErrorKind::Transport { .. } => ExceptionClass::TransportError,
             ErrorKind::Timeout(_) => ExceptionClass::RequestTimeout,
             ErrorKind::Protocol { .. } => ExceptionClass::ProtocolError,

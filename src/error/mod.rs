@@ -63,6 +63,9 @@ pub enum ErrorKind {
     /// An invalid argument or setting; nothing was sent.
     #[error("{0}")]
     Config(String),
+    /// A state that cannot be: a mistake of boardlot itself.
+    #[error("{0}")]
+    Internal(String),
     /// There was no response.
     #[error("{message}")]
     Transport {
@@ -135,6 +138,7 @@ impl ErrorKind {
                 return Redactor::default().show(text);
             }
             ErrorKind::Config(_) => "invalid argument",
+            ErrorKind::Internal(_) => "internal error",
             ErrorKind::Transport { .. } => "no response",
             ErrorKind::Timeout(_) => "no response in time",
             ErrorKind::Protocol { .. } => "undocumented response format",
@@ -173,6 +177,11 @@ impl Error {
     /// An invalid argument or setting.
     pub fn config(message: impl Into<String>) -> Self {
         ErrorKind::Config(message.into()).into()
+    }
+
+    /// A state that cannot be.
+    pub fn internal(message: impl Into<String>) -> Self {
+        ErrorKind::Internal(message.into()).into()
     }
 
     /// An invalid argument: its name, its value, and what was expected of it.
@@ -259,6 +268,7 @@ impl Error {
             ErrorKind::Transport { .. } | ErrorKind::Timeout(_) => true,
             ErrorKind::Api(api_failure) => api_failure.class.retryable(),
             ErrorKind::Config(_)
+            | ErrorKind::Internal(_)
             | ErrorKind::Protocol { .. }
             | ErrorKind::Pagination(_)
             | ErrorKind::OAuth { .. }
@@ -275,6 +285,9 @@ impl Error {
         }
         match self.kind.as_ref() {
             ErrorKind::Config(_) => "Correct the argument; nothing was sent.".into(),
+            ErrorKind::Internal(_) => {
+                "Report this as a bug, with the message and the call that raised it.".into()
+            }
             ErrorKind::Transport { .. } => {
                 "Check the base URL, the network and the proxy, then call again.".into()
             }

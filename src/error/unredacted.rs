@@ -78,6 +78,7 @@ impl Error {
             }
             ErrorKind::Transport { message, .. }
             | ErrorKind::Config(message)
+            | ErrorKind::Internal(message)
             | ErrorKind::Timeout(message)
             | ErrorKind::Pagination(message)
             | ErrorKind::LoginRequired { message, .. }

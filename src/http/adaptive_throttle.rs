@@ -59,7 +59,7 @@ struct Measured {
 
 impl AdaptiveThrottle {
     /// When the next request of this path may be sent.
-    pub fn departure(&self, path: &str, now: Instant) -> Instant {
+    pub fn send_at(&self, path: &str, now: Instant) -> Instant {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = paths.get_mut(path) else {
             if paths.len() >= PATHS_MAX {
@@ -68,9 +68,9 @@ impl AdaptiveThrottle {
             paths.insert(path.into(), Path::new(now));
             return now;
         };
-        let departure = known.departure(now);
-        known.measured.count(departure);
-        departure
+        let send_at = known.send_at(now);
+        known.measured.count(send_at);
+        send_at
     }
 
     /// A request was accepted.
@@ -81,13 +81,13 @@ impl AdaptiveThrottle {
         }
     }
 
-    /// A request that departed at this time was rejected for its frequency. Returns the new rate if it
+    /// A request that was sent at this time was rejected for its frequency. Returns the new rate if it
     /// is lowered.
-    pub fn rejected(&self, path: &str, departed: Instant, now: Instant) -> Option<f64> {
+    pub fn rejected(&self, path: &str, sent_at: Instant, now: Instant) -> Option<f64> {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = paths.get_mut(path)?;
         // Requests that were sent before the rate was lowered say nothing about the lowered rate.
-        if known.limit.as_ref().is_some_and(|limit| departed < limit.since) {
+        if known.limit.as_ref().is_some_and(|limit| sent_at < limit.since) {
             return None;
         }
         known.rejected_share += LATEST_WEIGHT * (1.0 - known.rejected_share);
@@ -115,15 +115,15 @@ impl Path {
         Path { measured, rejected_share: 0.0, limit: None }
     }
 
-    fn departure(&mut self, now: Instant) -> Instant {
+    fn send_at(&mut self, now: Instant) -> Instant {
         let Some(limit) = &mut self.limit else { return now };
         let Some(rate) = limit.rate(now) else {
             self.limit = None;
             return now;
         };
-        let departure = limit.next.max(now);
-        limit.next = departure + Duration::from_secs_f64(1.0 / rate);
-        departure
+        let send_at = limit.next.max(now);
+        limit.next = send_at + Duration::from_secs_f64(1.0 / rate);
+        send_at
     }
 }
 
@@ -142,11 +142,11 @@ impl Limit {
 }
 
 impl Measured {
-    fn count(&mut self, departure: Instant) {
-        let passed = departure.saturating_duration_since(self.window_start);
+    fn count(&mut self, send_at: Instant) {
+        let passed = send_at.saturating_duration_since(self.window_start);
         if passed >= WINDOW {
             self.previous_rate = f64::from(self.count) / passed.as_secs_f64();
-            (self.window_start, self.count) = (departure, 0);
+            (self.window_start, self.count) = (send_at, 0);
         }
         self.count += 1;
     }
@@ -172,16 +172,16 @@ mod tests {
     ) -> (u32, u32) {
         let (mut now, mut tokens, mut accepted, mut rejected) = (start, allowed, 0, 0);
         while now < start + Duration::from_secs_f64(seconds) {
-            let departure = throttle.departure("path", now);
-            tokens = (tokens + (departure - now).as_secs_f64() * allowed).min(allowed);
-            now = departure + Duration::from_secs_f64(1.0 / wanted);
+            let send_at = throttle.send_at("path", now);
+            tokens = (tokens + (send_at - now).as_secs_f64() * allowed).min(allowed);
+            now = send_at + Duration::from_secs_f64(1.0 / wanted);
             if tokens >= 1.0 {
                 tokens -= 1.0;
                 accepted += 1;
                 throttle.accepted("path");
             } else {
                 rejected += 1;
-                throttle.rejected("path", departure, now);
+                throttle.rejected("path", send_at, now);
             }
             tokens = (tokens + allowed / wanted).min(allowed);
         }
@@ -215,28 +215,28 @@ mod tests {
         let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
         simulate(&throttle, now, 10.0, 1.0, 500.0);
         let later = now + Duration::from_secs(10);
-        assert!(throttle.departure("path", later) > later);
-        assert_eq!(throttle.departure("another", later), later);
+        assert!(throttle.send_at("path", later) > later);
+        assert_eq!(throttle.send_at("another", later), later);
     }
 
     #[test]
     fn occasional_rejections_change_nothing() {
         let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
         for _ in 0..100 {
-            throttle.departure("path", now);
+            throttle.send_at("path", now);
             assert_eq!(throttle.rejected("path", now, now), None);
             for _ in 0..6 {
-                throttle.departure("path", now);
+                throttle.send_at("path", now);
                 throttle.accepted("path");
             }
         }
-        assert_eq!(throttle.departure("path", now), now);
+        assert_eq!(throttle.send_at("path", now), now);
     }
 
     #[test]
     fn concurrent_rejections_lower_the_rate_once() {
         let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
-        (0..64).for_each(|_| _ = throttle.departure("path", now));
+        (0..64).for_each(|_| _ = throttle.send_at("path", now));
         let after = now + Duration::from_millis(30);
         let lowered: Vec<_> =
             (0..64).filter_map(|_| throttle.rejected("path", now, after)).collect();
@@ -247,7 +247,7 @@ mod tests {
     fn the_number_of_paths_is_limited() {
         let (throttle, now) = (AdaptiveThrottle::default(), Instant::now());
         for number in 0..10_000 {
-            throttle.departure(&number.to_string(), now);
+            throttle.send_at(&number.to_string(), now);
         }
         assert!(throttle.0.lock().expect("no poison").len() <= PATHS_MAX);
     }

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use ::http::HeaderValue;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{
-    Request, call::Authorization, clock::Clock, clock_sync, exchange::SentHeaders,
-    transport::Transport,
+    EventKind, Request, RequestPlan, call::Authorization, clock::Clock, clock_sync,
+    exchange::SentHeaders, transport::Transport,
 };
 use crate::{
-    auth::{AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenEndpoint, TokenSet},
+    api::{Argument, TOKEN},
+    auth::{
+        AUTHORIZATION, Credentials, SignedHeaders, Stamp, TokenEndpoint, TokenResponse, TokenSet,
+    },
+    decode::parse_token_response,
     error::{Error, ErrorKind, FailureClass, Result},
 };
 
@@ -101,6 +106,28 @@ impl CallAuthorization<'_> {
             && error
                 .api_failure()
                 .is_some_and(|api_failure| api_failure.class == FailureClass::ClockSkew)
+    }
+}
+
+impl TokenEndpoint for Transport {
+    fn refresh(
+        &self,
+        arguments: Vec<(&'static str, Argument)>,
+    ) -> BoxFuture<'_, Result<TokenResponse>> {
+        Box::pin(async move {
+            // A refresh token can be used again, so a refresh is idempotent; the exchange of a code is not.
+            let plan = RequestPlan::new(&TOKEN, &arguments)?.idempotent();
+            let request = self.request(&plan, None, None)?;
+            let outcome = self.call_unauthorized(&request, parse_token_response).await;
+            if let Some(span) = self.span(&request, 1) {
+                let kind = match &outcome {
+                    Ok(_) => EventKind::TokenRefreshed,
+                    Err(error) => EventKind::TokenNotRefreshed { reason: error.kind.summary() },
+                };
+                span.emit(kind).await;
+            }
+            outcome
+        })
     }
 }
 

@@ -33,6 +33,17 @@ pub async fn call<T>(
     })
 }
 
+impl Transport {
+    /// Sends a request without credentials: for those that get or need none.
+    pub async fn call_unauthorized<T>(
+        &self,
+        request: &Request,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
+        call(self, &mut Unauthorized, request, parse).await
+    }
+}
+
 /// What authorizes the attempts of one call.
 pub trait Authorization: Send + Sync {
     /// Gets what the next attempt needs, such as an access token.
@@ -48,11 +59,11 @@ pub trait Authorization: Send + Sync {
     fn secrets(&self) -> Vec<&str>;
 }
 
-/// No authorization: for requests that get or need none.
+/// No authorization.
 #[derive(Debug)]
-pub struct Anonymous;
+pub struct Unauthorized;
 
-impl Authorization for Anonymous {
+impl Authorization for Unauthorized {
     async fn prepare(&mut self) -> Result<()> {
         Ok(())
     }
@@ -88,7 +99,7 @@ async fn send_with_retries<T>(
         wait_times
             .measure(WaitReason::Throttle, wait_for_throttle(transport, &state, request))
             .await;
-        let departed = Instant::now();
+        let sent_at = Instant::now();
         let span = transport.span(request, number);
         let sent = SentHeaders::new();
         let mut attempt = Attempt { transport, state: &state, request, span, wait_times, sent };
@@ -109,7 +120,7 @@ async fn send_with_retries<T>(
         };
         if is_throttled(&error)
             && let Some(per_second) =
-                state.throttle.rejected(&request.label, departed, Instant::now())
+                state.throttle.rejected(&request.label, sent_at, Instant::now())
         {
             attempt.emit(EventKind::Throttled { per_second }).await;
         }
@@ -211,8 +222,8 @@ impl Attempt<'_> {
 /// Waits as the adaptive throttle of this path requires. Does not hold a connection during that time.
 async fn wait_for_throttle(transport: &Transport, state: &ProcessState, request: &Request) {
     let now = Instant::now();
-    let departure = state.throttle.departure(&request.label, now);
-    sleep(transport, departure.saturating_duration_since(now)).await;
+    let send_at = state.throttle.send_at(&request.label, now);
+    sleep(transport, send_at.saturating_duration_since(now)).await;
 }
 
 /// Waits before a request; a replay has no service to protect, so it does not wait.

@@ -1,6 +1,6 @@
 //! Cassettes: traffic recorded to a file, or replayed from it without a network.
 //!
-//! A cassette is a text file of one JSON object a line: a head, then exchanges. Requests are recorded
+//! A cassette is a text file of one JSON object a line: a header, then exchanges. Requests are recorded
 //! without their headers and responses with a few of theirs, so that they contain no secrets; those
 //! that a response repeats are redacted. Requests for tokens are not recorded at all.
 
@@ -50,7 +50,7 @@ struct Recording {
     length: u64,
     /// Whether a line that could not be written may have begun: it is removed before the next one.
     is_broken: bool,
-    /// The service whose traffic is recorded, once the head that names it is written.
+    /// The service whose traffic is recorded, once the header that names it is written.
     base_url: Option<String>,
 }
 
@@ -77,8 +77,8 @@ const VERSION: u32 = 1;
 /// One line of a cassette: exactly one of these members.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Line {
-    #[serde(rename = "tape", skip_serializing_if = "Option::is_none")]
-    head: Option<Head>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<Header>,
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<Now>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ struct Line {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Head {
+struct Header {
     version: u32,
     base_url: String,
 }
@@ -104,21 +104,15 @@ struct Exchange {
     path: String,
     query: String,
     body: RecordedBody,
-    #[serde(rename = "answer")]
     response: Recorded,
 }
 
 /// How an exchange ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Recorded {
-    #[serde(rename = "came")]
-    Response { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
-    #[serde(rename = "missing")]
-    Failure {
-        #[serde(rename = "why")]
-        error: String,
-        timeout: bool,
-    },
+    Received { status: u16, headers: Vec<(String, String)>, body: RecordedBody },
+    Error { message: String, timeout: bool },
 }
 
 /// Bytes in the most readable form from which they can be restored.
@@ -212,8 +206,8 @@ impl Recorder {
             )));
         }
         if recording.base_url.is_none() {
-            let head = Head { version: VERSION, base_url: base_url.to_owned() };
-            add_line(&mut text, &Line { head: Some(head), ..Line::default() })?;
+            let header = Header { version: VERSION, base_url: base_url.to_owned() };
+            add_line(&mut text, &Line { header: Some(header), ..Line::default() })?;
         }
         add_line(&mut text, &line)?;
         recording.append(text.as_bytes()).map_err(|error| at(&self.path, &error))?.ok_or_else(
@@ -260,10 +254,10 @@ impl Replay {
                 let path = path.display();
                 Error::config(format!("{path}, line {}, is not of a cassette: {error}", number + 1))
             })?;
-            match line.head {
-                Some(head) if head.version == VERSION => base_url = Some(head.base_url),
-                Some(head) => {
-                    let (path, version) = (path.display(), head.version);
+            match line.header {
+                Some(header) if header.version == VERSION => base_url = Some(header.base_url),
+                Some(header) => {
+                    let (path, version) = (path.display(), header.version);
                     let text = format!(
                         "{path} is a cassette of version {version}; expected version {VERSION}: \
                          record it again"
@@ -282,7 +276,7 @@ impl Replay {
         }
         // A recorder that was closed unused leaves an empty file.
         if base_url.is_none() && !text.is_empty() {
-            let text = format!("{} is not a cassette: its first line is missing", path.display());
+            let text = format!("{} is not a cassette: it has no header", path.display());
             return Err(Error::config(text));
         }
         Ok(Replay { path: path.to_owned(), base_url, remaining: Mutex::new(remaining) })
@@ -340,14 +334,14 @@ impl Recorded {
                     redactor.redact(&mut value);
                     Some((name.to_owned(), value))
                 };
-                Recorded::Response {
+                Recorded::Received {
                     status: response.status().as_u16(),
                     headers: HEADERS_KEPT.into_iter().filter_map(kept).collect(),
                     body: RecordedBody::of(response.body(), redactor, Side::Response),
                 }
             }
-            Err(error) => Recorded::Failure {
-                error: error.shown(redactor).to_string(),
+            Err(error) => Recorded::Error {
+                message: error.shown(redactor).to_string(),
                 timeout: error.is_timeout(),
             },
         }
@@ -355,13 +349,13 @@ impl Recorded {
 
     fn into_response(self) -> Result<HttpResponse> {
         let (status, headers, body) = match self {
-            Recorded::Response { status, headers, body } => (status, headers, body),
-            Recorded::Failure { error, timeout: true } => {
-                return Err(ErrorKind::Timeout(error).into());
+            Recorded::Received { status, headers, body } => (status, headers, body),
+            Recorded::Error { message, timeout: true } => {
+                return Err(ErrorKind::Timeout(message).into());
             }
-            Recorded::Failure { error, timeout: false } => {
+            Recorded::Error { message, timeout: false } => {
                 let sent = Delivery::Unknown;
-                return Err(ErrorKind::Transport { message: error, sent }.into());
+                return Err(ErrorKind::Transport { message, sent }.into());
             }
         };
         let mut response = HttpResponse::new(body.bytes());
@@ -418,7 +412,7 @@ impl RecordedBody {
 
 fn add_line(text: &mut String, line: &Line) -> Result<()> {
     let line = serde_json::to_string(line).map_err(|error| {
-        Error::config(format!("a line of the cassette cannot be written: {error}"))
+        Error::internal(format!("a line of the cassette cannot be written: {error}"))
     })?;
     text.push_str(&line);
     text.push('\n');

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{
     EventKind, Request, RequestPlan,
-    call::{Anonymous, call},
     cassette::Cassette,
     clock::{ClockReading, LocalInstant, local_ms},
     transport::Transport,
@@ -18,29 +17,32 @@ use crate::{
 /// How often one call reads the service's clock.
 const READINGS_MAX: usize = 2;
 
-/// A time in milliseconds at which an open range ends: whatever existed at the service when this was
-/// called is not later, and whatever the service adds from now on is. So nothing arrives in a range that
-/// is being read. Waits a few milliseconds, until the service's clock has certainly passed that time.
-///
-/// Without a precise reading, the service's clock is read, once for all concurrent callers, which share
-/// a failure too. `id` identifies the call in a cassette: a replay uses the recorded time and sends
-/// nothing.
-pub async fn service_now(transport: &Transport, id: impl FnOnce() -> String) -> Result<i64> {
-    let cassette = transport.options().cassette.as_deref();
-    let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
-        // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
-        local_ms()
-    } else {
-        let called = LocalInstant::now();
-        let reading = reading_for(transport, called).await?;
-        let now_ms = reading.latest_ms(called);
-        tokio::time::sleep(reading.pause(now_ms, LocalInstant::now())).await;
-        now_ms
-    };
-    Ok(match cassette {
-        Some(cassette) => cassette.now_ms(transport.base().as_str(), &id(), now_ms),
-        None => now_ms,
-    })
+impl Transport {
+    /// A time in milliseconds at which an open range ends: whatever existed at the service when this was
+    /// called is not later, and whatever the service adds from now on is. So nothing arrives in a range
+    /// that is being read. Waits a few milliseconds, until the service's clock has certainly passed that
+    /// time.
+    ///
+    /// Without a precise reading, the service's clock is read, once for all concurrent callers, which
+    /// share a failure too. `id` identifies the call in a cassette: a replay uses the recorded time and
+    /// sends nothing.
+    pub async fn service_now(&self, id: impl FnOnce() -> String) -> Result<i64> {
+        let cassette = self.options().cassette.as_deref();
+        let now_ms = if matches!(cassette, Some(Cassette::Replay(_))) {
+            // Not used, unless the cassette lacks the call, and then it lacks its requests as well.
+            local_ms()
+        } else {
+            let called = LocalInstant::now();
+            let reading = reading_for(self, called).await?;
+            let now_ms = reading.latest_ms(called);
+            tokio::time::sleep(reading.pause(now_ms, LocalInstant::now())).await;
+            now_ms
+        };
+        Ok(match cassette {
+            Some(cassette) => cassette.now_ms(self.base().as_str(), &id(), now_ms),
+            None => now_ms,
+        })
+    }
 }
 
 /// A reading for a call at this instant: the last one if it is precise, or a new one. Another caller's may
@@ -82,11 +84,11 @@ async fn read_clock(transport: &Transport, requests: u64) -> Result<()> {
 /// The transport takes the reading from the response.
 async fn request_time(transport: &Transport) -> Result<()> {
     let request = time_request(transport)?;
-    call(transport, &mut Anonymous, &request, parse_server_time).await.map(drop)
+    transport.call_unauthorized(&request, parse_server_time).await.map(drop)
 }
 
 fn time_request(transport: &Transport) -> Result<Request> {
-    let plan = RequestPlan::new(&SERVER_TIME, &[])?;
+    let plan = RequestPlan::new::<&str>(&SERVER_TIME, &[])?;
     // A replay never sends it, so it must not be among the caller's own requests in a cassette.
     Ok(Request { unrecorded: true, ..transport.request(&plan, None, None)? })
 }

@@ -6,14 +6,14 @@ use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{BaseUrl, HttpResponse, SenderOptions};
+use super::{BaseUrl, HttpResponse, TransportOptions};
 use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
 const CHUNK: usize = 1 << 20;
 
-pub fn build_client(base: &BaseUrl, options: &SenderOptions) -> Result<reqwest::Client> {
+pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)

@@ -38,7 +38,7 @@ pub trait Observer: fmt::Debug + Send + Sync {
 pub type Observed<'a> = Pin<Box<dyn Future<Output = HeaderMap> + Send + 'a>>;
 
 /// What an observer remembers of a request until its end.
-pub type Memory = Box<dyn Any + Send + Sync>;
+pub type ObserverState = Box<dyn Any + Send + Sync>;
 
 /// What happened to a request.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub struct ObservedRequest {
     pub caller: Option<Caller>,
     /// What the observer remembers of the event that it is about to be sent; set when it is done with
     /// that event.
-    pub announced: OnceLock<Memory>,
+    pub announced: OnceLock<ObserverState>,
 }
 
 impl fmt::Debug for ObservedRequest {

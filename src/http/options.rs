@@ -8,7 +8,7 @@ use super::{cassette::Cassette, observer::Observer};
 
 /// How requests are sent; the default is that of a client.
 #[derive(Debug, Clone)]
-pub struct SenderOptions {
+pub struct TransportOptions {
     /// The time limit of one attempt, from its first byte to the last of the response.
     pub timeout: Duration,
     /// The time limit of opening a connection.
@@ -33,9 +33,9 @@ pub struct SenderOptions {
     pub cassette: Option<Arc<Cassette>>,
 }
 
-impl Default for SenderOptions {
+impl Default for TransportOptions {
     fn default() -> Self {
-        SenderOptions {
+        TransportOptions {
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             max_retries: 2,
@@ -51,7 +51,7 @@ impl Default for SenderOptions {
     }
 }
 
-impl SenderOptions {
+impl TransportOptions {
     /// Whether a recording replaces the network.
     pub fn is_replayed(&self) -> bool {
         matches!(self.cassette.as_deref(), Some(Cassette::Replay(_)))

@@ -50,8 +50,10 @@ pub struct Cursor<'a> {
 
 impl RequestPlan {
     /// The plan of an endpoint, its arguments checked.
-    pub fn new(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
-        Self::checked(endpoint, arguments).map_err(|error| error.with_endpoint(&endpoint.name))
+    pub fn new<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> Result<Self> {
+        let arguments: Vec<(&str, &Argument)> =
+            arguments.iter().map(|(name, argument)| (name.as_ref(), argument)).collect();
+        Self::checked(endpoint, &arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
     /// The plan of a request of the caller's own.
@@ -82,8 +84,8 @@ impl RequestPlan {
         RequestPlan { idempotent: true, ..self }
     }
 
-    fn checked(endpoint: &Endpoint, arguments: &[(&str, Argument)]) -> Result<Self> {
-        let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, a)| a);
+    fn checked(endpoint: &Endpoint, arguments: &[(&str, &Argument)]) -> Result<Self> {
+        let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, a)| *a);
         let text = |name: &str| match given(name) {
             Some(Argument::Text(text)) => Some(text.as_str()),
             _ => None,

@@ -8,17 +8,17 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Reserves evenly spaced departure times.
+/// Reserves evenly spaced times at which requests are sent.
 #[derive(Debug)]
 pub struct RateLimit(Option<Mutex<Schedule>>);
 
-/// Departure times, at least the interval apart.
+/// Reserved times, at least the interval apart.
 #[derive(Debug)]
 struct Schedule {
     interval: Duration,
-    /// The earliest departure that was never reserved.
+    /// The earliest time that was never reserved.
     next: Option<Instant>,
-    /// Earlier departures whose reservations were dropped in time.
+    /// Earlier times whose reservations were dropped in time.
     free: BTreeSet<Instant>,
 }
 
@@ -27,21 +27,21 @@ impl Schedule {
         Schedule { interval, next: None, free: BTreeSet::new() }
     }
 
-    /// The earliest free departure that has not passed.
+    /// The earliest free time that has not passed.
     fn reserve(&mut self, now: Instant) -> Instant {
         self.free = self.free.split_off(&now);
-        if let Some(departure) = self.free.pop_first() {
-            return departure;
+        if let Some(send_at) = self.free.pop_first() {
+            return send_at;
         }
-        let departure = self.next.map_or(now, |next| next.max(now));
-        self.next = Some(departure + self.interval);
-        departure
+        let send_at = self.next.map_or(now, |next| next.max(now));
+        self.next = Some(send_at + self.interval);
+        send_at
     }
 
-    /// Frees that departure only: the other reservations stay as they are, so that no two come closer
+    /// Frees that time only: the other reservations stay as they are, so that no two come closer
     /// together.
-    fn release(&mut self, departure: Instant) {
-        self.free.insert(departure);
+    fn release(&mut self, send_at: Instant) {
+        self.free.insert(send_at);
     }
 }
 
@@ -52,24 +52,24 @@ impl RateLimit {
         )
     }
 
-    /// Reserves a departure for a request.
+    /// Reserves a time for a request.
     pub fn reserve(&self) -> Reservation<'_> {
         Reservation(self.0.as_ref().map(|schedule| {
-            let departure = lock(schedule).reserve(Instant::now());
-            (schedule, departure)
+            let send_at = lock(schedule).reserve(Instant::now());
+            (schedule, send_at)
         }))
     }
 }
 
-/// A reserved departure. If this is dropped before, the next caller gets it.
+/// A reserved time. If this is dropped before, the next caller gets it.
 #[derive(Debug)]
 pub struct Reservation<'a>(Option<(&'a Mutex<Schedule>, Instant)>);
 
 impl Reservation<'_> {
     /// Waits for it.
-    pub async fn departure(mut self) {
-        if let Some((_, departure)) = self.0 {
-            tokio::time::sleep_until(departure).await;
+    pub async fn wait(mut self) {
+        if let Some((_, send_at)) = self.0 {
+            tokio::time::sleep_until(send_at).await;
             self.0 = None;
         }
     }
@@ -77,8 +77,8 @@ impl Reservation<'_> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        if let Some((schedule, departure)) = self.0 {
-            lock(schedule).release(departure);
+        if let Some((schedule, send_at)) = self.0 {
+            lock(schedule).release(send_at);
         }
     }
 }
@@ -94,14 +94,13 @@ mod tests {
     use super::*;
 
     fn waits(reservations: &[Reservation<'_>]) -> Vec<Option<Duration>> {
-        let departure =
-            |reservation: &Reservation<'_>| reservation.0.map(|(_, departure)| departure);
-        let first = reservations.first().and_then(departure);
-        reservations.iter().map(|reservation| Some(departure(reservation)? - first?)).collect()
+        let send_at = |reservation: &Reservation<'_>| reservation.0.map(|(_, send_at)| send_at);
+        let first = reservations.first().and_then(send_at);
+        reservations.iter().map(|reservation| Some(send_at(reservation)? - first?)).collect()
     }
 
     #[test]
-    fn departures_are_evenly_spaced() {
+    fn reserved_times_are_evenly_spaced() {
         let limit = RateLimit::new(Some(10.0));
         let reservations: Vec<Reservation<'_>> = (0..3).map(|_| limit.reserve()).collect();
         let expected: Vec<_> = [0, 100, 200].map(|ms| Some(Duration::from_millis(ms))).into();
@@ -131,7 +130,7 @@ mod tests {
         assert!(RateLimit::new(None).reserve().0.is_none());
     }
 
-    /// What can happen: time passes, a request reserves a departure, or one that waits is dropped.
+    /// What can happen: time passes, a request reserves a time, or one that waits is dropped.
     #[derive(Debug, Clone)]
     enum Step {
         Pass(u64),
@@ -150,29 +149,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn departures_are_never_closer_than_the_interval_and_none_is_lost(
+        fn reserved_times_are_never_closer_than_the_interval_and_none_is_lost(
             steps in prop::collection::vec(step(), 1..300),
         ) {
             const INTERVAL: Duration = Duration::from_millis(50);
             let start = Instant::now();
             let (mut now, mut schedule) = (start, Schedule::new(INTERVAL));
-            let (mut waiting, mut departed): (Vec<Instant>, Vec<Instant>) = Default::default();
+            let (mut waiting, mut sent_at): (Vec<Instant>, Vec<Instant>) = Default::default();
             for step in steps {
                 match step {
                     Step::Pass(millis) => {
                         now += Duration::from_millis(millis);
-                        departed.extend(waiting.extract_if(.., |departure| *departure <= now));
+                        sent_at.extend(waiting.extract_if(.., |send_at| *send_at <= now));
                     }
                     Step::Reserve => {
-                        let departure = schedule.reserve(now);
-                        prop_assert!(departure >= now);
+                        let send_at = schedule.reserve(now);
+                        prop_assert!(send_at >= now);
                         // Never later than at the end of the queue.
-                        let last = departed.iter().max().map_or(now, |last| *last + INTERVAL);
+                        let last = sent_at.iter().max().map_or(now, |last| *last + INTERVAL);
                         let queued = u32::try_from(waiting.len()).unwrap_or(u32::MAX);
-                        // One departure may have passed while it was free.
+                        // One time may have passed while it was free.
                         let latest = last.max(now) + INTERVAL * (queued + 1);
-                        prop_assert!(departure <= latest, "{:?}", departure - latest);
-                        waiting.push(departure);
+                        prop_assert!(send_at <= latest, "{:?}", send_at - latest);
+                        waiting.push(send_at);
                     }
                     Step::Release(index) if !waiting.is_empty() => {
                         schedule.release(waiting.swap_remove(index.index(waiting.len())));
@@ -180,9 +179,9 @@ mod tests {
                     Step::Release(_) => {}
                 }
             }
-            departed.extend(waiting);
-            departed.sort_unstable();
-            for pair in departed.windows(2) {
+            sent_at.extend(waiting);
+            sent_at.sort_unstable();
+            for pair in sent_at.windows(2) {
                 prop_assert!(pair[1] - pair[0] >= INTERVAL, "{:?}", pair[1] - pair[0]);
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Request, SenderOptions, retry_budget::RetryBudget};
+use super::{Request, TransportOptions, retry_budget::RetryBudget};
 use crate::error::{Delivery, Error, ErrorKind};
 
 /// The longest `Retry-After` that a call waits for; beyond it the error is returned.
@@ -18,7 +18,7 @@ const RESENDS_MAX: u32 = 8;
 /// The retries of one call.
 #[derive(Debug)]
 pub struct Retries<'a> {
-    options: &'a SenderOptions,
+    options: &'a TransportOptions,
     budget: &'a RetryBudget,
     started: Instant,
     retries: u32,
@@ -38,7 +38,7 @@ pub enum Decision {
 
 /// The longest that a call takes: all its attempts, the waits between them, and as much again for
 /// waiting before they are sent.
-pub fn total_deadline(options: &SenderOptions) -> Duration {
+pub fn total_deadline(options: &TransportOptions) -> Duration {
     let attempts = options.timeout.saturating_mul(options.max_retries + 1);
     let waits = if options.max_retries > 0 { RETRY_AFTER_MAX } else { Duration::ZERO };
     attempts.saturating_mul(2) + waits
@@ -46,7 +46,7 @@ pub fn total_deadline(options: &SenderOptions) -> Duration {
 
 impl<'a> Retries<'a> {
     /// For a call that starts now.
-    pub fn new(options: &'a SenderOptions, budget: &'a RetryBudget) -> Self {
+    pub fn new(options: &'a TransportOptions, budget: &'a RetryBudget) -> Self {
         Retries { options, budget, started: Instant::now(), retries: 0, resends: 0 }
     }
 

@@ -1,7 +1,7 @@
 //! The time range of a listing, typed.
 
 use crate::{
-    api::{EncodedValue, Endpoint, Paging, TimeSpan, time_text},
+    api::{EncodedValue, Endpoint, MICROS_PER_DAY, TimeRangeSpec, time_text},
     error::{Error, Result},
 };
 
@@ -36,12 +36,7 @@ impl TimeRange {
         start: Option<&EncodedValue>,
         end: Option<&EncodedValue>,
     ) -> Option<Self> {
-        let Some(Paging::PageFlag {
-            span: TimeSpan::StartEnd { default_days, time_field }, ..
-        }) = &endpoint.paging
-        else {
-            return None;
-        };
+        let TimeRangeSpec { default_days, time_field } = endpoint.time_range()?;
         let micros = |bound: Option<&EncodedValue>| match bound {
             Some(EncodedValue::Integer(micros)) => i64::try_from(*micros).ok(),
             _ => None,
@@ -53,7 +48,7 @@ impl TimeRange {
         };
         // To the service, 0 means that the bound was not given.
         let start = micros(start).filter(|start| *start > 0);
-        Some(TimeRange { start, end, default_days: *default_days, time_field })
+        Some(TimeRange { start, end, default_days, time_field })
     }
 
     /// Whether it ends now.
@@ -73,7 +68,6 @@ impl TimeRange {
     /// The range at this moment by the service's clock. A bound that was left open is as the service
     /// document says, but without an end the range reaches until now, however long that is.
     pub fn resolve(&self, now_micros: i64) -> Result<(i64, i64)> {
-        const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
         let length = self.default_days * MICROS_PER_DAY;
         match (self.start, self.end) {
             (Some(start), RangeEnd::At(end)) => Ok((start, end)),

@@ -18,14 +18,14 @@ use tokio::{
 };
 
 use super::{
-    BaseUrl, Cursor, Request, RequestPlan, SenderOptions,
+    BaseUrl, Cursor, Request, RequestPlan, TransportOptions,
     adaptive_throttle::AdaptiveThrottle,
     blocking_pool::{BlockingPool, PoolSlot, local_client},
     clock::{Clock, ClockReading, LocalInstant},
     connection::{build_client, read_response, transport_error},
     exchange::{Received, SentHeaders},
-    handoff::Handoff,
     observer::RequestSpan,
+    queued_request::QueuedRequest,
     rate_limit::RateLimit,
     retry_budget::RetryBudget,
     wait_times::{WaitReason, WaitTimes},
@@ -41,7 +41,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Transport {
     base: BaseUrl,
-    options: SenderOptions,
+    options: TransportOptions,
     clock: Clock,
     state: PerProcess<ProcessState>,
     closed: AtomicBool,
@@ -63,7 +63,7 @@ pub struct ProcessState {
 
 impl Transport {
     /// Checks the options. Connections are opened when they are needed.
-    pub fn new(base: BaseUrl, options: SenderOptions) -> Result<Self> {
+    pub fn new(base: BaseUrl, options: TransportOptions) -> Result<Self> {
         let transport = Transport {
             base,
             options,
@@ -97,7 +97,7 @@ impl Transport {
     }
 
     /// The client's options.
-    pub fn options(&self) -> &SenderOptions {
+    pub(super) fn options(&self) -> &TransportOptions {
         &self.options
     }
 
@@ -122,12 +122,12 @@ impl Transport {
     }
 
     /// The source of an attempt's events; none if no observer is listening.
-    pub fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
+    pub(super) fn span(&self, request: &Request, attempt: u32) -> Option<RequestSpan> {
         RequestSpan::new(self.options.observer.as_ref(), request, attempt)
     }
 
     /// The state of this process.
-    pub fn state(&self) -> Result<Arc<ProcessState>> {
+    pub(super) fn state(&self) -> Result<Arc<ProcessState>> {
         self.check_open()?;
         self.state.get_or_make(|| {
             Ok(ProcessState {
@@ -143,7 +143,7 @@ impl Transport {
 
     /// Waits for `max_connections`, then for `rate_limit`. A call of a signal handler or hook uses one
     /// connection more rather than wait for that of the call which waits for it.
-    pub async fn acquire<'a>(
+    pub(super) async fn acquire<'a>(
         &self,
         state: &'a ProcessState,
         wait_times: &WaitTimes,
@@ -154,13 +154,13 @@ impl Transport {
             let permit = wait_times.measure(WaitReason::Connection, state.permits.acquire()).await;
             Some(permit.map_err(|_| Error::config("the client is closed"))?)
         };
-        wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().departure()).await;
+        wait_times.measure(WaitReason::RateLimit, state.rate_limit.reserve().wait()).await;
         Ok(permit)
     }
 
     /// Sends a request once, with headers `added` to its own, and reads the whole response. Also
     /// returns how long that took.
-    pub async fn exchange(
+    pub(super) async fn exchange(
         &self,
         state: &ProcessState,
         request: &Request,
@@ -174,10 +174,10 @@ impl Transport {
         for (name, value) in authorization {
             message.headers_mut().insert(*name, value.clone());
         }
-        let handoff = Handoff::default();
-        *message.body_mut() = Some(handoff.body(request.body.clone()));
+        let queued = QueuedRequest::default();
+        *message.body_mut() = Some(queued.body(request.body.clone()));
         let started = Instant::now();
-        let outcome = self.execute(state, message, &handoff, request.has_secrets).await;
+        let outcome = self.execute(state, message, &queued, request.has_secrets).await;
         (started.elapsed(), outcome)
     }
 
@@ -185,7 +185,7 @@ impl Transport {
         &self,
         state: &ProcessState,
         message: reqwest::Request,
-        handoff: &Handoff,
+        queued: &QueuedRequest,
         has_secrets: bool,
     ) -> Result<Received, Unredacted> {
         let (local, shared) = (local_client(), state.client.load_full());
@@ -205,7 +205,7 @@ impl Transport {
         let overall = self.options.timeout;
         let mut outcome = timeout(queued_max.min(overall), &mut whole).await;
         if outcome.is_err() && queued_max < overall {
-            if handoff.withdraw() {
+            if queued.withdraw() {
                 self.abandon_connections(state, &local, &shared);
                 let seconds = queued_max.as_secs_f64();
                 let message = format!("no connection took the request within {seconds} s");

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     auth::{Attempt, OAuth, SharedStore, TokenSet, check_client_secret},
     error::{Error, ErrorKind, Login, Result},
-    http::{BaseUrl, Sender, SenderOptions},
+    http::{BaseUrl, Transport, TransportOptions},
     process::PerProcess,
 };
 
@@ -46,7 +46,7 @@ pub struct AppOptions {
     /// Where to save the tokens.
     pub store: SharedStore,
     /// How to send requests.
-    pub sender: SenderOptions,
+    pub transport: TransportOptions,
 }
 
 /// A login that begins: the page to send the user to, and what to keep for the callback.
@@ -60,16 +60,16 @@ pub struct AuthorizationRequest {
 impl App {
     /// Checks the options. Sends nothing.
     pub fn new(base: BaseUrl, options: AppOptions) -> Result<Self> {
-        let AppOptions { client_id, client_secret, redirect_uri, store, sender } = options;
+        let AppOptions { client_id, client_secret, redirect_uri, store, transport } = options;
         if client_id.is_empty() || client_id.chars().any(char::is_control) {
             let expected = "a non-empty string without control characters";
             return Err(Error::argument("client_id", "not valid", expected));
         }
         check_client_secret(client_secret.as_ref().map(|secret| secret.as_str()))?;
         check_redirect_uri("redirect_uri", &redirect_uri)?;
-        let sender = Sender::new(base, None, sender)?;
+        let transport = Transport::new(base, transport)?;
         let login = Login::OfUser;
-        let grant = CodeGrant { sender, client_id, client_secret, redirect_uri, login };
+        let grant = CodeGrant { transport, client_id, client_secret, redirect_uri, login };
         Ok(App { grant, store, used: PerProcess::new() })
     }
 
@@ -90,7 +90,7 @@ impl App {
 
     /// The service's address.
     pub fn base_url(&self) -> &str {
-        self.grant.sender.base().as_str()
+        self.grant.transport.base().as_str()
     }
 
     /// Begins a login. Sends nothing.

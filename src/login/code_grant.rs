@@ -4,19 +4,19 @@
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use super::endpoints::{secret, send, text};
+use super::endpoints::send;
 use crate::{
-    api::{AUTHORIZE, TOKEN},
+    api::{AUTHORIZE, Argument, TOKEN},
     auth::{Attempt, CHALLENGE_METHOD, TokenResponse, now_ms},
     decode::parse_token_response,
     error::{Error, ErrorKind, Login, Redactor, Result},
-    http::{RequestPlan, Sender},
+    http::{RequestPlan, Transport},
 };
 
 /// A client at its service, and where users return to.
 #[derive(Debug)]
 pub struct CodeGrant {
-    pub sender: Sender,
+    pub transport: Transport,
     pub client_id: String,
     pub client_secret: Option<Zeroizing<String>>,
     /// As it is registered.
@@ -29,32 +29,32 @@ impl CodeGrant {
     /// The page on which the user logs in and consents.
     pub fn url(&self, attempt: &Attempt) -> Result<Url> {
         let arguments = [
-            ("client_id", text(&self.client_id)),
-            ("code_challenge", text(&attempt.challenge())),
-            ("code_challenge_method", text(CHALLENGE_METHOD)),
-            ("redirect_uri", text(&self.redirect_uri)),
-            ("response_type", text("code")),
-            ("state", text(&attempt.state)),
+            ("client_id", Argument::text(&self.client_id)),
+            ("code_challenge", Argument::text(&attempt.challenge())),
+            ("code_challenge_method", Argument::text(CHALLENGE_METHOD)),
+            ("redirect_uri", Argument::text(&self.redirect_uri)),
+            ("response_type", Argument::text("code")),
+            ("state", Argument::text(&attempt.state)),
         ];
         let plan = RequestPlan::new(&AUTHORIZE, &arguments)?;
-        Ok(self.sender.request(&plan, None, None)?.url)
+        Ok(self.transport.request(&plan, None, None)?.url)
     }
 
     /// Exchanges the code, once: the token endpoint is not idempotent. Also returns when the request was
     /// sent.
     pub async fn exchange(&self, code: &str, attempt: &Attempt) -> Result<(TokenResponse, i64)> {
         let mut arguments = vec![
-            ("grant_type", text("authorization_code")),
-            ("code", secret(code)),
-            ("client_id", text(&self.client_id)),
-            ("redirect_uri", text(&self.redirect_uri)),
-            ("code_verifier", secret(&attempt.verifier)),
+            ("grant_type", Argument::text("authorization_code")),
+            ("code", Argument::secret(code)),
+            ("client_id", Argument::text(&self.client_id)),
+            ("redirect_uri", Argument::text(&self.redirect_uri)),
+            ("code_verifier", Argument::secret(&attempt.verifier)),
         ];
         if let Some(client_secret) = &self.client_secret {
-            arguments.push(("client_secret", secret(client_secret)));
+            arguments.push(("client_secret", Argument::secret(client_secret)));
         }
         let requested_at_ms = now_ms();
-        let sent = send(&self.sender, &TOKEN, &arguments, parse_token_response).await;
+        let sent = send(&self.transport, &TOKEN, &arguments, parse_token_response).await;
         let response = sent.map_err(|error| self.start_over(error))?;
         Ok((response, requested_at_ms))
     }
@@ -90,7 +90,7 @@ impl CodeGrant {
                         "the code was sent but the tokens were not received, and a code is valid \
                          once: log in again ({error})"
                     ),
-                    origin: Some(self.sender.base().as_str().to_owned()),
+                    origin: Some(self.transport.base().as_str().to_owned()),
                     login: self.login,
                 }
                 .into();

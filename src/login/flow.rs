@@ -25,7 +25,7 @@ use super::{
 use crate::{
     auth::{Attempt, OAuth, Registration, SharedStore, TokenSet},
     error::{Error, ErrorKind, Login as LoginOf, Result},
-    http::{BaseUrl, Sender, SenderOptions},
+    http::{BaseUrl, Transport, TransportOptions},
     process::runtime,
 };
 
@@ -38,13 +38,13 @@ pub struct Flow {
     url: Url,
     port: u16,
     pasted: mpsc::Sender<Pasted>,
-    outcome: watch::Receiver<Option<Outcome>>,
+    outcome: watch::Receiver<Option<LoginResult>>,
     task: AbortHandle,
     /// What the browser was opened with; removed with this.
     opened: OnceLock<RedirectFile>,
 }
 
-type Outcome = Result<Arc<OAuth>>;
+type LoginResult = Result<Arc<OAuth>>;
 /// A pasted callback, and the channel for the error if it is not for this login.
 type Pasted = (Callback, oneshot::Sender<Error>);
 
@@ -52,15 +52,15 @@ impl Flow {
     /// Binds the port, registers a client if none is stored for that port, and listens.
     pub async fn begin(base: BaseUrl, options: Options) -> Result<Flow> {
         let deadline = Instant::now() + options.deadline;
-        let sender_options = SenderOptions {
-            timeout: options.sender.timeout.min(ATTEMPT_TIMEOUT),
-            ..options.sender.clone()
+        let transport_options = TransportOptions {
+            timeout: options.transport.timeout.min(ATTEMPT_TIMEOUT),
+            ..options.transport.clone()
         };
-        let sender = Sender::new(base, None, sender_options)?;
-        let (socket, client) = registration::client(&sender, &options).await?;
+        let transport = Transport::new(base, transport_options)?;
+        let (socket, client) = registration::client(&transport, &options).await?;
         let attempt = Attempt::new()?;
         let grant = CodeGrant {
-            sender,
+            transport,
             client_id: client.client_id.clone(),
             client_secret: client.client_secret.clone(),
             redirect_uri: redirect_uri(client.redirect_port),
@@ -104,7 +104,7 @@ impl Flow {
     }
 
     /// Ends the login by the callback URL, as the user copied it from the browser's address bar.
-    pub async fn finish(&self, callback_url: &str) -> Outcome {
+    pub async fn finish(&self, callback_url: &str) -> LoginResult {
         let callback = Callback::from_url(callback_url, &redirect_uri(self.port))?;
         let (refuse, refused) = oneshot::channel();
         let over = "this login has ended; begin another";
@@ -120,7 +120,7 @@ impl Flow {
     }
 
     /// Waits for the callback from the browser.
-    pub async fn wait(&self) -> Outcome {
+    pub async fn wait(&self) -> LoginResult {
         let mut outcome = self.outcome.clone();
         let ended = outcome.wait_for(Option::is_some).await.ok();
         ended
@@ -149,7 +149,7 @@ struct Login {
 }
 
 impl Login {
-    async fn run(self, socket: TcpListener, mut inbox: mpsc::Receiver<Pasted>) -> Outcome {
+    async fn run(self, socket: TcpListener, mut inbox: mpsc::Receiver<Pasted>) -> LoginResult {
         let mut listener = Listener::new(socket, self.client.redirect_port);
         loop {
             tokio::select! {
@@ -178,10 +178,10 @@ impl Login {
     }
 
     fn check(&self, callback: &Callback) -> Verdict {
-        callback.check(&self.attempt, self.grant.sender.base().as_str())
+        callback.check(&self.attempt, self.grant.transport.base().as_str())
     }
 
-    async fn end(&self, verdict: Verdict) -> Outcome {
+    async fn end(&self, verdict: Verdict) -> LoginResult {
         match verdict {
             Verdict::Code(code) => self.exchange(&code).await,
             Verdict::Error { error, description } => {
@@ -192,11 +192,11 @@ impl Login {
         }
     }
 
-    async fn exchange(&self, code: &str) -> Outcome {
+    async fn exchange(&self, code: &str) -> LoginResult {
         let (response, requested_at_ms) = self.grant.exchange(code, &self.attempt).await?;
         let set = TokenSet::new(&self.client, response, requested_at_ms);
         let oauth = Arc::new(OAuth::new(self.client.client_id.clone(), None, self.store.clone()));
-        oauth.bind(self.grant.sender.base().as_str())?;
+        oauth.bind(self.grant.transport.base().as_str())?;
         oauth.save_login(set, self.client.clone()).await?;
         Ok(oauth)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{auth::SharedStore, http::SenderOptions};
+use crate::{auth::SharedStore, http::TransportOptions};
 
 /// How to log in.
 pub struct Options {
@@ -19,7 +19,7 @@ pub struct Options {
     /// How long the user may take.
     pub deadline: Duration,
     /// How to send requests.
-    pub sender: SenderOptions,
+    pub transport: TransportOptions,
 }
 
 impl std::fmt::Debug for Options {

@@ -2,23 +2,22 @@
 
 use tokio::net::TcpListener;
 
-use super::{
-    callback::redirect_uri,
-    endpoints::{send, text},
-    options::Options,
-};
+use super::{callback::redirect_uri, endpoints::send, options::Options};
 use crate::{
     api::{Argument, REGISTER},
     auth::{RegisteredClient, Registration, blocking, store::registration_key},
     decode::parse_registration,
     error::{Error, Result},
-    http::Sender,
+    http::Transport,
 };
 
 /// The client to log in with, and a socket on the port of its redirect URI. Registers a client if the
 /// last one cannot be used.
-pub async fn client(sender: &Sender, options: &Options) -> Result<(TcpListener, Registration)> {
-    let stored = stored_client(sender, options).await?;
+pub async fn client(
+    transport: &Transport,
+    options: &Options,
+) -> Result<(TcpListener, Registration)> {
+    let stored = stored_client(transport, options).await?;
     if let Some(stored) = stored
         && let Ok(socket) = bind(stored.redirect_port).await
     {
@@ -49,14 +48,14 @@ pub async fn client(sender: &Sender, options: &Options) -> Result<(TcpListener, 
     let port = socket.local_addr().map_err(unusable)?.port();
     let redirect_uris = [redirect_uri(port)];
     let client =
-        register(sender, &redirect_uris, &options.client_name, options.confidential).await?;
+        register(transport, &redirect_uris, &options.client_name, options.confidential).await?;
     let registration = Registration::new(client.client_id, client.client_secret, port);
     Ok((socket, if options.confidential { registration.confidential() } else { registration }))
 }
 
 /// The client of the last login, if it matches the options.
-async fn stored_client(sender: &Sender, options: &Options) -> Result<Option<Registration>> {
-    let (store, key) = (options.store.clone(), registration_key(sender.base().as_str()));
+async fn stored_client(transport: &Transport, options: &Options) -> Result<Option<Registration>> {
+    let (store, key) = (options.store.clone(), registration_key(transport.base().as_str()));
     let stored = blocking(move || {
         let Some(bytes) = store.load(&key)? else { return Ok(None) };
         Registration::read(&bytes, &format!("the store's entry '{key}'")).map(Some)
@@ -72,7 +71,7 @@ async fn stored_client(sender: &Sender, options: &Options) -> Result<Option<Regi
 
 /// Registers a client with these redirect URIs.
 pub async fn register(
-    sender: &Sender,
+    transport: &Transport,
     redirect_uris: &[String],
     client_name: &str,
     confidential: bool,
@@ -81,12 +80,12 @@ pub async fn register(
     let texts = |texts: &[&str]| Argument::Texts(texts.iter().map(|&t| t.to_owned()).collect());
     let arguments = [
         ("redirect_uris", Argument::Texts(redirect_uris.to_vec())),
-        ("token_endpoint_auth_method", text(method)),
+        ("token_endpoint_auth_method", Argument::text(method)),
         ("grant_types", texts(&["authorization_code", "refresh_token"])),
         ("response_types", texts(&["code"])),
-        ("client_name", text(client_name)),
+        ("client_name", Argument::text(client_name)),
     ];
-    let client = send(sender, &REGISTER, &arguments, parse_registration).await?;
+    let client = send(transport, &REGISTER, &arguments, parse_registration).await?;
     Ok(RegisteredClient {
         // A public client that was given a secret would have to keep it.
         client_secret: client.client_secret.filter(|_| confidential),

@@ -13,7 +13,7 @@ use super::{PagedCall, Position, cursor_history::CursorHistory, window::Window};
 use crate::{
     decode::{Page, PageSlice},
     error::{Error, Redactor, Result},
-    http::Sender,
+    http::AuthorizedTransport,
     process::AbortOnDrop,
 };
 
@@ -43,7 +43,7 @@ pub trait Source: std::fmt::Debug + Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>>;
 }
 
-impl Source for Sender {
+impl Source for AuthorizedTransport {
     fn page<'a>(
         &'a self,
         call: &'a PagedCall,

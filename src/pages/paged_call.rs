@@ -7,7 +7,7 @@ use crate::{
     decode::{Page, Value},
     error::{Error, Result},
     http::{Body, Cursor, RequestPlan, TimeRange},
-    plan::Plan,
+    records_call::RecordsCall,
 };
 
 /// The most windows that a time range is split into.
@@ -17,7 +17,7 @@ pub const WINDOWS_MAX: usize = 64;
 #[derive(Debug)]
 pub struct PagedCall {
     /// What to send, and how to read it.
-    pub plan: Plan,
+    pub plan: RecordsCall,
     /// How the list is paged.
     pub style: PagingStyle,
     /// The time range, if the client fixes it: one that the caller left open, or one that is split
@@ -40,12 +40,12 @@ pub enum PagingStyle {
 
 impl PagedCall {
     /// The call of an endpoint, its arguments checked.
-    pub fn new(
+    pub fn new<N: AsRef<str>>(
         endpoint: &Endpoint,
-        arguments: &[(&str, Argument)],
+        arguments: &[(N, Argument)],
         windows: Option<i64>,
     ) -> Result<Self> {
-        let plan = Plan::new(endpoint, arguments)?;
+        let plan = RecordsCall::new(endpoint, arguments)?;
         let place = endpoint
             .cursor()
             .map(|parameter| parameter.place)
@@ -72,7 +72,7 @@ impl PagedCall {
     /// The call of a request of the caller's own, with the records at `rows` of the response.
     pub fn custom(request: RequestPlan, rows: &str, style: PagingStyle) -> Self {
         // Reading a list changes nothing at the service.
-        let plan = Plan::custom(request.idempotent(), rows);
+        let plan = RecordsCall::custom(request.idempotent(), rows);
         PagedCall { plan, style, time_range: None, windows: 1 }
     }
 
@@ -184,9 +184,9 @@ impl PagedCall {
 
 /// The time range of a call in microseconds. Sends nothing: an open range is none unless `now_micros`
 /// is given.
-pub fn time_range(
+pub fn time_range<N: AsRef<str>>(
     endpoint: &Endpoint,
-    arguments: &[(&str, Argument)],
+    arguments: &[(N, Argument)],
     now_micros: Option<i64>,
 ) -> Result<Option<(i64, i64)>> {
     let plan = RequestPlan::new(endpoint, arguments)?;
@@ -198,7 +198,7 @@ pub fn time_range(
 /// Into how many windows a time range is to be split.
 fn check_windows(endpoint: &Endpoint, windows: Option<i64>) -> Result<usize> {
     let Some(windows) = windows else { return Ok(1) };
-    if !endpoint.has_span() {
+    if endpoint.time_range().is_none() {
         return Err(no_time_range(endpoint));
     }
     usize::try_from(windows).ok().filter(|number| (1..=WINDOWS_MAX).contains(number)).ok_or_else(

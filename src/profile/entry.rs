@@ -15,7 +15,7 @@ pub struct Profile {
     /// The credentials.
     #[serde(default)]
     pub auth: ProfileAuth,
-    /// The file of the user's own endpoints; relative to the configuration folder.
+    /// The file of custom endpoints; relative to the configuration folder.
     pub endpoints: Option<PathBuf>,
 }
 

@@ -51,10 +51,10 @@ pub fn block_in<T: Send>(
         wait(py, &mut take, future, &on_poll)?
     };
     match waited {
-        Ok(slot) => slot.release(outcome.as_ref().is_some_and(is_settled)),
+        Ok(slot) => slot.release(outcome.as_ref().is_some_and(left_nothing_running)),
         Err(error) => outcome = Some(Err(error)),
     }
-    let outcome = outcome.unwrap_or_else(|| Err(Error::config("the call has no outcome")));
+    let outcome = outcome.unwrap_or_else(|| Err(Error::internal("the call has no outcome")));
     let value = outcome.map_err(|error| raise(py, error))?;
     // A signal that arrived meanwhile is raised now, before anything counts as received.
     py.check_signals()?;
@@ -93,7 +93,7 @@ fn wait(
 }
 
 /// Whether the call left nothing behind that is still running.
-fn is_settled<T>(outcome: &Result<T>) -> bool {
+fn left_nothing_running<T>(outcome: &Result<T>) -> bool {
     match outcome {
         Ok(_) => true,
         Err(error) => matches!(*error.kind, ErrorKind::Api(_) | ErrorKind::Config(_)),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    http::{PoolSlot, Sender},
+    http::{PoolSlot, Transport},
 };
 
 /// Whether a client or pager returns results or awaitables of them.
@@ -52,10 +52,10 @@ impl CallMode {
     pub fn run_pooled<'py, T: Send + 'static>(
         self,
         py: Python<'py>,
-        sender: &Sender,
+        transport: &Transport,
         call: Call<T>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run(py, || sender.slot(), call)
+        self.run(py, || transport.slot(), call)
     }
 
     fn run<'py, T: Send + 'static>(

@@ -1,23 +1,20 @@
-//! `Recorder` and `Replay`: the `tape` of a client.
+//! `Recorder` and `Replay`: the `cassette` of a client.
 
 use std::{path::PathBuf, sync::Arc};
 
 use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyTuple};
 
-use super::errors::{raise, wrong_type};
-use crate::{
-    error::Error,
-    http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
-};
+use super::errors::{cannot_pickle, raise, wrong_type};
+use crate::http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay};
 
 /// Records the traffic of clients in a new file, for tests and bug reports.
 ///
-/// Pass it as `Client(..., tape=Recorder(path))`. Any number of clients of one service can share it. The
-/// file has one JSON object per line, written when each request ends, and only its owner can read it.
-/// It contains no key, signature, token or client secret, but it does contain account ids, symbols and
-/// responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists or
-/// cannot be written.
+/// Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
+/// The file has one JSON object per line, written when each request ends, and only its owner can read
+/// it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
+/// and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
+/// or cannot be written.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Recorder {
     cassette: Arc<Cassette>,
@@ -54,17 +51,16 @@ impl Recorder {
     }
 
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
-        let text = "a Recorder is not pickled: two processes would write to one file";
-        Err(raise(py, Error::config(text)))
+        Err(cannot_pickle(py, "a Recorder", "create one for each process"))
     }
 }
 
 /// Replays recorded traffic from a file, without a network or credentials.
 ///
-/// Pass it as `Client(tape=Replay(path))`. A request gets the response that was recorded for the same
-/// method, path, query and body. If there are several, they are returned in order, and then the last
-/// one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that
-/// is not a recording; an empty file is one, of a recorder that was not used.
+/// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
+/// same method, path, query and body. If there are several, they are returned in order, and then the
+/// last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
+/// that is not a recording; an empty file is one, of a recorder that was not used.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct Replay {
     cassette: Arc<Cassette>,

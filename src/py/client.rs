@@ -17,9 +17,7 @@ use super::{
     client_options::{build_client, check_names, check_picklable},
     dates::DateClasses,
     endpoint::Endpoint,
-    endpoint_arguments::{
-        ArgumentName, Arguments, borrowed, endpoint_argument, endpoint_arguments,
-    },
+    endpoint_arguments::{ArgumentName, Arguments, endpoint_argument, endpoint_arguments},
     errors::{exception, is_error, raise, wrong_type},
     event_loop::load_asyncio,
     observer::{Hooks, PythonObserver},
@@ -58,7 +56,7 @@ pub struct ClientBase {
 
 impl ClientBase {
     fn core(&self, py: Python<'_>) -> PyResult<Core> {
-        self.core.sender().check_open().map_err(|error| raise(py, error))?;
+        self.core.transport().check_open().map_err(|error| raise(py, error))?;
         Ok(self.core.clone())
     }
 
@@ -69,7 +67,7 @@ impl ClientBase {
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = this.get();
         let call = call.owned_by(Some(this.clone().into_any().unbind()));
-        base.mode.run_pooled(this.py(), base.core.sender(), call)
+        base.mode.run_pooled(this.py(), base.core.transport(), call)
     }
 
     /// The shapes of an endpoint's records: a user's own endpoint keeps them itself.
@@ -125,7 +123,7 @@ impl ClientBase {
     /// The base URL of the service.
     #[getter]
     fn base_url(&self) -> &str {
-        self.core.sender().base().as_str()
+        self.core.transport().base().as_str()
     }
 
     /// The address of the quote WebSocket, if it was passed.
@@ -145,12 +143,12 @@ impl ClientBase {
     #[getter]
     fn clock_offset(&self) -> f64 {
         // A float represents milliseconds exactly.
-        self.core.sender().clock().offset_ms() as f64 / 1e3
+        self.core.transport().clock().offset_ms() as f64 / 1e3
     }
 
     /// Closes the idle connections and refuses later calls.
     fn _close(&self) {
-        self.core.sender().close();
+        self.core.transport().close();
     }
 
     /// Calls these hooks besides the client's own, in place of those that were set so before.
@@ -209,7 +207,7 @@ impl ClientBase {
         let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
         let records = Records::from_rows(&base.shapes_of(given, &endpoint));
         let (name, is_paged) = (endpoint.name.clone(), endpoint.paging.is_some());
-        let future = async move { core.call(&endpoint, &borrowed(&arguments)).await };
+        let future = async move { core.call(&endpoint, &arguments).await };
         let call = Call::new(name.as_ref(), future, records);
         if !is_paged {
             return Self::run(this, call);
@@ -231,7 +229,7 @@ impl ClientBase {
         let resume = optional_text("resume", resume)?;
         let (endpoint, arguments) = endpoint_arguments(endpoint, &arguments)?;
         let pages = core
-            .pages(&endpoint, &borrowed(&arguments), windows, resume.as_deref())
+            .pages(&endpoint, &arguments, windows, resume.as_deref())
             .map_err(|error| raise(py, error))?;
         PagerBase::new_pager(py, base.mode, pages, Some(this.as_any()))
     }
@@ -301,7 +299,7 @@ impl ClientBase {
             });
             let arguments: Arguments<'_> = arguments.into_iter().chain(named).collect();
             let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
-            core.explain_call(&endpoint, &borrowed(&arguments))
+            core.explain_call(&endpoint, &arguments)
         } else {
             if let Some((ArgumentName(name), _)) = arguments.first() {
                 let text = format!("{name} is not an argument of explain without an Endpoint");

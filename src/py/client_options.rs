@@ -13,7 +13,7 @@ use super::{
     auth::Auth,
     caller_context::load_contextvars,
     cassette::cassette,
-    errors::raise,
+    errors::{cannot_pickle_secret, raise},
     observer::{Hooks, PythonObserver},
     request_arguments::headers,
 };
@@ -21,7 +21,7 @@ use crate::{
     client::Client as Core,
     client_options::{CLIENT_OPTIONS, OptionKind},
     error::{Error, Result, did_you_mean},
-    http::{BaseUrl, SenderOptions, is_public_header},
+    http::{BaseUrl, TransportOptions, is_public_header},
     profile::Profile,
 };
 
@@ -33,7 +33,7 @@ pub fn build_client(
     given: &Bound<'_, PyDict>,
 ) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
     let refuse = |error| raise(py, error);
-    let mut sender = SenderOptions::default();
+    let mut transport = TransportOptions::default();
     let (mut auth, mut profile) = (None, None);
     let mut recorded_base_url = None;
     let (mut on_request, mut on_response) = (None, None);
@@ -47,7 +47,7 @@ pub fn build_client(
             }
             OptionKind::Cassette => {
                 let (cassette, base_url) = cassette(name, &value)?;
-                sender.cassette = Some(cassette);
+                transport.cassette = Some(cassette);
                 recorded_base_url = base_url;
             }
             OptionKind::RequestHook => on_request = Some(value),
@@ -57,24 +57,28 @@ pub fn build_client(
                 check_websocket_url(name, &url).map_err(refuse)?;
             }
             OptionKind::Seconds(field) => {
-                *field(&mut sender) = arguments::seconds(name, &value)?;
+                *field(&mut transport) = arguments::seconds(name, &value)?;
             }
             OptionKind::Integer { min, max, set, .. } => {
-                set(&mut sender, arguments::integer(name, &value, min, max)?);
+                set(&mut transport, arguments::integer(name, &value, min, max)?);
             }
-            OptionKind::Rate(field) => *field(&mut sender) = Some(arguments::rate(name, &value)?),
-            OptionKind::Text(field) => *field(&mut sender) = Some(arguments::text(name, &value)?),
+            OptionKind::Rate(field) => {
+                *field(&mut transport) = Some(arguments::rate(name, &value)?)
+            }
+            OptionKind::Text(field) => {
+                *field(&mut transport) = Some(arguments::text(name, &value)?)
+            }
             OptionKind::CertificateFile(field) => {
-                *field(&mut sender) =
+                *field(&mut transport) =
                     Some(arguments::file_contents(py, name, &arguments::path(name, &value)?)?);
             }
-            OptionKind::Headers(field) => *field(&mut sender) = headers(name, Some(&value))?,
+            OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
         }
     }
     load_contextvars(py)?;
     let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
     let observer = Arc::new(PythonObserver::new(hooks));
-    sender.observer = Some(observer.clone());
+    transport.observer = Some(observer.clone());
     let is_replay = recorded_base_url.is_some();
     let base_url = base_url
         .or(recorded_base_url)
@@ -89,7 +93,7 @@ pub fn build_client(
     };
     let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
     let base = BaseUrl::parse(&base_url).map_err(refuse)?;
-    let core = Core::new(base, credentials, sender).map_err(refuse)?;
+    let core = Core::new(base, credentials, transport).map_err(refuse)?;
     let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
     Ok((core, observer, referents))
 }
@@ -118,19 +122,15 @@ pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
     let py = given.py();
     let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
     if proxy.contains('@') {
-        let text = "a client whose proxy has a password is not pickled: it would be in the pickle";
-        return Err(raise(py, Error::config(text)));
+        return Err(cannot_pickle_secret(py, "a client whose proxy has a password"));
     }
     let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
     let headers = headers("headers", given.as_ref())?;
     match headers.keys().find(|name| !is_public_header(name.as_str())) {
-        Some(name) => Err(raise(
-            py,
-            Error::config(format!(
-                "a client with the header '{name}' is not pickled: its value may be a secret, and \
-                 would be in the pickle; make that client where it is used"
-            )),
-        )),
+        Some(name) => {
+            let what = format!("a client with the header '{name}', whose value may be a secret");
+            Err(cannot_pickle_secret(py, &what))
+        }
         None => Ok(()),
     }
 }

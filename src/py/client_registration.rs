@@ -9,13 +9,13 @@ use super::{
     arguments::{optional_text, text_of},
     blocking::block,
     dates::DateClasses,
-    errors::{raise, wrong_type},
-    oauth_app::sender_options,
+    errors::{cannot_pickle, raise, wrong_type},
+    oauth_app::transport_options,
 };
 use crate::{
     auth::RegisteredClient,
     error::Error,
-    http::{BaseUrl, Sender},
+    http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
 };
 
@@ -63,9 +63,9 @@ impl Registration {
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "a Registration is not pickled: the client secret would be in the pickle; store \
-                    client_id in the configuration, and client_secret with the other secrets";
-        Err(raise(py, Error::config(what)))
+        let advice = "store its client_id in the configuration, and its client_secret with your other \
+                      secrets";
+        Err(cannot_pickle(py, "a Registration", advice))
     }
 }
 
@@ -105,9 +105,9 @@ pub fn register_client<'py>(
     for uri in &uris {
         check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
     }
-    let options = sender_options(py, timeout, proxy, ca_file)?;
-    let sender = Sender::new(base, None, options).map_err(refuse)?;
-    let work = async move { register(&sender, &uris, &client_name, confidential).await };
+    let options = transport_options(py, timeout, proxy, ca_file)?;
+    let transport = Transport::new(base, options).map_err(refuse)?;
+    let work = async move { register(&transport, &uris, &client_name, confidential).await };
     block(py, work).map(Registration)
 }
 

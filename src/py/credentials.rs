@@ -17,7 +17,7 @@ use super::{
     arguments::{secret_bytes, secret_text, text_of},
     blocking::block,
     callback::{Invoke, import},
-    errors::{is_error, raise, wrong_type},
+    errors::{cannot_pickle, cannot_pickle_secret, is_error, raise, wrong_type},
     shutdown_gate::detach,
 };
 use crate::{
@@ -138,19 +138,10 @@ impl ApiKey {
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
         match &self.path {
             Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
-            Some(_) => Err(raise(
-                py,
-                Error::config(
-                    "an ApiKey with a password is not pickled: the password would be in the pickle",
-                ),
-            )),
-            None => Err(raise(
-                py,
-                Error::config(
-                    "an ApiKey made from text or bytes is not pickled, since the private key would \
-                     be in the pickle; make it from a path",
-                ),
-            )),
+            Some(_) => Err(cannot_pickle_secret(py, "an ApiKey with a password")),
+            None => {
+                Err(cannot_pickle(py, "an ApiKey made from text or bytes", "make it from a path"))
+            }
         }
     }
 }
@@ -179,10 +170,7 @@ impl BearerToken {
     }
 
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
-        Err(raise(
-            py,
-            Error::config("a BearerToken is not pickled: the token would be in the pickle"),
-        ))
+        Err(cannot_pickle_secret(py, "a BearerToken"))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     fork_safe_cell::ForkSafeOnce,
     instances::ItemTuple,
 };
-use crate::decode::date_of_days;
+use crate::{api::MICROS_PER_DAY, decode::date_of_days};
 
 /// The classes of `datetime`, imported on first use.
 pub struct DateClasses {
@@ -52,14 +52,13 @@ impl DateClasses {
         micros: i64,
         arguments: &mut Option<ItemTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        const MICROS_OF_DAY: i64 = 86_400_000_000;
-        let (year, month, day) = date_of_days(micros.div_euclid(MICROS_OF_DAY));
+        let (year, month, day) = date_of_days(micros.div_euclid(MICROS_PER_DAY));
         let year = u16::try_from(year).ok().filter(|year| (1..10_000).contains(year));
         let [century, year] = year.map(u16::to_be_bytes).ok_or_else(|| {
             let text = format!("{micros} microseconds since 1970; expected a year from 1 to 9999");
             PyOverflowError::new_err(text)
         })?;
-        let micros = micros.rem_euclid(MICROS_OF_DAY);
+        let micros = micros.rem_euclid(MICROS_PER_DAY);
         let (seconds, [.., high, middle, low]) =
             (micros / 1_000_000, (micros % 1_000_000).to_be_bytes());
         let (hour, minute, second) =

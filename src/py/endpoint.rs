@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     api::{
-        self, Declaration, DeclaredPaging, ENDPOINTS, Field, Mistake, Record, ResponseShape,
-        declared_field,
+        self, Declaration, DeclarationError, DeclaredPaging, ENDPOINTS, Field, Record,
+        ResponseShape, declared_field,
     },
     endpoint_file,
     error::Error,
@@ -54,9 +54,14 @@ pub struct Endpoint {
     pub row: Arc<api::Endpoint>,
     /// The shapes of its records so far.
     pub shapes: Shapes,
-    doc: String,
     /// The class that declares the fields, if it is one.
     class: Option<Py<PyType>>,
+}
+
+impl Endpoint {
+    fn declared(declaration: Declaration, row: api::Endpoint, class: Option<Py<PyType>>) -> Self {
+        Endpoint { declaration, row: Arc::new(row), shapes: Shapes::default(), class }
+    }
 }
 
 #[gated]
@@ -79,7 +84,7 @@ impl Endpoint {
         doc: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let name = text("name", name)?;
-        let refuse = |mistake: Mistake| {
+        let refuse = |mistake: DeclarationError| {
             let shown = name.chars().take(64).collect::<String>();
             let (place, what) = (mistake.place(), mistake.message);
             raise(py, Error::config(format!("Endpoint '{}': {place} {what}", shown.escape_debug())))
@@ -100,16 +105,10 @@ impl Endpoint {
                 Some(arguments) => pairs("arguments", arguments)?,
                 None => Vec::new(),
             },
+            doc: optional_text("doc", doc)?.unwrap_or_default(),
         };
         let row = declaration.endpoint().map_err(refuse)?;
-        let class = class.map(|class| class.clone().unbind());
-        Ok(Endpoint {
-            declaration,
-            row: Arc::new(row),
-            shapes: Shapes::default(),
-            doc: optional_text("doc", doc)?.unwrap_or_default(),
-            class,
-        })
+        Ok(Endpoint::declared(declaration, row, class.map(|class| class.clone().unbind())))
     }
 
     /// Its name, in errors and checkpoints.
@@ -177,7 +176,7 @@ impl Endpoint {
     /// What it returns, in the user's words.
     #[getter]
     fn doc(&self) -> &str {
-        &self.doc
+        &self.declaration.doc
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -228,8 +227,8 @@ impl Endpoint {
         if !self.declaration.arguments.is_empty() {
             named.set_item("arguments", self.arguments(py)?)?;
         }
-        if !self.doc.is_empty() {
-            named.set_item("doc", &self.doc)?;
+        if !self.declaration.doc.is_empty() {
+            named.set_item("doc", &self.declaration.doc)?;
         }
         ((self.name(), self.method(), self.path()), named).into_pyobject(py)
     }
@@ -262,16 +261,9 @@ pub fn load_endpoints<'py>(
         raise(py, Error::config(format!("{file} is not valid UTF-8; expected a TOML file")))
     })?;
     let endpoints = PyDict::new(py);
-    for (name, declared) in endpoint_file::parse(&file, toml).map_err(|error| raise(py, error))? {
-        let endpoint_file::DeclaredEndpoint { declaration, doc, endpoint } = declared;
-        let endpoint = Endpoint {
-            declaration,
-            row: Arc::new(endpoint),
-            shapes: Shapes::default(),
-            doc,
-            class: None,
-        };
-        endpoints.set_item(name, Py::new(py, endpoint)?)?;
+    let declared = endpoint_file::parse(&file, toml).map_err(|error| raise(py, error))?;
+    for (name, (declaration, row)) in declared {
+        endpoints.set_item(name, Py::new(py, Endpoint::declared(declaration, row, None))?)?;
     }
     Ok(endpoints)
 }
@@ -303,12 +295,12 @@ fn pairs(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Stri
     Ok(pairs)
 }
 
-fn fields(kinds: &[(String, String)]) -> Result<Vec<Field>, Mistake> {
+fn fields(kinds: &[(String, String)]) -> Result<Vec<Field>, DeclarationError> {
     kinds.iter().map(|(name, kind)| declared_field(name, kind)).collect()
 }
 
 /// The fields of a `TypedDict`: of one of boardlot's own, those of the service document.
-fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, Mistake>> {
+fn class_fields(class: &Bound<'_, PyType>) -> PyResult<Result<Vec<Field>, DeclarationError>> {
     let py = class.py();
     if class.getattr("__module__")?.extract::<Cow<'_, str>>()? == "boardlot._records"
         && let Some(record) = built_in_record(&class.name()?.to_cow()?)

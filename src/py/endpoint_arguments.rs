@@ -59,8 +59,3 @@ pub fn endpoint_arguments<'py>(
     }
     Ok((endpoint, given))
 }
-
-/// Arguments in the form that the core takes.
-pub fn borrowed(arguments: &[(String, Argument)]) -> Vec<(&str, Argument)> {
-    arguments.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
-}

@@ -34,6 +34,16 @@ pub fn wrong_type(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr
     }
 }
 
+/// The error of pickling an object that has a connection or a secret; `advice` says what to do instead.
+pub fn cannot_pickle(py: Python<'_>, object: &str, advice: &str) -> PyErr {
+    raise(py, Error::config(format!("cannot pickle {object}; {advice}")))
+}
+
+/// The same for an object with a secret.
+pub fn cannot_pickle_secret(py: Python<'_>, object: &str) -> PyErr {
+    cannot_pickle(py, object, "create it in the process that uses it")
+}
+
 /// Whether an exception is an error, such as one of a wrong type, and not an interrupt or an exit.
 pub fn is_error(py: Python<'_>, exception: &PyErr) -> bool {
     exception.is_instance_of::<PyException>(py)
@@ -61,6 +71,7 @@ pub fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyA
             attributes.set_item("description", message)?;
         }
         ErrorKind::Config(_)
+        | ErrorKind::Internal(_)
         | ErrorKind::Transport { .. }
         | ErrorKind::Timeout(_)
         | ErrorKind::Protocol { .. }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     auth::OAuth as Core,
     error::{Error, Result},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     login::{Flow, Options},
 };
 
@@ -118,11 +118,11 @@ pub fn begin_login<'py>(
         redirect_port: port(redirect_port).map_err(refuse)?,
         confidential,
         deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
-        sender: SenderOptions {
+        transport: TransportOptions {
             proxy,
             extra_certificates,
             observer: Some(Arc::new(PythonObserver::default())),
-            ..SenderOptions::default()
+            ..TransportOptions::default()
         },
     };
     let flow = block(py, Flow::begin(base, options))?;

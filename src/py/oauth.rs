@@ -13,7 +13,7 @@ use super::{
     arguments::{secret_text, text, text_of},
     blocking::block,
     dates::DateClasses,
-    errors::raise,
+    errors::{cannot_pickle_secret, raise},
     store_argument::StoreObject,
 };
 use crate::{
@@ -135,9 +135,7 @@ impl OAuth {
     /// A pickle contains the client id and the store, which cannot be pickled with a secret in it.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
         if self.core.client_secret().is_some() {
-            let text =
-                "an OAuth with a client_secret is not pickled: the secret would be in the pickle";
-            return Err(raise(py, Error::config(text)));
+            return Err(cannot_pickle_secret(py, "an OAuth with a client_secret"));
         }
         let named = PyDict::new(py);
         named.set_item("store", self.store.object())?;

@@ -14,15 +14,14 @@ use super::{
     arguments::{file_contents, seconds, secret_text, text, text_of},
     blocking::block,
     call::{Call, CallMode},
-    errors::raise,
+    errors::{cannot_pickle, cannot_pickle_secret, raise},
     oauth::OAuth,
     observer::PythonObserver,
     store_argument::StoreObject,
 };
 use crate::{
     auth::Attempt,
-    error::Error,
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
 };
 
@@ -131,9 +130,8 @@ impl OAuthAppBase {
     ) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
         let Connection { timeout, proxy, ca_file } = &self.connection;
         if self.app.client_secret().is_some() || proxy.as_ref().is_some_and(|p| p.contains('@')) {
-            let what = "an application with a client_secret or a proxy password is not pickled: the \
-                        secret would be in the pickle";
-            return Err(raise(py, Error::config(what)));
+            let what = "an application with a client_secret or a proxy password";
+            return Err(cannot_pickle_secret(py, what));
         }
         let named = PyDict::new(py);
         named.set_item("redirect_uri", self.app.redirect_uri())?;
@@ -164,27 +162,27 @@ fn new_base<'py>(
         Some(secret) => kept("client_secret", secret)?,
         None => None,
     };
-    let sender = sender_options(py, timeout, proxy.clone(), ca_file.clone())?;
-    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, sender };
+    let transport = transport_options(py, timeout, proxy.clone(), ca_file.clone())?;
+    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
     let app = Arc::new(App::new(base, options).map_err(refuse)?);
     let connection = Connection { timeout, proxy, ca_file };
     Ok(OAuthAppBase { app, store, connection })
 }
 
 /// How to send the requests of an application.
-pub fn sender_options(
+pub fn transport_options(
     py: Python<'_>,
     timeout: f64,
     proxy: Option<String>,
     ca_file: Option<PathBuf>,
-) -> PyResult<SenderOptions> {
+) -> PyResult<TransportOptions> {
     let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
-    Ok(SenderOptions {
+    Ok(TransportOptions {
         timeout: seconds("timeout", &PyFloat::new(py, timeout))?,
         proxy,
         extra_certificates,
         observer: Some(Arc::new(PythonObserver::default())),
-        ..SenderOptions::default()
+        ..TransportOptions::default()
     })
 }
 
@@ -293,8 +291,7 @@ impl AuthorizationRequest {
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "an AuthorizationRequest is not pickled: the code verifier would be in the pickle; \
-                    keep its state and code_verifier in the user's session on the server";
-        Err(raise(py, Error::config(what)))
+        let advice = "keep its state and code_verifier in the user's session on the server";
+        Err(cannot_pickle(py, "an AuthorizationRequest", advice))
     }
 }

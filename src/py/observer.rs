@@ -173,10 +173,10 @@ impl AllHooks {
                 for hooks in instrumentation.as_deref().into_iter().chain([&self.own]) {
                     // The client may be gone when on_request returns.
                     awaiting_response.extend(upgrade(&hooks.on_response, py).map(Bound::unbind));
-                    added.extend(reported(py, hooks.announce(py, &context, event)));
+                    added.extend(reported(py, hooks.call_request_hooks(py, &context, event)));
                 }
             }
-            reported(py, answer(py, &context, event));
+            reported(py, call_response_hooks(py, &context, event));
             if !context.is_logging {
                 reported(py, logging::log(py, &context, event));
             }
@@ -197,7 +197,7 @@ type ResponseHooks = Vec<Py<PyAny>>;
 
 impl Hooks {
     /// Calls `on_request`. Returns the headers to add.
-    fn announce(
+    fn call_request_hooks(
         &self,
         py: Python<'_>,
         context: &CallerContext,
@@ -212,7 +212,7 @@ impl Hooks {
 }
 
 /// Calls the hooks that wait for the end of a request, if this is the event of its end.
-fn answer(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<()> {
+fn call_response_hooks(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<()> {
     let Some(response) = ResponseEvent::of(event) else { return Ok(()) };
     let response = Bound::new(py, response)?.into_any();
     let hooks = event.request.announced.get();

@@ -367,8 +367,7 @@ impl PagerBase {
     }
 
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "a pager is not pickled: it has a connection; pickle its `checkpoint()`, and pass \
-                    it as `resume=` to the same call";
+        let what = "cannot pickle a pager; pickle its `checkpoint()`";
         Err(raise(py, Error::config(what)))
     }
 

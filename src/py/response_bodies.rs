@@ -14,7 +14,7 @@ use pyo3::{prelude::*, pybacked::PyBackedBytes};
 
 use super::{
     call::CallMode,
-    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
+    endpoint_arguments::{Arguments, endpoint_arguments},
     errors::raise,
     pager::PagerBase,
     records::Records,
@@ -25,13 +25,13 @@ use crate::{
     error::{Error, Result},
     http::HttpResponse,
     pages::{PagedCall, Pages, Source},
-    plan::Plan,
+    records_call::RecordsCall,
 };
 
 /// Parses the responses to a call.
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ResponseParser {
-    plan: Plan,
+    plan: RecordsCall,
     shapes: Shapes,
 }
 
@@ -45,7 +45,7 @@ pub fn response_parser<'py>(
     arguments: Arguments<'py>,
 ) -> PyResult<ResponseParser> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
-    let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
     Ok(ResponseParser { plan, shapes: Shapes::default() })
 }
 
@@ -76,7 +76,7 @@ pub fn pager_of_bodies<'py>(
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
     let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
     let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
-    let pages = PagedCall::new(&endpoint, &borrowed(&given), None)
+    let pages = PagedCall::new(&endpoint, &given, None)
         .and_then(|listing| Pages::new(source, listing, None))
         .map_err(|error| raise(py, error))?;
     PagerBase::new_pager(py, CallMode::Sync, pages, None)

@@ -21,7 +21,7 @@ use super::{
     row_spec::{Construction, RowSpec, Target},
     signals::check_by_count,
 };
-use crate::decode::{JsonReader, MemberScanner, Raw, RowAt, Value, type_mismatch};
+use crate::decode::{JsonReader, MemberScanner, Raw, RecordRef, Value, type_mismatch};
 
 /// How many layouts are kept: records of some lists alternate between a few.
 const MAX_LAYOUTS: usize = 4;
@@ -80,7 +80,7 @@ impl RowBuilder {
         &mut self,
         py: Python<'py>,
         key_name: Option<&str>,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut object = None;
         self.objects(py, key_name, row, 1, &mut |made| object = Some(made))?;
@@ -93,7 +93,7 @@ impl RowBuilder {
         &mut self,
         py: Python<'py>,
         key_name: Option<&str>,
-        first: RowAt<'_>,
+        first: RecordRef<'_>,
         count: usize,
         receive: &mut dyn FnMut(Bound<'py, PyAny>),
     ) -> PyResult<()> {
@@ -147,7 +147,7 @@ impl RowBuilder {
         &mut self,
         py: Python<'_>,
         key_name: Option<&str>,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
     ) -> PyResult<usize> {
         let keys: Vec<&str> = row.page.uniform_keys().into_iter().flatten().collect();
         let index = self.layout_of(py, key_name, keys.iter().copied());
@@ -162,7 +162,7 @@ impl RowBuilder {
         &mut self,
         py: Python<'py>,
         key_name: Option<&str>,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         check_by_count(py, &mut self.count)?;
         let mut reader = row.page.row_reader(row.index);
@@ -184,7 +184,7 @@ impl RowBuilder {
         &self,
         py: Python<'_>,
         key_name: Option<&str>,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
         error: LayoutError,
     ) -> PyErr {
         match (error, &self.spec.target) {
@@ -338,7 +338,7 @@ impl KnownLayout {
         &self,
         py: Python<'_>,
         spec: &RowSpec,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
         failure: Failure,
         values: impl Fn(usize) -> Option<Raw<'t>>,
     ) -> PyErr {

@@ -10,12 +10,12 @@ use super::{
     row_spec::{RowClass, RowSpec},
 };
 use crate::{
-    decode::{RowAt, field_name},
+    decode::{RecordRef, field_name},
     error::{Error, did_you_mean, record_value},
 };
 
 /// The exception for a record that cannot be read.
-pub fn unreadable(py: Python<'_>, row: RowAt<'_>) -> PyErr {
+pub fn unreadable(py: Python<'_>, row: RecordRef<'_>) -> PyErr {
     let error = row.members().err();
     raise(py, error.unwrap_or_else(|| Error::protocol(format!("{} is not valid", row.number), b"")))
 }
@@ -26,7 +26,7 @@ pub fn unconvertible(
     class: &RowClass,
     field: usize,
     reason: &Reason,
-    row: RowAt<'_>,
+    row: RecordRef<'_>,
     json: &str,
 ) -> PyErr {
     let Some(field) = class.fields.get(field) else { return unreadable(py, row) };
@@ -51,7 +51,7 @@ pub fn missing_field(
     class: &RowClass,
     field: usize,
     key_name: Option<&str>,
-    row: RowAt<'_>,
+    row: RecordRef<'_>,
 ) -> PyErr {
     let members = match row.members() {
         Ok(members) => members,
@@ -86,7 +86,7 @@ pub fn missing_field(
 }
 
 /// Whether any record of the page has this field.
-fn page_has(row: RowAt<'_>, key_name: Option<&str>, name: &str) -> bool {
+fn page_has(row: RecordRef<'_>, key_name: Option<&str>, name: &str) -> bool {
     (0..row.page.len()).any(|index| {
         let members = row.page.row(index).unwrap_or_default();
         members.iter().any(|(known, _)| field_name(key_name, known) == name)

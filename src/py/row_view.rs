@@ -21,7 +21,7 @@ use super::{
     shapes::Shapes,
 };
 use crate::{
-    decode::{Page, RecordNumber, RowAt, Selection, UndeclaredNames},
+    decode::{Page, RecordNumber, RecordRef, Selection, UndeclaredNames},
     pages::{PagedCall, View},
 };
 
@@ -127,8 +127,8 @@ impl RowView {
     }
 }
 
-fn row_at(page: &Page, index: usize) -> RowAt<'_> {
-    RowAt { page, index, key: None, number: RecordNumber::InPage(index) }
+fn row_at(page: &Page, index: usize) -> RecordRef<'_> {
+    RecordRef { page, index, key: None, number: RecordNumber::InPage(index) }
 }
 
 /// Whether this is an error of boardlot's.

@@ -11,7 +11,7 @@ use super::{
     row_builder::RowBuilder,
     row_spec::{RowSpec, Target},
 };
-use crate::decode::{RowAt, Rows};
+use crate::decode::{RecordRef, Rows};
 
 /// How many builders are kept for one list. More threads at once make theirs each time.
 const MAX_BUILDERS: usize = 8;
@@ -71,7 +71,7 @@ impl Shapes {
         &self,
         py: Python<'py>,
         key_name: Option<&str>,
-        row: RowAt<'_>,
+        row: RecordRef<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.with_builder(|builder| builder.object(py, key_name, row))
     }
@@ -81,7 +81,7 @@ impl Shapes {
     pub fn objects_until_error(
         &self,
         py: Python<'_>,
-        first: RowAt<'_>,
+        first: RecordRef<'_>,
         count: usize,
     ) -> (Vec<Py<PyAny>>, Option<PyErr>) {
         let mut objects = Vec::with_capacity(count);

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     arguments::{argument, text_of},
-    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
+    endpoint_arguments::{Arguments, endpoint_arguments},
     errors::raise,
     records::Records,
     shapes::Shapes,
@@ -18,8 +18,8 @@ use crate::{
     api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
     decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
     error::{Error, Result},
-    plan::Plan,
     process,
+    records_call::RecordsCall,
 };
 
 /// What an archive adds to each record in its list of changes.
@@ -74,7 +74,7 @@ pub fn stored_records<'py>(
     observed: bool,
 ) -> PyResult<Py<PyAny>> {
     let (endpoint, given) = endpoint_arguments(method, &arguments)?;
-    let plan = Plan::new(&endpoint, &borrowed(&given)).map_err(|error| raise(py, error))?;
+    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
     let added: &[Field] = if observed { &OBSERVED } else { &[] };
     let fields = plan.fields.iter().chain(added).cloned().collect();
     let mut slices = Vec::new();

@@ -16,7 +16,7 @@ use super::{
     arguments::{secret_text, text_of},
     blocking::block,
     callback::Invoke,
-    errors::{raise, wrong_type},
+    errors::{cannot_pickle, raise, wrong_type},
     store_call::{call_python, call_store, check_signals},
     weak_ref::{StrongRef, WeakRef},
 };
@@ -152,9 +152,9 @@ impl MemoryStore {
 
     #[expect(clippy::unused_self, reason = "a method of the Python class")]
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "a MemoryStore is not pickled: the tokens would be in the pickle; use a \
-                    KeyringStore, or an EncryptedFileStore with a passphrase that is asked for";
-        Err(raise(py, Error::config(what)))
+        let advice =
+            "use a KeyringStore, or an EncryptedFileStore with a callable as its passphrase";
+        Err(cannot_pickle(py, "a MemoryStore", advice))
     }
 }
 
@@ -254,12 +254,10 @@ impl EncryptedFileStore {
     fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(PathBuf, Py<PyAny>)> {
         match &self.callable {
             Some(callable) => Ok((self.path.clone(), callable.get().object(py))),
-            None => Err(raise(
+            None => Err(cannot_pickle(
                 py,
-                Error::config(
-                    "an EncryptedFileStore whose passphrase is a string is not pickled: the \
-                     passphrase would be in the pickle; pass a callable that returns it",
-                ),
+                "an EncryptedFileStore whose passphrase is a string",
+                "pass a callable that returns it",
             )),
         }
     }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::{
     dates::DateClasses,
-    endpoint_arguments::{Arguments, borrowed, endpoint_arguments},
+    endpoint_arguments::{Arguments, endpoint_arguments},
     errors::raise,
 };
 use crate::pages::time_range;
@@ -39,5 +39,5 @@ pub fn time_range_of<'py>(
     now_micros: Option<i64>,
 ) -> PyResult<Option<(i64, i64)>> {
     let (endpoint, arguments) = endpoint_arguments(method, &arguments)?;
-    time_range(&endpoint, &borrowed(&arguments), now_micros).map_err(|error| raise(py, error))
+    time_range(&endpoint, &arguments, now_micros).map_err(|error| raise(py, error))
 }

@@ -38,53 +38,23 @@
 //!   start at that midnight.
 //! - IPOs whose subscription has not begun are listed as upcoming only.
 //! - Dividends of an unsupported market (MY) are an empty list.
-//! - The two histories by date range: see [`history`].
+//! - The two histories by date range: see [`data::history`].
 //! - Markets have no daylight saving time.
 //! - With `today`, the service's clock starts at noon UTC of that day. A signature is accepted by that
 //!   clock and by the local one.
 //! - Rows of `put` and `serve` stay in their order; those of a range of dates are sorted by their time.
 //!   Fills of `put` are returned for the default range whatever their times are.
 
-mod accounts;
-mod arguments;
-mod calendar;
-mod connection;
-mod crypto;
-mod cursor;
-mod dataset;
-mod dividends;
-mod envelope;
+mod credentials;
+mod data;
 mod faults;
-mod fills;
-mod futures;
-mod handlers;
-mod hashed_store;
-mod history;
-mod holidays;
-mod http_response;
-mod ipos;
-mod keys;
-mod listed;
 mod login;
-mod market;
+mod markets;
 mod options;
-mod own_rows;
-mod planned_failures;
-mod plates;
-mod prices;
-mod proof_key;
-mod request_log;
-mod routes;
-mod rsa;
-mod scopes;
-mod securities;
 mod seeded_rng;
-mod server;
-mod sim;
+mod service;
 mod sync;
-mod tokens;
-mod trading_days;
-mod verify;
+mod wire;
 
 #[cfg(test)]
 mod testing;
@@ -104,21 +74,24 @@ use tokio::{sync::watch, task::JoinHandle};
 
 pub use faults::Faults;
 pub use options::Options;
-pub use planned_failures::{FailureTarget, PlannedFailure};
-pub use request_log::RecordedRequest;
+pub use service::{
+    planned_failures::{FailureTarget, PlannedFailure},
+    request_log::RecordedRequest,
+};
 
 use crate::{
     api::{EndpointRef, OAUTH_ENDPOINTS, ResponseShape},
     error::{Error, Result, did_you_mean},
 };
-use accounts::accounts;
-use connection::Listener;
-use dataset::Dataset;
+use data::{custom_rows::CustomRows, dataset::Dataset};
 use login::OAuth;
-use own_rows::OwnRows;
-use routes::{known_endpoint, known_names, names_with_rows};
-use server::{Shared, serve};
+use markets::accounts::accounts;
+use service::{
+    routes::{known_endpoint, known_names, names_with_rows},
+    server::{Shared, serve},
+};
 use sync::lock;
+use wire::connection::Listener;
 
 /// The longest that `stop` waits for the socket to be closed.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -255,7 +228,7 @@ impl Sandbox {
         rows: &str,
         only: Vec<(String, String)>,
     ) -> Result<()> {
-        self.shared.add_own(OwnRows::new(endpoint, rows, only)?);
+        self.shared.add_custom(CustomRows::new(endpoint, rows, only)?);
         Ok(())
     }
 
@@ -273,10 +246,10 @@ impl Sandbox {
     pub fn fail_next(&self, failure: PlannedFailure) -> Result<()> {
         failure.validate()?;
         if let Some(FailureTarget::Endpoint(name)) = &failure.target {
-            let own = self.shared.own();
+            let custom = self.shared.custom();
             let mut names: Vec<&str> = known_names().collect();
             names.extend(OAUTH_ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()));
-            names.extend(own.iter().map(|rows| rows.endpoint.name.as_ref()));
+            names.extend(custom.iter().map(|rows| rows.endpoint.name.as_ref()));
             if !names.contains(&name.as_str()) {
                 return Err(unknown_endpoint("endpoint", name, names));
             }

@@ -9,7 +9,7 @@ use std::{
 use axum::http::{HeaderMap, HeaderName};
 use serde_json::Value;
 
-use super::{Options, Sandbox, verify::SignedRequest};
+use super::{Options, Sandbox, credentials::verify::SignedRequest};
 use crate::auth::{KeyPair, SignedHeaders, Stamp};
 
 /// The signing vectors, made with OpenSSL.

@@ -41,32 +41,32 @@ def everything(client, accounts):
 
 @pytest.mark.parametrize("auth", ["Ed25519", "oauth"])
 def test_what_was_recorded_is_played_back(sandbox, path, auth):
-    with bl.Recorder(path) as recorder, sandbox.client(auth, tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(auth, cassette=recorder) as client:
         recorded = everything(client, sandbox.accounts)
     accounts, base_url = sandbox.accounts, sandbox.base_url
     sandbox.close()
-    with bl.Client(tape=bl.Replay(path)) as client:
+    with bl.Client(cassette=bl.Replay(path)) as client:
         assert client.base_url == base_url
         assert everything(client, accounts) == recorded
 
 
 def test_an_asynchronous_client_plays_the_same_file(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         recorded = client.dividends("HK.00700")
     sandbox.close()
 
     async def play():
-        async with bl.AsyncClient(tape=bl.Replay(path)) as client:
+        async with bl.AsyncClient(cassette=bl.Replay(path)) as client:
             return await client.dividends("HK.00700")
 
     assert asyncio.run(play()) == recorded
 
 
 def test_a_request_that_was_not_recorded_raises(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         client.dividends("HK.00700")
     received = len(sandbox.requests)
-    with bl.Client(tape=bl.Replay(path)) as client:
+    with bl.Client(cassette=bl.Replay(path)) as client:
         with pytest.raises(bl.ConfigError, match=r"US\.AAPL.* is not in the cassette"):
             client.dividends("US.AAPL")
         with pytest.raises(bl.ConfigError, match=r"POST /api/v1\.0/server-time"):
@@ -78,23 +78,23 @@ def test_the_file_is_readable_and_holds_no_secret(path):
     with bl.Sandbox(seed=7) as sandbox:
         oauth = sandbox.client("oauth")
         clients = [
-            sandbox.client(auth, tape=recorder)
+            sandbox.client(auth, cassette=recorder)
             for recorder in [bl.Recorder(path)]
             for auth in ("Ed25519", "RSA-SHA256", bl.BearerToken(CANARY))
         ]
         del oauth
         for client in clients:
             try:
-                # The query is the caller's own: even there the token has no place on a tape.
+                # The query is the caller's own: even there the token has no place in a cassette.
                 client.request("GET", "/api/v1.0/server-time", query={"echo": CANARY})
                 client.dividends("HK.00700")
             except bl.AuthenticationError:
                 pass
     text = path.read_text("utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
-    assert lines[0] == {"tape": {"version": 1, "base_url": sandbox.base_url}}
+    assert lines[0] == {"header": {"version": 1, "base_url": sandbox.base_url}}
     assert lines[2]["exchange"]["path"].endswith("/dividends")
-    assert lines[2]["exchange"]["answer"]["came"]["body"]["json"]["ret_code"] == 0
+    assert lines[2]["exchange"]["response"]["received"]["body"]["json"]["ret_code"] == 0
     assert path.stat().st_mode & 0o077 == 0
     last = [line for line in text.splitlines() if "server-time" in line][-1]
     assert CANARY not in last
@@ -102,19 +102,19 @@ def test_the_file_is_readable_and_holds_no_secret(path):
         assert word.lower() not in text.lower()
 
 
-def test_a_refreshed_token_is_not_on_the_tape_nor_the_refusal_before_it(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client("oauth", tape=recorder) as client:
+def test_a_refreshed_token_is_not_in_the_cassette_nor_the_refusal_before_it(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client("oauth", cassette=recorder) as client:
         client.dividends("HK.00700")
         sandbox.revoke_tokens()
         records = client.dividends("US.AAPL")
     text = path.read_text("utf-8")
     assert "/oauth2/" not in text and '"status":401' not in text
-    assert bl.Client(tape=bl.Replay(path)).dividends("US.AAPL") == records
+    assert bl.Client(cassette=bl.Replay(path)).dividends("US.AAPL") == records
 
 
 def test_failures_are_recorded_in_their_order(sandbox, path):
     with bl.Recorder(path) as recorder:
-        client = sandbox.client(tape=recorder, max_retries=0)
+        client = sandbox.client(cassette=recorder, max_retries=0)
         sandbox.faults = bl.Faults(error_rate=1.0)
         with pytest.raises(bl.ServiceError):
             client.dividends("HK.00700")
@@ -123,32 +123,32 @@ def test_failures_are_recorded_in_their_order(sandbox, path):
         sandbox.close()
         with pytest.raises(bl.TransportError):
             client.ipo_list("hk")
-    client = bl.Client(tape=bl.Replay(path), max_retries=0)
+    client = bl.Client(cassette=bl.Replay(path), max_retries=0)
     with pytest.raises(bl.ServiceError):
         client.dividends("HK.00700")
     assert client.dividends("HK.00700") == records
     assert client.dividends("HK.00700") == records, "the last answer comes again"
     with pytest.raises(bl.TransportError):
         client.ipo_list("hk")
-    assert bl.Client(tape=bl.Replay(path)).dividends("HK.00700") == records, "with a retry"
+    assert bl.Client(cassette=bl.Replay(path)).dividends("HK.00700") == records, "with a retry"
 
 
 def test_a_range_that_ends_now_ends_when_it_was_recorded(sandbox, path):
     account = sandbox.accounts["trade"][0]
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         first = client.fills_history(account, "HK").all()
         second = client.fills_history(account, "US").all(max_pages=1)
-    client = bl.Client(tape=bl.Replay(path))
+    client = bl.Client(cassette=bl.Replay(path))
     assert client.fills_history(account, "HK").all() == first
     assert client.fills_history(account, "US").all(max_pages=1) == second
 
 
 def test_a_recording_that_broke_off_is_played_as_far_as_it_goes(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         records = client.dividends("HK.00700")
         client.dividends("US.AAPL")
     path.write_bytes(path.read_bytes()[:-40])
-    client = bl.Client(tape=bl.Replay(path))
+    client = bl.Client(cassette=bl.Replay(path))
     assert client.dividends("HK.00700") == records
     with pytest.raises(bl.ConfigError, match="not in the cassette"):
         client.dividends("US.AAPL")
@@ -162,21 +162,21 @@ def test_a_recording_is_never_overwritten(path):
 
 
 @pytest.mark.parametrize(
-    "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"tape":{"version":9,"base_url":""}}\n']
+    "text", ["\n", "dear", "{}\n", "dear\n", "[]\n", '{"header":{"version":9,"base_url":""}}\n']
 )
-def test_a_file_that_is_no_tape_is_refused(path, text):
+def test_a_file_that_is_not_a_cassette_is_refused(path, text):
     path.write_text(text)
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
 
 
-def test_a_recorder_that_nobody_used_leaves_a_tape_with_nothing_on_it(path):
+def test_a_recorder_that_nobody_used_leaves_an_empty_cassette(path):
     with bl.Recorder(path):
         pass
     replay = bl.Replay(path)
     assert replay.base_url is None
     for options in ({}, {"base_url": "https://api.example.com"}):
-        with bl.Client(tape=pickle.loads(pickle.dumps(replay)), **options) as client:
+        with bl.Client(cassette=pickle.loads(pickle.dumps(replay)), **options) as client:
             with pytest.raises(bl.ConfigError, match="server-time is not in the cassette"):
                 client.server_time()
             with pytest.raises(bl.ConfigError, match="not in the cassette"):
@@ -186,7 +186,7 @@ def test_a_recorder_that_nobody_used_leaves_a_tape_with_nothing_on_it(path):
 @pytest.mark.parametrize("asked", [None, "50"])
 def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, path, asked):
     with bl.Recorder(path) as recorder:
-        client = sandbox.client(tape=recorder, max_retries=0)
+        client = sandbox.client(cassette=recorder, max_retries=0)
         sandbox.faults = bl.Faults(throttle_rate=1.0) if asked else bl.Faults(error_rate=1.0)
         with pytest.raises((bl.RateLimited, bl.ServiceError)):
             client.dividends("HK.00700")
@@ -195,57 +195,57 @@ def test_a_replay_repeats_the_retries_of_a_bad_day_and_waits_for_none(sandbox, p
     head, refused, came = path.read_text("utf-8").splitlines(keepends=True)
     if asked:
         exchange = json.loads(refused)
-        exchange["exchange"]["answer"]["came"]["headers"] = [["retry-after", asked]]
+        exchange["exchange"]["response"]["received"]["headers"] = [["retry-after", asked]]
         refused = json.dumps(exchange) + "\n"
     # Waited for, each is up to eight seconds later than the one before, or just fifty.
     path.write_text(head + refused * 20 + came, "utf-8")
     started = time.monotonic()
     with pytest.raises((bl.RateLimited, bl.ServiceError)):
-        bl.Client(tape=bl.Replay(path), max_retries=19).dividends("HK.00700")
-    assert bl.Client(tape=bl.Replay(path), max_retries=20).dividends("HK.00700") == records
+        bl.Client(cassette=bl.Replay(path), max_retries=19).dividends("HK.00700")
+    assert bl.Client(cassette=bl.Replay(path), max_retries=20).dividends("HK.00700") == records
     assert time.monotonic() - started < 20
 
 
 def test_an_asynchronous_replay_of_pages_with_faults_waits_for_nothing(sandbox, path):
     account = sandbox.accounts["trade"][0]
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder, max_retries=9) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder, max_retries=9) as client:
         sandbox.faults = bl.Faults(error_rate=0.1, seed=4)
         recorded = client.fills_history(account, "HK").all(max_pages=12)
     sandbox.close()
 
     async def play():
-        async with bl.AsyncClient(tape=bl.Replay(path), max_retries=9) as client:
+        async with bl.AsyncClient(cassette=bl.Replay(path), max_retries=9) as client:
             return await client.fills_history(account, "HK").all(max_pages=12)
 
     assert asyncio.run(play()) == recorded
 
 
-def test_a_missing_file_and_another_thing_than_a_tape_are_refused(path):
+def test_a_missing_file_and_another_thing_than_a_cassette_are_refused(path):
     with pytest.raises(bl.ConfigError, match=r"traffic\.jsonl"):
         bl.Replay(path)
-    with pytest.raises(bl.ConfigError, match="tape"):
-        bl.Client("https://api.example.com", tape=str(path))
+    with pytest.raises(bl.ConfigError, match="cassette"):
+        bl.Client("https://api.example.com", cassette=str(path))
 
 
 def test_a_closed_recorder_refuses_what_it_cannot_keep(sandbox, path):
     recorder = bl.Recorder(path)
-    client = sandbox.client(tape=recorder)
+    client = sandbox.client(cassette=recorder)
     recorder.close()
     with pytest.raises(bl.ConfigError, match="closed"):
         client.dividends("HK.00700")
 
 
 def test_a_player_may_travel_and_a_recorder_not(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         records = client.dividends("HK.00700")
-        with pytest.raises(bl.ConfigError, match="pickled"):
+        with pytest.raises(bl.ConfigError, match="cannot pickle"):
             pickle.dumps(recorder)
-    player = pickle.loads(pickle.dumps(bl.Client(tape=bl.Replay(path))))
+    player = pickle.loads(pickle.dumps(bl.Client(cassette=bl.Replay(path))))
     assert player.dividends("HK.00700") == records
 
 
-def test_what_a_caller_sends_to_log_in_is_not_on_the_tape(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+def test_what_a_caller_sends_to_log_in_is_not_in_the_cassette(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         registration = {
             "client_name": "x",
             "redirect_uris": ["http://127.0.0.1:8765/callback"],
@@ -267,21 +267,21 @@ def test_what_a_caller_sends_to_log_in_is_not_on_the_tape(sandbox, path):
 
 def test_walks_may_be_played_in_any_order_and_again(sandbox, path):
     account = sandbox.accounts["trade"][0]
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         recorded = {
             market: client.fills_history(account, market).all(max_pages=2)
             for market in ("HK", "US")
         }
-    client = bl.Client(tape=bl.Replay(path))
+    client = bl.Client(cassette=bl.Replay(path))
     for market in ("US", "HK", "HK", "US"):
         assert client.fills_history(account, market).all(max_pages=2) == recorded[market]
 
 
 def test_a_recorder_keeps_to_one_service(sandbox, path):
     with bl.Sandbox() as other, bl.Recorder(path) as recorder:
-        sandbox.client(tape=recorder).server_time()
+        sandbox.client(cassette=recorder).server_time()
         with pytest.raises(bl.ConfigError, match="create another one"):
-            other.client(tape=recorder).server_time()
+            other.client(cassette=recorder).server_time()
 
 
 NAMES = [
@@ -298,7 +298,7 @@ NAMES += ["accessToken", "userPassword", "sign", "client_secret"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_field_whose_name_says_that_it_is_a_secret_is_not_on_the_tape(sandbox, path, name):
+def test_a_field_whose_name_says_that_it_is_a_secret_is_not_in_the_cassette(sandbox, path, name):
     def ask(client, value):
         return [
             client.request("GET", "/nowhere", query={name: value, "code": "HK.00700"}).status,
@@ -307,17 +307,17 @@ def test_a_field_whose_name_says_that_it_is_a_secret_is_not_on_the_tape(sandbox,
             client.request("POST", "/nowhere", body=f"a=1&{name}={value}".encode()).status,
         ]
 
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         recorded = ask(client, CANARY)
     text = path.read_text("utf-8")
     assert CANARY not in text and text.count("***") == 4 and "HK.00700" in text
     # What was recorded with one secret is played with another.
-    with bl.Client(tape=bl.Replay(path)) as client:
+    with bl.Client(cassette=bl.Replay(path)) as client:
         assert ask(client, "another-secret") == recorded
 
 
-def test_cursors_and_fields_of_records_stay_on_the_tape(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
+def test_cursors_and_fields_of_records_stay_in_the_cassette(sandbox, path):
+    with bl.Recorder(path) as recorder, sandbox.client(cassette=recorder) as client:
         client.request("GET", "/nowhere", query={"page_token": "p-1", "next_key": "n-1"})
     assert "p-1" in path.read_text("utf-8") and "n-1" in path.read_text("utf-8")
 
@@ -337,7 +337,7 @@ FULL_DISK = """
             return None
 
     with bl.Sandbox(seed=7) as sandbox, bl.Recorder(path) as recorder:
-        client = sandbox.client(tape=recorder)
+        client = sandbox.client(cassette=recorder)
         told = [ask(client, 0)]
         # The disk has room for a part of the next line.
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(open(path, "rb").read()) + limit, hard))
@@ -345,7 +345,7 @@ FULL_DISK = """
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         told += [ask(client, 3), ask(client, 4)]
     assert told == [404, None, None, 404, 404], told
-    with bl.Client(tape=bl.Replay(path)) as client:
+    with bl.Client(cassette=bl.Replay(path)) as client:
         assert [ask(client, number) for number in range(5)] == told
     """
 
@@ -379,9 +379,9 @@ def test_a_recording_has_no_secret_that_its_name_tells(path, shape):
     body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
     script = response(body, headers={"Content-Type": "text/plain"})
     with StandInService(lambda _: script) as service, bl.Recorder(path) as recorder:
-        client = bl.Client(service.base_url, tape=recorder)
+        client = bl.Client(service.base_url, cassette=recorder)
         client.request("POST", "/x", body=body, query={"q": body.decode()})
     assert CANARY not in path.read_text()
-    with bl.Client(tape=bl.Replay(path)) as client:
+    with bl.Client(cassette=bl.Replay(path)) as client:
         told = client.request("POST", "/x", body=body, query={"q": body.decode()})
         assert told.status == 200 and b"***" in told.content

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 TREE = {
     "BoardlotError": (Exception,),
     "ConfigError": ("BoardlotError", ValueError),
+    "InternalError": ("BoardlotError", RuntimeError),
     "TransportError": ("BoardlotError", ConnectionError),
     "RequestTimeout": ("TransportError", TimeoutError),
     "ProtocolError": ("BoardlotError",),

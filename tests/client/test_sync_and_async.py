@@ -65,7 +65,7 @@ def test_the_constructor_shows_its_defaults():
         "ws_trade_url": None,
         "on_request": None,
         "on_response": None,
-        "tape": None,
+        "cassette": None,
     }
 
 

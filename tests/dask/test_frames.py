@@ -297,7 +297,7 @@ def test_a_client_whose_secrets_would_travel_is_refused_at_once(service, kind, t
     else:
         auth = bl.OAuth("client", store=bl.EncryptedFileStore(tmp_path / "s", passphrases()))
     client = bl.Client(service.sandbox.base_url, auth=auth)
-    with pytest.raises(bl.ConfigError, match=r"pickled|cannot be sent") as refused:
+    with pytest.raises(bl.ConfigError, match=r"pickle|cannot be sent") as refused:
         boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2)
     assert "of the test" not in str(refused.value)
 

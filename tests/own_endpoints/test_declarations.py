@@ -165,8 +165,8 @@ def test_a_file_declares_the_same(tmp_path):
     [
         ('"GET"', '"PATCH"', 3, "[kline] method is 'PATCH'; expected 'GET' or 'POST'"),
         ('"GET"', "1", 3, "[kline] method is of type integer; expected text"),
-        ("rows =", "row =", 5, "[kline] row is not a key of it; expected method, path, rows"),
-        ("next =", "nxet =", 6, "[kline.paging] nxet is not a key of it"),
+        ("rows =", "row =", 5, "[kline] unknown key 'row'; expected method, path, rows"),
+        ("next =", "nxet =", 6, "[kline.paging] unknown key 'nxet'"),
         ("start =", "'a b' =", 8, "[kline] arguments has the argument 'a b'"),
         ('open = "decimal"', 'open = "decimla"', 12, "[kline] record.open is 'decimla'"),
         ('volume = "integer"', "volume = integer", 14, "is not valid TOML"),

@@ -91,7 +91,7 @@ class Workplace:
 
     def replay(self):
         path = self.path()
-        with bl.Recorder(path) as recorder, self.sandbox.client(tape=recorder) as client:
+        with bl.Recorder(path) as recorder, self.sandbox.client(cassette=recorder) as client:
             client.server_time()
         return bl.Replay(path)
 

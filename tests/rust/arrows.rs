@@ -1,83 +1,107 @@
-//! The import rules of ARCHITECTURE.md.
+//! The import rules of ARCHITECTURE.md, read from its table.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
-use super::imports::{code, imports, inline_paths, is_test, sources, src};
+use super::{
+    file_cycles::{Module, Tree},
+    imports::{code, is_test, sources, src},
+};
 
-/// Each module at the top of the crate, and the others that it may import.
-const ARROWS: &[(&str, &[&str])] = &[
-    ("error", &[]),
-    ("api", &["error"]),
-    ("lock", &[]),
-    ("atomic_file", &[]),
-    ("fork_gate", &[]),
-    ("auth", &["api", "atomic_file", "callback_pool", "error", "fork_gate", "lock", "process"]),
-    ("process", &["error"]),
-    ("callback_pool", &["error", "process"]),
-    ("profile", &["atomic_file", "error", "lock"]),
-    ("decode", &["api", "auth", "error"]),
-    ("endpoint_file", &["api", "error"]),
-    ("http", &["api", "auth", "decode", "error", "process"]),
-    ("plan", &["api", "decode", "error", "http"]),
-    ("pages", &["api", "auth", "decode", "error", "http", "plan", "process"]),
-    ("client", &["api", "auth", "decode", "error", "http", "pages", "plan", "process"]),
-    ("client_options", &["http"]),
-    ("login", &["api", "auth", "decode", "error", "http", "process"]),
-    ("sandbox", &["api", "auth", "error"]),
-    ("fuzzing", &["api", "auth", "decode", "error", "http", "login", "pages"]),
-    (
-        "py",
-        &[
-            "api",
-            "atomic_file",
-            "auth",
-            "callback_pool",
-            "client",
-            "client_options",
-            "decode",
-            "endpoint_file",
-            "error",
-            "fork_gate",
-            "http",
-            "login",
-            "pages",
-            "plan",
-            "process",
-            "profile",
-            "sandbox",
-        ],
-    ),
-];
-
-/// The module at the top that a file belongs to.
-fn module(path: &Path) -> String {
-    let inside = path.strip_prefix(src()).expect("a source");
-    let first = inside.components().next().expect("a name").as_os_str().to_string_lossy();
-    first.trim_end_matches(".rs").to_owned()
+/// The modules of the table, and what each may import: of the crate's modules those at the top, and of a
+/// folder within one its neighbours.
+fn table() -> BTreeMap<Module, BTreeSet<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
+    let text = fs::read_to_string(path).expect("the architecture");
+    let mut rows = BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("| `src/")) {
+        let (path, rest) = line.split_once('`').expect("a path");
+        let imports = rest.trim_end_matches(" |").rsplit(" | ").next().expect("a column");
+        let module: Module = path
+            .trim_end_matches('/')
+            .trim_end_matches(".rs")
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        rows.insert(module, imports.to_owned());
+    }
+    let named = |text: &str| -> BTreeSet<String> {
+        // What is in brackets explains the name before it.
+        let names = text.replace(" and ", ", ");
+        let names = names.split(", ").map(|name| name.split(' ').next().unwrap_or_default());
+        names.filter(|name| *name != "–").map(str::to_owned).collect()
+    };
+    let tops: BTreeSet<String> =
+        rows.keys().filter(|module| module.len() == 1).map(|module| module[0].clone()).collect();
+    let allowed = |own: &str, imports: &str| match imports.strip_prefix("all except ") {
+        Some(others) => {
+            tops.difference(&named(others)).filter(|name| *name != own).cloned().collect()
+        }
+        None => named(imports),
+    };
+    let rows = rows.into_iter();
+    rows.map(|(module, imports)| (module.clone(), allowed(&module[0], &imports))).collect()
 }
 
-/// The modules at the top that a file names by `crate::`.
-fn named(code: &str) -> BTreeSet<String> {
-    let (imports, rest) = imports(code);
-    let paths = imports.into_iter().map(|import| import.path).chain(inline_paths(&rest));
-    paths.filter(|path| path[0] == "crate").filter_map(|path| path.get(1).cloned()).collect()
+/// The row of a module: its own, or that of the nearest module above it.
+fn row(table: &BTreeMap<Module, BTreeSet<String>>, module: &Module) -> Module {
+    let found = (1..=module.len()).rev().find(|&n| table.contains_key(&module[..n]));
+    module[..found.expect("a row of the table")].to_vec()
 }
 
 #[test]
-fn each_module_imports_only_those_below_it() {
-    for path in sources(&src()).iter().filter(|path| !is_test(path)) {
-        let module = module(path);
-        if module == "lib" {
-            continue;
+fn each_module_imports_only_those_that_its_row_lists() {
+    let (table, tree) = (table(), Tree::read());
+    for module in tree.modules().filter(|module| !module.is_empty()) {
+        for target in tree.imports(module) {
+            let (own, other) = (row(&table, module), row(&table, &target));
+            // The first part in which the two differ is listed in the row of the first.
+            let same = own.iter().zip(&other).take_while(|(one, two)| one == two).count();
+            let Some(name) = other.get(same) else { continue };
+            let allowed = match own.get(same) {
+                Some(_) => &table[&own[..=same]],
+                // A module imports its own folders.
+                None => continue,
+            };
+            assert!(allowed.contains(name), "{module:?} imports {target:?}, which {own:?} may not");
         }
-        let (_, allowed) = ARROWS.iter().find(|(name, _)| *name == module).expect(&module);
-        for name in named(&code(path)) {
+    }
+}
+
+#[test]
+fn the_table_has_every_module_and_no_circle() {
+    let (table, tree) = (table(), Tree::read());
+    for (module, allowed) in &table {
+        assert!(tree.modules().any(|known| known == module), "there is no {module:?}");
+        for name in allowed {
+            let neighbour: Module =
+                module[..module.len() - 1].iter().chain([name]).cloned().collect();
             assert!(
-                name == module || allowed.contains(&name.as_str()),
-                "{} imports {name}, which {module} may not",
-                path.display()
+                table.contains_key(&neighbour),
+                "{module:?} may import {name}, which is no row"
             );
         }
+    }
+    // Of neighbours that import each other, none would ever be removed.
+    let mut open: BTreeSet<&Module> = table.keys().collect();
+    while let Some(lowest) = open.iter().copied().find(|module| {
+        let is_open = |name: &String| {
+            let above = &module[..module.len() - 1];
+            open.iter().any(|other| other.split_last() == Some((name, above)))
+        };
+        !table[*module].iter().any(is_open)
+    }) {
+        open.remove(lowest);
+    }
+    assert!(open.is_empty(), "these may import each other: {open:?}");
+    // Beside a folder that has a row, every folder has one.
+    let folders = tree.modules().filter(|module| module.len() == 2 && tree.is_folder(module));
+    for folder in folders {
+        let has_rows = table.keys().any(|module| module.len() == 2 && module[0] == folder[0]);
+        assert!(!has_rows || table.contains_key(folder), "{folder:?} has no row");
     }
 }
 

@@ -14,7 +14,7 @@ use boardlot::{
     client::Client,
     error::ErrorKind,
     http::{
-        BaseUrl, Cassette, Event, EventKind, Observed, Observer, Recorder, Replay, SenderOptions,
+        BaseUrl, Cassette, Event, EventKind, Observed, Observer, Recorder, Replay, TransportOptions,
     },
     sandbox::{Faults, Options, Sandbox},
 };
@@ -35,10 +35,10 @@ fn sandbox(ahead_ms: i64, faults: Faults) -> Sandbox {
 }
 
 fn client(base: &str, credentials: Option<Credentials>, cassette: Option<Cassette>) -> Client {
-    let options = SenderOptions {
+    let options = TransportOptions {
         max_retries: 0,
         cassette: cassette.map(Arc::new),
-        ..SenderOptions::default()
+        ..TransportOptions::default()
     };
     Client::new(BaseUrl::parse(base).expect("a base"), credentials, options).expect("a client")
 }
@@ -55,7 +55,7 @@ fn api_key(sandbox: &Sandbox) -> Credentials {
 }
 
 async fn service_now(client: &Client) -> boardlot::error::Result<i64> {
-    client.sender().service_now(|| "call".to_owned()).await
+    client.transport().service_now(|| "call".to_owned()).await
 }
 
 fn local_ms() -> i64 {
@@ -83,7 +83,7 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
                 let before = local_ms();
                 let told = service_now(&client).await.expect("a time");
                 assert_between(told, ahead_ms, before);
-                assert_eq!(client.sender().clock().offset_ms(), 0, "signatures are unaffected");
+                assert_eq!(client.transport().clock().offset_ms(), 0, "signatures are unaffected");
             }
         }
     });
@@ -117,10 +117,10 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
             let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
             let told = Arc::new(Corrections::default());
             let observer: Arc<dyn Observer> = told.clone();
-            let options = SenderOptions {
+            let options = TransportOptions {
                 max_retries: 0,
                 observer: Some(observer),
-                ..SenderOptions::default()
+                ..TransportOptions::default()
             };
             let client = Client::new(base, Some(api_key(&sandbox)), options).expect("a client");
             let symbol = [("symbol", Argument::Text("HK.00700".to_owned()))];
@@ -133,7 +133,7 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
                     rows.expect("accepted");
                 }
             }
-            let clock = client.sender().clock();
+            let clock = client.transport().clock();
             let told = told.0.lock().expect("a lock").clone();
             if ahead_ms == 0 {
                 assert_eq!((clock.offset_ms(), told.len(), clock.requests()), (0, 0, 0));
@@ -197,7 +197,7 @@ fn a_caller_that_stands_still_holds_nobody_up() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.1, ..Faults::default() });
         let options =
-            SenderOptions { timeout: Duration::from_millis(300), ..SenderOptions::default() };
+            TransportOptions { timeout: Duration::from_millis(300), ..TransportOptions::default() };
         let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
         let client = Client::new(base, None, options).expect("a client");
         let mut still = pin!(service_now(&client));

@@ -5,7 +5,7 @@ use boardlot::{
     auth::Credentials,
     client::Client,
     decode::PageSlice,
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
     pages::Pages,
     sandbox::{Options, Sandbox},
 };
@@ -51,7 +51,7 @@ fn the_sandbox_answers_the_example_of_every_row_with_its_record() {
         let credentials = Credentials::bearer(token).expect("a token");
         let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
         let client =
-            Client::new(base, Some(credentials), SenderOptions::default()).expect("a client");
+            Client::new(base, Some(credentials), TransportOptions::default()).expect("a client");
         for endpoint in ENDPOINTS {
             let ResponseShape::Rows(_, schema) = &endpoint.response else { continue };
             let arguments = arguments(endpoint, &sandbox);

@@ -11,21 +11,30 @@ use super::imports::{code, imports, inline_paths, is_test, sources, src};
 const ALLOWED: &[&[&str]] = &[];
 
 /// A module by its path below the crate: `["http", "plan"]`.
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// The source files by their modules.
-struct Tree {
+pub struct Tree {
     code: BTreeMap<Module, String>,
 }
 
 impl Tree {
-    fn read() -> Self {
+    pub fn read() -> Self {
         let files = sources(&src()).into_iter().filter(|path| !is_test(path));
         Tree { code: files.map(|path| (module(&path), code(&path))).collect() }
     }
 
-    /// The modules that a module imports something from, of those below the same top module.
-    fn imports(&self, module: &Module) -> BTreeSet<Module> {
+    pub fn modules(&self) -> impl Iterator<Item = &Module> {
+        self.code.keys()
+    }
+
+    /// Whether a module has others below it.
+    pub fn is_folder(&self, module: &Module) -> bool {
+        self.code.keys().any(|other| other.len() > module.len() && other.starts_with(module))
+    }
+
+    /// The modules that a module imports something from.
+    pub fn imports(&self, module: &Module) -> BTreeSet<Module> {
         let (imports, rest) = imports(&self.code[module]);
         let inline = inline_paths(&rest).into_iter();
         imports
@@ -35,8 +44,14 @@ impl Tree {
             .map(|import| import.path)
             .chain(inline)
             .filter_map(|path| self.resolve(module, &path, 0))
-            .filter(|target| target != module && target.first() == module.first())
+            .filter(|target| target != module)
             .collect()
+    }
+
+    /// Those of them below the same top module.
+    fn imports_within(&self, module: &Module) -> BTreeSet<Module> {
+        let imports = self.imports(module).into_iter();
+        imports.filter(|target| target.first() == module.first()).collect()
     }
 
     /// The module that defines what a path names; none if that is outside this crate.
@@ -85,7 +100,7 @@ impl Tree {
     /// The sets of modules of which each one imports every other, directly or not.
     fn cycles(&self) -> Vec<BTreeSet<Module>> {
         let direct: BTreeMap<&Module, BTreeSet<Module>> =
-            self.code.keys().map(|module| (module, self.imports(module))).collect();
+            self.code.keys().map(|module| (module, self.imports_within(module))).collect();
         let reached: BTreeMap<&Module, BTreeSet<&Module>> = direct
             .keys()
             .map(|&start| {

@@ -11,17 +11,17 @@ use std::{
 
 use boardlot::{
     auth::{
-        OAuth, RefreshFuture, RefreshGrant, Registration, TokenEndpoint, TokenResponse, TokenSet,
-        check_client_secret, now_ms,
+        OAuth, Registration, TokenEndpoint, TokenResponse, TokenSet, check_client_secret, now_ms,
         store::{
             Guard, Memory, Secret, TokenStore, refusal_key, registration_key, token_key, user_key,
         },
     },
     error::{ErrorKind, Result},
 };
+use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::tokens::{answer, set};
+use super::tokens::{Arguments, answer, sent, set};
 
 pub const ORIGIN: &str = "https://api.example.com";
 
@@ -84,12 +84,12 @@ impl TokenStore for Disk {
 #[derive(Default)]
 pub struct Service {
     answers: Mutex<VecDeque<Result<TokenResponse>>>,
-    grants: Mutex<Vec<RefreshGrant>>,
+    requests: Mutex<Vec<Arguments>>,
 }
 
 impl TokenEndpoint for Service {
-    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
-        self.grants.lock().expect("a lock").push(grant);
+    fn refresh(&self, arguments: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
+        self.requests.lock().expect("a lock").push(arguments);
         let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
         Box::pin(async move { answer })
     }
@@ -133,7 +133,7 @@ impl Rig {
     }
 
     fn refreshes(&self) -> usize {
-        self.service.grants.lock().expect("a lock").len()
+        self.service.requests.lock().expect("a lock").len()
     }
 }
 
@@ -310,9 +310,8 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
         assert!(told.to_string().contains("no more"), "{told}");
         let case = format!("{error} {own:?} {stored:?}");
         assert_eq!(rig.disk.has_refusal(), written_down, "{case}");
-        let sent = rig.service.grants.lock().expect("a lock");
-        let sent = sent[0].client_secret.as_deref().map(String::as_str);
-        assert_eq!(sent, own.or(stored), "{case}");
+        let requests = rig.service.requests.lock().expect("a lock");
+        assert_eq!(sent(&requests[0], "client_secret").as_deref(), own.or(stored), "{case}");
     }
 }
 
@@ -351,8 +350,7 @@ async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh
     rig.disk.full.store(false, Ordering::SeqCst);
     assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "d");
     assert_eq!(rig.disk.stored().access_token.as_str(), "d");
-    let grants = rig.service.grants.lock().expect("a lock");
-    assert_eq!(grants.len(), 2);
+    assert_eq!(rig.refreshes(), 2);
 }
 
 #[tokio::test]

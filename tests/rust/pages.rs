@@ -12,7 +12,7 @@ use boardlot::{
     auth::Credentials,
     client::Client,
     decode::{PageSlice, Value},
-    http::{BaseUrl, SenderOptions},
+    http::{BaseUrl, TransportOptions},
 };
 use proptest::prelude::*;
 use zeroize::Zeroizing;
@@ -64,7 +64,7 @@ fn answer_all(stream: TcpStream, sizes: &[usize]) -> Option<()> {
 fn client(address: &str) -> Client {
     let token = Credentials::bearer(Zeroizing::new("token".to_owned())).expect("a token");
     let base = BaseUrl::parse(address).expect("a base");
-    Client::new(base, Some(token), SenderOptions::default()).expect("a client")
+    Client::new(base, Some(token), TransportOptions::default()).expect("a client")
 }
 
 fn ids(slices: &[PageSlice]) -> Vec<usize> {
@@ -120,7 +120,7 @@ proptest! {
 #[test]
 fn a_checkpoint_is_of_one_service() {
     let pages = |base: &str, resume: Option<&str>| {
-        client(base).pages::<()>(
+        client(base).pages::<&str, ()>(
             endpoint("crypto_orders").expect("a row"),
             &[("acc_id", Argument::Integer(1))],
             None,

@@ -7,15 +7,16 @@ use std::{
 
 use boardlot::{
     auth::{
-        RefreshFuture, RefreshGrant, TokenEndpoint, TokenResponse,
+        TokenEndpoint, TokenResponse,
         store::{TokenStore, token_key},
     },
     error::{ErrorKind, Result},
 };
+use futures_util::future::BoxFuture;
 
 use super::{
     logins::{Disk, ORIGIN, Rig, good_for, refused, rig},
-    tokens::answer,
+    tokens::{Arguments, answer},
 };
 
 /// A service during whose answer another process changes the store.
@@ -26,7 +27,7 @@ struct Meanwhile {
 }
 
 impl TokenEndpoint for Meanwhile {
-    fn refresh(&self, _: RefreshGrant) -> RefreshFuture<'_> {
+    fn refresh(&self, _: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
         (self.change)(&self.disk);
         let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
         Box::pin(async move { answer })

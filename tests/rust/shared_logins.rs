@@ -12,14 +12,14 @@ use std::{
 
 use boardlot::{
     auth::{
-        OAuth, RefreshFuture, RefreshGrant, SharedStore, TokenCaches, TokenEndpoint, TokenResponse,
-        TokenSet, now_ms,
+        OAuth, SharedStore, TokenCaches, TokenEndpoint, TokenResponse, TokenSet, now_ms,
         store::{Guard, Memory, Secret, TokenStore, refusal_key, user_key},
     },
     error::{ErrorKind, Result},
 };
+use futures_util::future::BoxFuture;
 
-use super::tokens::answer;
+use super::tokens::{Arguments, answer, sent};
 
 const ORIGIN: &str = "https://api.example.com";
 
@@ -184,7 +184,7 @@ impl Service {
 }
 
 impl TokenEndpoint for Service {
-    fn refresh(&self, grant: RefreshGrant) -> RefreshFuture<'_> {
+    fn refresh(&self, arguments: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
         Box::pin(async move {
             let wait = || tokio::time::sleep(Duration::from_micros(self.random.below(5_000)));
             wait().await;
@@ -193,8 +193,8 @@ impl TokenEndpoint for Service {
                 let description = "Forbidden".to_owned();
                 return Err(ErrorKind::GrantRejected { error, description }.into());
             }
-            let is_current =
-                self.state.lock().expect("a lock").refresh_token == grant.refresh_token.as_str();
+            let is_current = sent(&arguments, "refresh_token").as_ref()
+                == Some(&self.state.lock().expect("a lock").refresh_token);
             let outcome = match is_current {
                 true => Ok(self.issue()),
                 false => Err(ErrorKind::OAuth { error, description: "reused".into() }.into()),

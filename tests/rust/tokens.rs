@@ -2,7 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use boardlot::auth::{Refusal, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms};
+use boardlot::{
+    api::{Argument, EncodedValue},
+    auth::{Refusal, Registration, TokenResponse, TokenSet, is_token, lifetime, now_ms},
+};
 use zeroize::Zeroizing;
 
 pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenResponse {
@@ -12,6 +15,15 @@ pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenRespons
         lifetime: Duration::from_secs(seconds),
         scopes: Some(vec!["quote:read".to_owned()]),
     }
+}
+
+/// The arguments of a refresh request.
+pub type Arguments = Vec<(&'static str, Argument)>;
+
+/// One of them, as it is sent.
+pub fn sent(arguments: &Arguments, name: &str) -> Option<String> {
+    let found = arguments.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| EncodedValue::from(value.clone()).into_text())
 }
 
 pub fn set(access: &str, refresh: Option<&str>, seconds: u64, requested_at_ms: i64) -> TokenSet {

@@ -28,7 +28,7 @@ class Witness:
         self.recorder = bl.Recorder(self.cassette)
         hooks = {"on_request": self.events.append, "on_response": self.events.append}
         options = {"max_retries": 0, "timeout": 5.0, "max_body_bytes": BODY_LIMIT, **options}
-        client = bl.Client(base_url, auth=auth, tape=self.recorder, **hooks, **options)
+        client = bl.Client(base_url, auth=auth, cassette=self.recorder, **hooks, **options)
         self.spans = traced(client)
         return client
 

@@ -124,7 +124,7 @@ def test_security_14_a_bearer_token_is_redacted_in_every_spelling(spelling):
 
 
 @spellings
-def test_security_14_a_tape_has_a_token_in_no_spelling(spelling, tmp_path):
+def test_security_14_a_cassette_has_a_token_in_no_spelling(spelling, tmp_path):
     spelled = SPELLINGS[spelling](TOKEN)
     cases = [*echoes(spelled).values(), (200, {}, b"\xff\xfe" + spelled.encode())]
     for n, (status, headers, body) in enumerate(cases):
@@ -134,13 +134,13 @@ def test_security_14_a_tape_has_a_token_in_no_spelling(spelling, tmp_path):
             bl.Recorder(path) as recorder,
         ):
             auth = bl.BearerToken(TOKEN)
-            client = bl.Client(service.base_url, auth=auth, tape=recorder, max_retries=0)
+            client = bl.Client(service.base_url, auth=auth, cassette=recorder, max_retries=0)
             with contextlib.suppress(bl.ApiError):
                 client.request("GET", LOW, query={"echo": TOKEN}, headers={"X-Echo": TOKEN})
         text = path.read_text("utf-8")
         assert not found(TOKEN, spelling, text), body
         for line in map(json.loads, text.splitlines()):
-            sent = line.get("exchange", {}).get("answer", {}).get("came", {}).get("body", {})
+            sent = line.get("exchange", {}).get("response", {}).get("received", {}).get("body", {})
             if "base64" in sent:
                 raw = base64.b64decode(sent["base64"]).decode("latin-1")
                 assert not found(TOKEN, spelling, raw)

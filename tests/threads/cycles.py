@@ -250,8 +250,8 @@ def error_of_a_call(owner, sandbox):
 
 
 def recorder(owner, sandbox, path):
-    owner.recorder = bl.Recorder(path / "tape.jsonl")
-    owner.client = hooked(owner, sandbox, tape=owner.recorder)
+    owner.recorder = bl.Recorder(path / "cassette.jsonl")
+    owner.client = hooked(owner, sandbox, cassette=owner.recorder)
     owner.client.server_time()
 
 

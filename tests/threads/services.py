@@ -1,4 +1,4 @@
-"""Clients, sandboxes and tapes that threads share."""
+"""Clients, sandboxes and cassettes that threads share."""
 
 import asyncio
 import json
@@ -159,13 +159,13 @@ class Sandbox(Shared):
 
 
 class Recorder(Shared):
-    """Every request of every thread is on the tape, each line whole."""
+    """Every request of every thread is in the cassette, each line whole."""
 
     def make(self):
         self.folder = tempfile.TemporaryDirectory()
-        self.path = Path(self.folder.name) / "tape.jsonl"
+        self.path = Path(self.folder.name) / "cassette.jsonl"
         self.recorder = bl.Recorder(self.path)
-        self.client = self.sandbox.client(tape=self.recorder)
+        self.client = self.sandbox.client(cassette=self.recorder)
         self.lock, self.made = threading.Lock(), 0
 
     def operations(self):
@@ -190,12 +190,12 @@ class Recorder(Shared):
 class Replay(Shared):
     def make(self):
         self.folder = tempfile.TemporaryDirectory()
-        path = Path(self.folder.name) / "tape.jsonl"
+        path = Path(self.folder.name) / "cassette.jsonl"
         with bl.Recorder(path) as recorder:
-            client = self.sandbox.client(tape=recorder)
+            client = self.sandbox.client(cassette=recorder)
             self.expected = [list(client.dividends(code)) for code in CODES]
         self.replay = bl.Replay(path)
-        self.client = bl.Client(tape=self.replay)
+        self.client = bl.Client(cassette=self.replay)
         self.left = iter(range(len(CODES)))
         self.lock, self.done = threading.Lock(), 0
 

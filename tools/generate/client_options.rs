@@ -2,14 +2,14 @@
 
 use boardlot::{
     client_options::{CLIENT_OPTIONS, ClientOption, OptionKind},
-    http::SenderOptions,
+    http::TransportOptions,
 };
 
 use super::{python_text::hanging, wrapped};
 
 /// The annotation of an option's parameter, and its default.
 fn annotation_and_default(kind: OptionKind) -> (&'static str, String) {
-    let mut defaults = SenderOptions::default();
+    let mut defaults = TransportOptions::default();
     let default = match kind {
         OptionKind::Seconds(field) => format!("{:?}", field(&mut defaults).as_secs_f64()),
         OptionKind::Integer { get, .. } => get(&defaults).to_string(),

@@ -85,7 +85,7 @@ fn method(face: Face, endpoint: &Endpoint) -> String {
     let call = match (&endpoint.response, paged) {
         (ResponseShape::ServerTime(_), _) => "self._server_time()".to_owned(),
         (_, true) => {
-            let windows = if endpoint.has_span() { "windows" } else { "None" };
+            let windows = if endpoint.time_range().is_some() { "windows" } else { "None" };
             format!("self._pages(\"{}\", {passed}, {windows}, resume)", endpoint.name)
         }
         (_, false) => format!("self._call(\"{}\", {passed})", endpoint.name),
@@ -122,7 +122,7 @@ fn signature(endpoint: &Endpoint, annotation: impl Fn(&Parameter) -> String) -> 
     }
     signature
         .extend(optional.iter().map(|p| format!("{}: {} | None = None", p.name, annotation(p))));
-    if endpoint.has_span() {
+    if endpoint.time_range().is_some() {
         signature.push("windows: int | None = None".to_owned());
     }
     if paged {
@@ -220,7 +220,7 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         };
         arguments.push(hanging(&format!("- `{}`: {}{form}", parameter.name, parameter.doc), ""));
     }
-    if endpoint.has_span() {
+    if endpoint.time_range().is_some() {
         arguments.push(hanging(
             &format!(
                 "- `windows`: split the time range into this many windows, 1 to {WINDOWS_MAX}, and \

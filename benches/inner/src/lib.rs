@@ -1,8 +1,8 @@
 //! The page that the benches of `inner.rs` and `instructions.rs` read.
 
 use boardlot::{
-    api::Envelope,
-    decode::{Page, RowsAt, parse_page},
+    api::{Envelope, RecordsLocation},
+    decode::{Page, parse_page},
     error::Result,
 };
 use bytes::Bytes;
@@ -42,6 +42,6 @@ pub fn response_body() -> Bytes {
 
 /// That page, scanned.
 pub fn parsed(body: &Bytes) -> Result<Page> {
-    let at = RowsAt::Path(vec!["d".into(), "order_fills".into()]);
+    let at = RecordsLocation::at("d.order_fills");
     parse_page(Envelope::Status, &at, &Response::new(body.clone()))
 }

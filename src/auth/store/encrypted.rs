@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use zeroize::Zeroizing;
 
 use super::{
-    CHANGE_LOCK_TIMEOUT, Guard, REFRESH_LOCK_TIMEOUT, Secret, TokenStore, WhileWaiting, files,
+    CHANGE_LOCK_TIMEOUT, Guard, InterruptCheck, REFRESH_LOCK_TIMEOUT, Secret, TokenStore, files,
     keys::lock_slot,
     sealed::{Key, Salt, Sealed, Values, random, seal},
     store_error,
@@ -29,7 +29,7 @@ pub struct EncryptedFile {
     source: KeySource,
     /// The key of the last salt, so that Argon2id does not run for every change.
     key: ArcSwapOption<(Salt, Key)>,
-    while_waiting: Box<WhileWaiting>,
+    interrupt_check: Box<InterruptCheck>,
 }
 
 enum KeySource {
@@ -39,16 +39,20 @@ enum KeySource {
 }
 
 impl EncryptedFile {
-    /// A file under a passphrase. `while_waiting` is called repeatedly while waiting for its lock.
-    pub fn new(path: PathBuf, passphrase: Passphrase, while_waiting: Box<WhileWaiting>) -> Self {
+    /// A file under a passphrase. `interrupt_check` is called repeatedly while waiting for its lock.
+    pub fn new(
+        path: PathBuf,
+        passphrase: Passphrase,
+        interrupt_check: Box<InterruptCheck>,
+    ) -> Self {
         let source = KeySource::Passphrase(passphrase);
-        EncryptedFile { path, source, key: ArcSwapOption::empty(), while_waiting }
+        EncryptedFile { path, source, key: ArcSwapOption::empty(), interrupt_check }
     }
 
     /// A file under a random key.
     pub fn with_key(path: PathBuf, key: Key) -> Self {
-        let (source, while_waiting) = (KeySource::Key(key), Box::new(|| Ok(())));
-        EncryptedFile { path, source, key: ArcSwapOption::empty(), while_waiting }
+        let (source, interrupt_check) = (KeySource::Key(key), Box::new(|| Ok(())));
+        EncryptedFile { path, source, key: ArcSwapOption::empty(), interrupt_check }
     }
 
     fn read(&self) -> Result<(Option<Salt>, Values)> {
@@ -124,7 +128,7 @@ impl EncryptedFile {
 
     fn file_lock(&self, suffix: &str, max_wait: Duration) -> Result<files::Lock> {
         let path = files::with_suffix(&self.path, suffix);
-        files::Lock::acquire(&path, max_wait, &self.while_waiting)
+        files::Lock::acquire(&path, max_wait, &self.interrupt_check)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Called repeatedly while waiting for a lock; an error ends the wait.
-pub type WhileWaiting = dyn Fn() -> Result<()> + Send + Sync;
+pub type InterruptCheck = dyn Fn() -> Result<()> + Send + Sync;
 
 /// The content of a private file; `None` if it does not exist.
 pub fn read(path: &Path, max_bytes: u64) -> Result<Option<Secret>> {
@@ -59,7 +59,11 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
 pub struct Lock(#[expect(dead_code, reason = "held for its drop")] FileLock);
 
 impl Lock {
-    pub fn acquire(path: &Path, max_wait: Duration, while_waiting: &WhileWaiting) -> Result<Self> {
+    pub fn acquire(
+        path: &Path,
+        max_wait: Duration,
+        interrupt_check: &InterruptCheck,
+    ) -> Result<Self> {
         make_folder(folder_of(path))?;
         let remedy = "make the folder writable for you, or choose another path";
         let file = open(path, OpenOptions::new().write(true).create(true).truncate(false))
@@ -71,7 +75,7 @@ impl Lock {
         }
         let metadata = file.metadata().unwrap_or(metadata);
         check_private(path, &metadata)?;
-        match FileLock::wait(file, max_wait, || while_waiting().map_err(Failure::Cancelled)) {
+        match FileLock::wait(file, max_wait, || interrupt_check().map_err(Failure::Cancelled)) {
             Ok(Some(lock)) => Ok(Lock(lock)),
             Ok(None) => Err(store_error(
                 path,

@@ -15,7 +15,7 @@ use std::{path::Path, time::Duration};
 use zeroize::Zeroizing;
 
 pub use encrypted::{EncryptedFile, Passphrase};
-pub use files::WhileWaiting;
+pub use files::InterruptCheck;
 pub use key_locks::KeyLocks;
 pub use keychain::Keychain;
 pub use keys::{is_token_key, refusal_key, registration_key, token_key, user_key};

@@ -15,8 +15,8 @@ pub use grid::RowValues;
 pub(crate) use key_column::field_name;
 #[cfg(feature = "python")]
 pub(crate) use member_scanner::MemberScanner;
-pub use page::{Page, RowsAt};
-pub use page_slice::{PageSlice, RecordNumber, RowAt};
+pub use page::Page;
+pub use page_slice::{PageSlice, RecordNumber, RecordRef};
 pub(super) use scan::scan;
 pub(super) use slow_path::find_page;
 pub(super) use utf8::check_utf8;

@@ -1,7 +1,6 @@
 //! One response's list of records: the bytes as they were received, and the position of each record.
 
 use std::{
-    fmt,
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -25,24 +24,6 @@ pub struct Page {
     /// The members next to the list, and those of the `pagination` object.
     meta: MemberRanges,
     is_window: bool,
-}
-
-/// Where the list of records is in a response.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowsAt {
-    /// The member names that lead to the list, from the top of the response.
-    Path(Vec<String>),
-    /// The only list in this member, or the member itself.
-    OnlyListOf(String),
-}
-
-impl fmt::Display for RowsAt {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RowsAt::Path(path) => write!(out, "at '{}'", path.join(".")),
-            RowsAt::OnlyListOf(name) => write!(out, "in '{name}'"),
-        }
-    }
 }
 
 /// What a response contains besides its list of records.

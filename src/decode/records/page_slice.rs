@@ -21,7 +21,7 @@ pub struct PageSlice {
 
 /// One record: its position, and the key of its slice.
 #[derive(Debug, Clone, Copy)]
-pub struct RowAt<'a> {
+pub struct RecordRef<'a> {
     /// The page.
     pub page: &'a Page,
     /// The index in the page.
@@ -63,11 +63,11 @@ impl RecordNumber {
     }
 }
 
-impl<'a> RowAt<'a> {
+impl<'a> RecordRef<'a> {
     /// The record that many further in the same slice.
     #[must_use]
     pub fn following(self, count: usize) -> Self {
-        RowAt { index: self.index + count, number: self.number.following(count), ..self }
+        RecordRef { index: self.index + count, number: self.number.following(count), ..self }
     }
 
     /// The members of the record, each value as its own JSON text.

@@ -12,10 +12,10 @@ use bytes::Bytes;
 use super::{
     grid::{Grid, GridBuilder},
     known_layout::KnownLayout,
-    page::{MemberRanges, Page, PageMetadata, RowsAt},
+    page::{MemberRanges, Page, PageMetadata},
     utf8::Utf8Bytes,
 };
-use crate::decode::json::JsonReader;
+use crate::{api::RecordsLocation, decode::json::JsonReader};
 
 /// More members next to a list are left to the slow path: each is compared with all others.
 const MAX_MEMBERS: usize = 64;
@@ -25,15 +25,15 @@ const MAX_RESERVED: usize = 1024;
 /// The page in a response whose top-level members pass `is_success`.
 pub(in crate::decode) fn scan(
     body: &Bytes,
-    at: &RowsAt,
+    at: &RecordsLocation,
     is_success: impl for<'t> Fn(&dyn Fn(&str) -> Option<&'t str>) -> bool,
 ) -> Option<Page> {
     let body = Utf8Bytes::new(body).ok()?;
     let text = body.as_str();
     let mut scanner = Scanner { reader: JsonReader::new(text, 0), pagination: None };
     let target = match at {
-        RowsAt::Path(path) => Target::Path(path),
-        RowsAt::OnlyListOf(name) => Target::OnlyListOf(name),
+        RecordsLocation::At(path) => Target::Path(path),
+        RecordsLocation::OnlyListOf(name) => Target::OnlyListOf(name),
     };
     let mut top = scanner.object(target, 0)?;
     if scanner.reader.peek().is_some() {
@@ -75,7 +75,8 @@ struct Scanner<'a> {
 /// What to look for in an object.
 #[derive(Clone, Copy)]
 enum Target<'p> {
-    Path(&'p [String]),
+    /// The list at this path of members, separated by dots.
+    Path(&'p str),
     OnlyListOf(&'p str),
     /// The only list among the members.
     OnlyList,
@@ -138,12 +139,18 @@ impl<'a> Scanner<'a> {
         first: u8,
         depth: usize,
     ) -> Option<Option<List<'a>>> {
-        match (target, first) {
-            (Target::Path([last]), b'[') if last == name => self.list(depth).map(Some),
-            (Target::Path([next, path @ ..]), b'{') if next == name && !path.is_empty() => {
-                self.nested_list(Target::Path(path), depth).map(Some)
+        if let Target::Path(path) = target {
+            let split = path.split_once('.');
+            let (next, rest) = split.map_or((path, None), |(next, rest)| (next, Some(rest)));
+            if next == name {
+                return match (rest, first) {
+                    (None, b'[') => self.list(depth).map(Some),
+                    (Some(rest), b'{') => self.nested_list(Target::Path(rest), depth).map(Some),
+                    _ => None,
+                };
             }
-            (Target::Path([next, ..]), _) if next == name => None,
+        }
+        match (target, first) {
             (Target::OnlyListOf(wanted), b'{') if wanted == name => {
                 self.nested_list(Target::OnlyList, depth).map(Some)
             }

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    page::{MemberRanges, Page, PageMetadata, RowsAt},
+    page::{MemberRanges, Page, PageMetadata},
     utf8::Utf8Bytes,
 };
 use crate::{
+    api::RecordsLocation,
     decode::json::{Members, find_member, parse_members},
     error::{Error, Result, excerpt},
 };
@@ -19,12 +20,16 @@ const LISTS_SHOWN: usize = 8;
 
 /// The page in a response with these top-level members, which is known to be valid JSON that is not
 /// nested too deeply.
-pub(in crate::decode) fn find_page(body: &Bytes, top: &Members<'_>, at: &RowsAt) -> Result<Page> {
+pub(in crate::decode) fn find_page(
+    body: &Bytes,
+    top: &Members<'_>,
+    at: &RecordsLocation,
+) -> Result<Page> {
     let body = Utf8Bytes::new(body)?;
     let (text, bytes) = (body.as_str(), body.bytes());
     let found = match at {
-        RowsAt::Path(path) => find_by_path(top, path),
-        RowsAt::OnlyListOf(name) => find_only_list(top, name).map_err(|lists| {
+        RecordsLocation::At(path) => find_by_path(top, path),
+        RecordsLocation::OnlyListOf(name) => find_only_list(top, name).map_err(|lists| {
             let places: Vec<String> = lists
                 .iter()
                 .take(LISTS_SHOWN)
@@ -82,13 +87,14 @@ fn range_of(text: &str, part: &str) -> Range<usize> {
 }
 
 /// The value that these names lead to, and the members of its object.
-fn find_by_path<'a>(top: &Members<'a>, path: &[String]) -> Option<(&'a RawValue, Members<'a>)> {
-    let (last, parents) = path.split_last()?;
+fn find_by_path<'a>(top: &Members<'a>, path: &str) -> Option<(&'a RawValue, Members<'a>)> {
     let mut members = top.clone();
-    for name in parents {
+    let mut rest = path;
+    while let Some((name, inside)) = rest.split_once('.') {
         members = parse_members(find_member(&members, name)?.get()).ok()?;
+        rest = inside;
     }
-    let list = find_member(&members, last)?;
+    let list = find_member(&members, rest)?;
     Some((list, members))
 }
 

@@ -9,10 +9,10 @@ use proptest::{prelude::*, sample::select};
 
 use super::responses::{Node, key, records, spaces, value};
 use crate::{
-    api::{Envelope, Field},
+    api::{Envelope, Field, RecordsLocation},
     decode::{
         BatchBuilder, ColumnOptions, Columns, Decimals, InvalidValues, Page, PageSlice, Rows,
-        RowsAt, Strings, parse_page,
+        Strings, parse_page,
     },
     error::Result,
 };
@@ -72,7 +72,7 @@ fn page(rows: Vec<Node>, spaces: &[&str]) -> Option<Arc<Page>> {
         ("data".into(), Node::List(rows)),
     ]);
     let response = Response::new(Bytes::from(top.to_json(spaces)));
-    parse_page(Envelope::Code, &RowsAt::OnlyListOf("data".into()), &response).ok().map(Arc::new)
+    parse_page(Envelope::Code, &RecordsLocation::OnlyListOf("data"), &response).ok().map(Arc::new)
 }
 
 fn by_text(page: &Arc<Page>, key: Option<&str>, options: ColumnOptions) -> Result<RecordBatch> {

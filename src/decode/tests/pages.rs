@@ -6,20 +6,20 @@ use proptest::prelude::*;
 
 use super::responses::{Node, corruption, key, records, response, spaces, value};
 use crate::{
-    api::Envelope,
+    api::{Envelope, RecordsLocation},
     decode::{
-        Page, RowsAt, Value, parse_page,
+        Page, Value, parse_page,
         parse_page::{parse_fast_path, parse_slow_path},
     },
     error::ErrorKind,
 };
 
-fn fills() -> RowsAt {
-    RowsAt::Path(vec!["d".into(), "order_fills".into()])
+fn fills() -> RecordsLocation {
+    RecordsLocation::at("d.order_fills")
 }
 
 /// Parses a response on both paths; whether the fast path accepted it.
-fn compare(at: &RowsAt, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
+fn compare(at: &RecordsLocation, body: impl Into<Vec<u8>>) -> Result<bool, TestCaseError> {
     let response = Response::new(Bytes::from(body.into()));
     let fast = parse_fast_path(Envelope::Status, at, &response);
     let slow = parse_slow_path(Envelope::Status, at, &response);
@@ -148,9 +148,9 @@ proptest! {
         response in response(records(value())), spaces in spaces(), corruption in corruption(),
     ) {
         let body = corruption.apply(response.to_json(&spaces));
-        compare(&RowsAt::OnlyListOf("d".into()), body.clone())?;
-        compare(&RowsAt::Path(vec!["d".into()]), body.clone())?;
-        compare(&RowsAt::OnlyListOf("list".into()), body)?;
+        compare(&RecordsLocation::OnlyListOf("d"), body.clone())?;
+        compare(&RecordsLocation::at("d"), body.clone())?;
+        compare(&RecordsLocation::OnlyListOf("list"), body)?;
     }
 
     #[test]
@@ -188,7 +188,7 @@ proptest! {
         let others = others.iter().map(|text| text.map(|text| Node::Plain(text.to_owned())));
         let other = doubled(&body, &mut others.chain(std::iter::repeat(None)));
         for envelope in [Envelope::Status, Envelope::RetCode, Envelope::Code] {
-            for at in [fills(), RowsAt::OnlyListOf("d".into())] {
+            for at in [fills(), RecordsLocation::OnlyListOf("d")] {
                 let parsed = |node: &Node| {
                     parse_page(envelope, &at, &Response::new(node.to_json(&[""]).into()))
                 };
@@ -218,7 +218,7 @@ proptest! {
         compare(&fills(), bytes)?;
         let listed = Node::Object(vec![("s".into(), Node::text("ok")), (key, node)]);
         for at in ["list", "d", "a"] {
-            compare(&RowsAt::OnlyListOf(at.into()), listed.to_json(&[" "]))?;
+            compare(&RecordsLocation::OnlyListOf(at), listed.to_json(&[" "]))?;
         }
     }
 
@@ -281,7 +281,7 @@ proptest! {
         }
         let body = Node::Object(top).to_json(&spaces);
         prop_assert!(compare(&fills(), body.clone())?, "not accepted: {}", body);
-        prop_assert!(compare(&RowsAt::OnlyListOf("d".into()), body)?);
+        prop_assert!(compare(&RecordsLocation::OnlyListOf("d"), body)?);
     }
 }
 

@@ -4,7 +4,7 @@ use url::form_urlencoded;
 
 use crate::{
     error::Result,
-    sandbox::{
+    sandbox::credentials::{
         hashed_store::Hash,
         scopes::Scopes,
         tokens::{Consent, Tokens},

@@ -18,13 +18,15 @@ use crate::{
     api::AUTHORIZE,
     error::{Error, ErrorKind, Result},
     sandbox::{
-        hashed_store::{Hash, secret},
-        http_response::HttpResponse,
-        proof_key::challenge,
-        scopes::Scopes,
+        credentials::{
+            hashed_store::{Hash, secret},
+            proof_key::challenge,
+            scopes::Scopes,
+            tokens::Tokens,
+            verify::random_id,
+        },
         sync::lock,
-        tokens::Tokens,
-        verify::random_id,
+        wire::http_response::HttpResponse,
     },
 };
 

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 
 use super::error::OAuthError;
 use crate::sandbox::{
-    hashed_store::{Hash, equal, hash},
+    credentials::hashed_store::{Hash, equal, hash},
     sync::lock,
 };
 

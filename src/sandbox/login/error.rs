@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::fields::InvalidField;
 use crate::{
     error::Error,
-    sandbox::{envelope::json, http_response::HttpResponse},
+    sandbox::wire::{envelope::json, http_response::HttpResponse},
 };
 
 /// An error response.

@@ -1,7 +1,7 @@
 //! The forms of the authorization page, each with a token against forged submissions.
 
 use super::authorization::AuthorizationRequest;
-use crate::sandbox::hashed_store::{Hash, HashedStore, equal, hash};
+use crate::sandbox::credentials::hashed_store::{Hash, HashedStore, equal, hash};
 
 /// How long a page may stay open.
 pub const FORM_LIFETIME_MS: i64 = 600_000;
@@ -55,7 +55,8 @@ impl Forms {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::authorization::example as request, *};
+    use super::*;
+    use crate::sandbox::login::authorization::example as request;
 
     const NOW: i64 = 1_790_000_000_000;
 

@@ -20,7 +20,7 @@ use axum::http::{
     header::{CACHE_CONTROL, PRAGMA},
 };
 
-use super::{faults::Fault, http_response::HttpResponse, tokens::Tokens};
+use super::{credentials::tokens::Tokens, faults::Fault, wire::http_response::HttpResponse};
 use crate::api::{self, Endpoint, Method, ParameterLocation, ResponseShape};
 pub use authorize::allow_as_demo_user;
 use error::OAuthError;

@@ -14,9 +14,11 @@ use super::authorization::AuthorizationRequest;
 use crate::{
     api::{AUTHORIZE, SCOPES},
     sandbox::{
-        hashed_store::hash,
-        http_response::HttpResponse,
-        scopes::{account_scopes, is_account},
+        credentials::{
+            hashed_store::hash,
+            scopes::{account_scopes, is_account},
+        },
+        wire::http_response::HttpResponse,
     },
 };
 

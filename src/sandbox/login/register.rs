@@ -13,12 +13,13 @@ use super::{
 use crate::{
     api::{Argument, Parameter, ParameterKind, REGISTER},
     sandbox::{
-        envelope::json,
-        hashed_store::{hash, secret},
-        http_response::HttpResponse,
-        scopes,
-        tokens::Tokens,
-        verify::random_id,
+        credentials::{
+            hashed_store::{hash, secret},
+            scopes,
+            tokens::Tokens,
+            verify::random_id,
+        },
+        wire::{envelope::json, http_response::HttpResponse},
     },
 };
 

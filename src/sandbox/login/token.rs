@@ -14,9 +14,8 @@ use super::{
 use crate::{
     api::TOKEN,
     sandbox::{
-        envelope::json,
-        http_response::HttpResponse,
-        tokens::{Exchange, Issued, Tokens},
+        credentials::tokens::{Exchange, Issued, Tokens},
+        wire::{envelope::json, http_response::HttpResponse},
     },
 };
 

@@ -51,7 +51,7 @@ fn security_35_the_page_cannot_be_framed_and_runs_nothing() {
     assert!(!page.contains("<script") && !page.contains("onclick") && !page.contains("style="));
     // The style is the one that the policy allows.
     let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next());
-    let hash = crate::sandbox::hashed_store::hash(style.expect("a style"));
+    let hash = crate::sandbox::credentials::hashed_store::hash(style.expect("a style"));
     let hash = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, hash);
     assert!(header(&got, "content-security-policy").contains(&format!("'sha256-{hash}'")));
     let cookie = header(&got, "set-cookie");

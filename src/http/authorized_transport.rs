@@ -1,0 +1,107 @@
+//! A transport with the credentials of a client.
+
+use std::{
+    ops::Deref,
+    sync::{Arc, Weak},
+};
+
+use arc_swap::ArcSwapOption;
+use zeroize::Zeroizing;
+
+use super::{
+    BaseUrl, HttpResponse, Request, TransportOptions,
+    authorize::{CallAuthorization, authorization_headers},
+    call::call,
+    transport::Transport,
+};
+use crate::{
+    auth::Credentials,
+    error::{Redactor, Result},
+};
+
+/// A [`Transport`] whose calls are authorized by the credentials of one client.
+#[derive(Debug)]
+pub struct AuthorizedTransport {
+    transport: Arc<Transport>,
+    credentials: Option<Arc<Credentials>>,
+}
+
+/// The credentials of all clients. A child that is forked has them too, so there is no lock.
+static CREDENTIALS: ArcSwapOption<Vec<Weak<Credentials>>> = ArcSwapOption::const_empty();
+
+/// Redacts the secrets of all clients: for errors about values of responses that were received long ago.
+pub fn redactor_of_all_clients() -> Redactor {
+    let all = CREDENTIALS.load_full();
+    let all: Vec<_> = all.iter().flat_map(|all| all.iter()).filter_map(Weak::upgrade).collect();
+    redactor_of(all.iter().map(AsRef::as_ref))
+}
+
+fn redactor_of<'a>(credentials: impl Iterator<Item = &'a Credentials> + Clone) -> Redactor {
+    let logins = credentials.clone().filter_map(Credentials::login);
+    let tokens: Vec<_> = logins.flat_map(|oauth| oauth.known_tokens()).collect();
+    let mut secrets: Vec<&str> = tokens.iter().flat_map(|set| set.secrets()).collect();
+    for secret in credentials.filter_map(Credentials::secret) {
+        secrets.push(secret);
+    }
+    Redactor::new(secrets)
+}
+
+/// Remembers credentials for as long as they are in use.
+fn remember(credentials: &Arc<Credentials>) {
+    CREDENTIALS.rcu(|all| {
+        let all = all.iter().flat_map(|all| all.iter());
+        let mut alive: Vec<_> = all.filter(|other| other.strong_count() > 0).cloned().collect();
+        alive.push(Arc::downgrade(credentials));
+        Some(Arc::new(alive))
+    });
+}
+
+impl AuthorizedTransport {
+    /// Checks the options, and binds the credentials to this service.
+    pub fn new(
+        base: BaseUrl,
+        credentials: Option<Credentials>,
+        options: TransportOptions,
+    ) -> Result<Self> {
+        // A replay needs no credentials.
+        let credentials = credentials.filter(|_| !options.is_replayed());
+        if let Some(credentials) = &credentials {
+            credentials.bind(base.as_str())?;
+        }
+        let credentials = credentials.map(Arc::new);
+        credentials.iter().for_each(remember);
+        Ok(AuthorizedTransport { transport: Arc::new(Transport::new(base, options)?), credentials })
+    }
+
+    /// Sends a request until `parse` accepts the response, the error is final, or the time is up.
+    pub async fn call<T>(
+        &self,
+        request: &Request,
+        parse: impl Fn(&HttpResponse) -> Result<T>,
+    ) -> Result<T> {
+        let mut authorization =
+            CallAuthorization::new(&self.transport, self.credentials.as_deref());
+        call(&self.transport, &mut authorization, request, parse).await
+    }
+
+    /// The headers that would authorize a request now; the token of a login is masked.
+    pub fn authorization_headers(
+        &self,
+        request: &Request,
+    ) -> Result<Vec<(&'static str, Zeroizing<String>)>> {
+        authorization_headers(self.credentials.as_deref(), None, self.clock(), request)
+    }
+
+    /// Redacts the secrets of the credentials, for errors about responses that were received earlier.
+    pub fn redactor(&self) -> Redactor {
+        redactor_of(self.credentials.as_deref().into_iter())
+    }
+}
+
+impl Deref for AuthorizedTransport {
+    type Target = Transport;
+
+    fn deref(&self) -> &Transport {
+        &self.transport
+    }
+}

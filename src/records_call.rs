@@ -1,0 +1,56 @@
+//! A call that returns records: what to send, and how to read the response.
+
+use std::sync::Arc;
+
+use crate::{
+    api::{Argument, Contract, Endpoint, Envelope, Field, RecordsLocation, ResponseShape},
+    decode::{Page, parse_page},
+    error::{Error, Result},
+    http::{HttpResponse, RequestPlan},
+};
+
+/// A call that returns records: its checked request, and the location and fields of the records in responses.
+#[derive(Debug)]
+pub struct RecordsCall {
+    /// What to send.
+    pub request: RequestPlan,
+    /// The fields that the records can have.
+    pub fields: Arc<[Field]>,
+    contract: Contract,
+    location: RecordsLocation,
+}
+
+impl RecordsCall {
+    /// A call of an endpoint, its arguments checked.
+    pub fn new<N: AsRef<str>>(endpoint: &Endpoint, arguments: &[(N, Argument)]) -> Result<Self> {
+        let request = RequestPlan::new(endpoint, arguments)?;
+        let ResponseShape::Rows(location, schema) = &endpoint.response else {
+            return Err(Error::config(format!("{} does not return records", endpoint.name)));
+        };
+        let fields = schema.choose(|name| {
+            arguments.iter().find(|(n, _)| n.as_ref() == name).and_then(|(_, argument)| {
+                match argument {
+                    Argument::Text(text) => Some(text.as_str()),
+                    _ => None,
+                }
+            })
+        });
+        let (contract, location) = (endpoint.contract(), location.clone());
+        Ok(RecordsCall { request, fields, contract, location })
+    }
+
+    /// A request of the caller's own, with the records at this path of the response.
+    pub fn custom(request: RequestPlan, rows: &str) -> Self {
+        RecordsCall {
+            request,
+            fields: Arc::default(),
+            contract: Envelope::Undocumented.into(),
+            location: RecordsLocation::At(rows.to_owned().into()),
+        }
+    }
+
+    /// The records of a response.
+    pub fn parse(&self, response: &HttpResponse) -> Result<Page> {
+        parse_page(self.contract, &self.location, response)
+    }
+}

@@ -1,0 +1,120 @@
+//! Failures that a test orders for its next requests.
+
+use std::sync::Mutex;
+
+use axum::http::StatusCode;
+
+use super::routes::RouteMatch;
+use crate::{
+    error::{Error, Result, THROTTLED_CODE},
+    sandbox::{
+        sync::lock,
+        wire::{envelope::Rejection, http_response::HttpResponse},
+    },
+};
+
+/// The failure of the next requests.
+#[derive(Clone, Debug)]
+pub struct PlannedFailure {
+    /// Which requests fail; `None` for any.
+    pub target: Option<FailureTarget>,
+    /// How many; `None` for all until the sandbox is reset.
+    pub times: Option<u64>,
+    /// The HTTP status of the response; 0 closes the connection without one.
+    pub status: u16,
+    /// The code in the endpoint's own envelope; without it the response does not come from the endpoint.
+    pub code: Option<i64>,
+    /// The message.
+    pub message: Option<String>,
+}
+
+/// The requests that fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailureTarget {
+    /// Those of this endpoint.
+    Endpoint(String),
+    /// Those to this path.
+    Path(String),
+}
+
+impl PlannedFailure {
+    /// Checks that the values are in range.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let is_failure = match self.status {
+            0 | 400..=599 => true,
+            200 => self.code.is_some(),
+            _ => false,
+        };
+        if !is_failure {
+            let expected = "an HTTP status from 400 to 599, 0 to close the connection, or 200 with a \
+                            code other than 0";
+            return Err(Error::argument("status", &self.status.to_string(), expected));
+        }
+        if self.code == Some(0) {
+            return Err(Error::argument("code", "0, which is a success", "another integer"));
+        }
+        if self.times == Some(0) {
+            return Err(Error::argument("times", "0", "an integer from 1, or None"));
+        }
+        Ok(())
+    }
+
+    /// The response; `None` if there is none.
+    pub(crate) fn response(&self, found: &RouteMatch) -> Option<HttpResponse> {
+        let status = StatusCode::from_u16(self.status).ok().filter(|status| status.as_u16() > 0)?;
+        let message = self.message.as_deref().unwrap_or("a failure that the test planned");
+        let (RouteMatch::Route(route, _), Some(code)) = (found, self.code) else {
+            return Some(HttpResponse::plain(status, message));
+        };
+        let documented = route.endpoint.failures.iter().find(|failure| failure.code == code);
+        let error_code = match documented {
+            Some(failure) => failure.error_code,
+            None if code == THROTTLED_CODE => "rate_limited",
+            None => "planned",
+        };
+        let rejection = Rejection::new(code, error_code, message);
+        Some(HttpResponse::json(status, rejection.body(route.endpoint.envelope)))
+    }
+}
+
+/// The planned failures in their order.
+#[derive(Debug, Default)]
+pub struct PlannedFailures(Mutex<Vec<PlannedFailure>>);
+
+impl PlannedFailures {
+    pub fn add(&self, failure: PlannedFailure) {
+        lock(&self.0).push(failure);
+    }
+
+    pub fn clear(&self) {
+        lock(&self.0).clear();
+    }
+
+    /// The failure of this request, which counts.
+    pub fn next(&self, found: &RouteMatch, path: &str) -> Option<PlannedFailure> {
+        let mut planned = lock(&self.0);
+        if planned.is_empty() {
+            return None;
+        }
+        let name = match found {
+            RouteMatch::Route(route, _) => Some(route.endpoint.name.as_ref()),
+            RouteMatch::OAuth(route) => Some(route.endpoint.name.as_ref()),
+            RouteMatch::OtherMethod(_) | RouteMatch::Nothing => None,
+        };
+        let index = planned.iter().position(|failure| match &failure.target {
+            None => true,
+            Some(FailureTarget::Endpoint(wanted)) => name == Some(wanted),
+            Some(FailureTarget::Path(wanted)) => path == wanted,
+        })?;
+        let failure = planned.get_mut(index)?;
+        let taken = failure.clone();
+        match &mut failure.times {
+            Some(times) if *times > 1 => *times -= 1,
+            Some(_) => {
+                planned.remove(index);
+            }
+            None => {}
+        }
+        Some(taken)
+    }
+}

@@ -1,0 +1,61 @@
+//! Pages of a list, as the endpoint's paging continues it.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    arguments::Arguments,
+    cursor::QueryDigest,
+    envelope::{Body, HandlerResult, Rejection},
+};
+use crate::api::Paging;
+
+const PAGE: usize = 50;
+const PAGE_MAX: usize = 1_000;
+
+/// The page of these rows that a request asks for, in the response's body.
+pub fn page<R: Serialize>(
+    mut body: Body,
+    seed: u64,
+    arguments: &Arguments,
+    rows: &[R],
+) -> HandlerResult {
+    let is_next_key = matches!(arguments.endpoint.paging, Some(Paging::NextKey));
+    let size = page_size(arguments, if is_next_key { "limit" } else { "page_size" }, PAGE)?;
+    let identity = arguments.identity();
+    let digest = QueryDigest::new(seed, &identity);
+    let first = match arguments.cursor.as_deref() {
+        None => 0,
+        Some(cursor) => digest
+            .read(cursor)
+            .map(|(place, _)| place as usize)
+            .filter(|place| *place <= rows.len())
+            .ok_or_else(|| Rejection::invalid("the cursor does not belong to this list"))?,
+    };
+    let end = first.saturating_add(size).min(rows.len());
+    let next = (end < rows.len()).then(|| digest.cursor(end as u32, 0));
+    if is_next_key {
+        let pagination = json!({
+            "has_more": next.is_some(),
+            "next_key": next.unwrap_or_else(|| "-1".to_owned()),
+            "total": rows.len(),
+        });
+        body.top("pagination", pagination);
+    } else {
+        body.beside("completed", Value::Bool(next.is_none()));
+        body.beside("page_flag", Value::String(next.unwrap_or_default()));
+    }
+    Ok(body.rows(&rows.get(first..end).unwrap_or_default()))
+}
+
+/// The size of a page: an argument of that name, or the default.
+pub fn page_size(arguments: &Arguments, name: &str, default: usize) -> Result<usize, Rejection> {
+    let Some(text) = arguments.sent(name) else { return Ok(default) };
+    text.parse().ok().filter(|size| (1..=PAGE_MAX).contains(size)).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        Rejection::invalid(format!(
+            "{name} is '{}'; expected an integer from 1 to {PAGE_MAX}",
+            shown.escape_debug()
+        ))
+    })
+}
