@@ -152,7 +152,7 @@ def ipo_list(vector: Path, count: int = 20) -> bytes:
     import boardlot as bl
 
     cases = json.loads(vector.read_text())["cases"]
-    body = json.loads(cases[0]["exchanges"][0]["answer"]["body"])
+    body = json.loads(cases[0]["exchanges"][0]["response"]["body"])
     with (
         bl.Sandbox(seed=7) as sandbox,
         bl.Client(sandbox.base_url, auth=sandbox.api_key()) as client,

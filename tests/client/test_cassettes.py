@@ -50,18 +50,6 @@ def test_what_was_recorded_is_played_back(sandbox, path, auth):
         assert everything(client, accounts) == recorded
 
 
-def test_an_asynchronous_client_plays_the_same_file(sandbox, path):
-    with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
-        recorded = client.dividends("HK.00700")
-    sandbox.close()
-
-    async def play():
-        async with bl.AsyncClient(tape=bl.Replay(path)) as client:
-            return await client.dividends("HK.00700")
-
-    assert asyncio.run(play()) == recorded
-
-
 def test_a_request_that_was_not_recorded_raises(sandbox, path):
     with bl.Recorder(path) as recorder, sandbox.client(tape=recorder) as client:
         client.dividends("HK.00700")

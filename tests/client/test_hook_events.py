@@ -1,4 +1,4 @@
-"""What hooks are told, in whose context they run, and what they may add to a request."""
+"""What events contain, in whose context hooks run, and what they may add to a request."""
 
 import asyncio
 import contextvars
@@ -42,7 +42,7 @@ def eventually(condition):
     assert condition()
 
 
-def test_events_tell_endpoint_route_host_and_attempt():
+def test_events_have_endpoint_route_host_and_attempt():
     events = []
     hooks = {"on_request": events.append, "on_response": events.append}
     with StandInService([BUSY, OK]) as server, bl.Client(server.base_url, **hooks) as client:
@@ -75,7 +75,7 @@ def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
     assert (event.endpoint, event.route, event.path) == (f"GET {own}", None, own)
 
 
-def test_the_class_of_a_failure_is_told():
+def test_events_have_the_class_of_a_failure():
     events = []
     answers = [response(drop=True), BUSY]
     with (
@@ -85,8 +85,8 @@ def test_the_class_of_a_failure_is_told():
         for _ in range(2):
             with pytest.raises(bl.BoardlotError):
                 client.dividends("HK.00700")
-    told = [(event.status, event.error_type, event.error is None) for event in events]
-    assert told == [(None, "TransportError", False), (503, None, True)]
+    failures = [(event.status, event.error_type, event.error is None) for event in events]
+    assert failures == [(None, "TransportError", False), (503, None, True)]
 
 
 def test_log_records_have_the_same_facts(sandbox, caplog):

@@ -54,19 +54,6 @@ def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
 
 
 @modes
-def test_a_list_without_rows_is_no_error_the_first_time(mode):
-    async def use(client):
-        pager = pager_of(client, "fills_history")
-        first = await settled(pager.all())
-        with pytest.raises(bl.ConfigError, match="exhausted"):
-            await settled(pager.all())
-        return first
-
-    with StandInService(PagedList("fills_history", [0])) as server:
-        assert list(run(mode, server, use)) == []
-
-
-@modes
 def test_limited_calls_in_a_loop_end_with_an_empty_result(mode):
     book = PagedList("fills_history", LENGTHS)
 
@@ -134,7 +121,7 @@ def renamed(checkpoint, server):
 
 @methods
 @modes
-def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
+def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
     """The service goes back by 190 pages: no row comes twice, resumed or not."""
     book = PagedList(method, [1] * 200)
 

@@ -110,7 +110,7 @@ def test_the_time_of_the_service_is_no_list_and_is_requested_instead_of_declared
             with pytest.raises(bl.ProtocolError, match="no success mark"):
                 client.call(endpoint)
         response = client.request("GET", "/api/v1.0/server-time")
-    assert response.content.decode() == case["exchanges"][0]["answer"]["body"]
+    assert response.content.decode() == case["exchanges"][0]["response"]["body"]
     for received in server.received:
         assert_request(received, case["exchanges"][0]["request"], "server_time")
 
@@ -147,9 +147,9 @@ def assert_same_error(error, case, name):
         if attribute in wanted:
             assert same(getattr(error, attribute), wanted[attribute]), case["name"]
     if isinstance(error, bl.ApiError):
-        assert_body(error, case["exchanges"][-1]["answer"])
+        assert_body(error, case["exchanges"][-1]["response"])
     # A code alone has a meaning only in the document's table for that endpoint.
-    if "error_code" not in wanted or '"error"' in case["exchanges"][-1]["answer"]["body"]:
+    if "error_code" not in wanted or '"error"' in case["exchanges"][-1]["response"]["body"]:
         assert isinstance(error, getattr(bl, wanted["class"])), case["name"]
 
 

@@ -123,13 +123,6 @@ def test_polars_types_without_pyarrow() -> None:
     assert frames.to_polars(records([])).shape == (0, len(SCHEMA))
 
 
-def test_arrow_types() -> None:
-    table = frames.to_arrow(records())
-    assert table.schema.field("us").type == pa.timestamp("us", "UTC")
-    assert table.schema.field("day").type == pa.date32()
-    assert table.schema.field("code").type == pa.string()
-
-
 @pytest.mark.parametrize(
     ("convert", "strings"),
     [(frames.to_arrow, "utf8"), (frames.to_pandas, "large"), (frames.to_polars, "view")],

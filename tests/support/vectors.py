@@ -13,8 +13,22 @@ def endpoint_vectors():
     pairs = []
     for path in sorted((VECTORS / "endpoints").glob("*.json")):
         vector = json.loads(path.read_text("utf-8"))
-        pairs += [(vector["endpoint"], case) for case in vector["cases"]]
+        rows = vector.get("rows")
+        pairs += [(vector["endpoint"], with_result(case, rows)) for case in vector["cases"]]
     return pairs
+
+
+def with_result(case, rows):
+    """A case with its result: if it names none and no error, the `rows` of all its responses."""
+    if "result" in case or "error" in case:
+        return case
+    result = []
+    for exchange in case["exchanges"]:
+        value = json.loads(exchange["response"]["body"])
+        for name in rows.split("."):
+            value = value[name]
+        result += value
+    return {**case, "result": result}
 
 
 def vector_case(endpoint, name):
@@ -25,5 +39,5 @@ def vector_case(endpoint, name):
 
 def scripted_answers(case):
     """The answers of a case, as the scripted server plays them."""
-    told = [exchange["answer"] for exchange in case["exchanges"]]
-    return [response(one["body"], one["status"], one.get("headers")) for one in told]
+    responses = [exchange["response"] for exchange in case["exchanges"]]
+    return [response(one["body"], one["status"], one.get("headers")) for one in responses]
