@@ -79,7 +79,7 @@ def fills_rows(pages: int = PAGES_APART, *, ascii_only: bool = False) -> list[by
 
 
 def fills_page(rows: bytes, following: int | None) -> bytes:
-    """A whole answer: the rows and the cursor after them, or the end."""
+    """A whole response: the rows and the cursor after them, or the end."""
     if following is None:
         return FILLS_HEAD + rows + b',"page_flag":"","completed":true}}'
     return FILLS_HEAD + rows + b',"page_flag":"%d","completed":false}}' % following

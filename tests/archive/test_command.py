@@ -151,7 +151,7 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
     with subprocess.Popen(command, cwd=ROOT, **pipes) as child:
         rows = [json.loads(child.stdout.readline()) for _ in range(3)]
         assert rows == book.expected()[::-1]
-        book.deals[HK].append(fill(4, book.now() - 1))
+        book.fills[HK].append(fill(4, book.now() - 1))
         assert json.loads(child.stdout.readline())["deal_id"] == "4"
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=30)

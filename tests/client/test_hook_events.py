@@ -77,9 +77,9 @@ def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
 
 def test_events_have_the_class_of_a_failure():
     events = []
-    answers = [response(drop=True), BUSY]
+    responses = [response(drop=True), BUSY]
     with (
-        StandInService(answers) as server,
+        StandInService(responses) as server,
         bl.Client(server.base_url, on_response=events.append, max_retries=0) as client,
     ):
         for _ in range(2):
@@ -195,10 +195,10 @@ def test_what_a_hook_sets_does_not_reach_the_caller(sandbox):
 # Headers
 
 
-def sent_with(hook, answers=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
+def sent_with(hook, responses=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
     """The requests as the server received them."""
     with (
-        StandInService(list(answers)) as server,
+        StandInService(list(responses)) as server,
         bl.Client(server.base_url, on_request=hook, **options) as client,
     ):
         work(client)

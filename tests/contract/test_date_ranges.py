@@ -1,6 +1,6 @@
 """Paging by date range (service document, section 2.4): every row of the range once, then the end.
 
-The model holds bars at moments of its own and answers a range with the latest bars up to its end.
+The model holds bars at moments of its own and returns for a range the latest bars up to its end.
 What the document leaves open about `next_time` and `has_more` is tried in every form.
 """
 
@@ -41,9 +41,9 @@ class Bars:
         # Of an empty page it is the latest bar before the range.
         earliest = (page or known[-1:] or [{"time": end}])[0]["time"]
         more = len(known if self.counts_all else within) > len(page)
-        told = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
+        next_end = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
         rows = page if self.ascending else page[::-1]
-        data = {"data": {"kline_list": rows}, "extra": {"next_time": told}}
+        data = {"data": {"kline_list": rows}, "extra": {"next_time": next_end}}
         return response({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
 
 
@@ -121,8 +121,8 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
         within = [row for row in rows if asked["start"] <= row["date"] <= asked["end"]]
         page = within[:limit]
         more = len(within) > len(page)
-        told = page[-1]["date"] if page else asked["end"]
-        data = {"data": {"list": page}, "extra": {"next_time": told}}
+        next_end = page[-1]["date"] if page else asked["end"]
+        data = {"data": {"list": page}, "extra": {"next_time": next_end}}
         return response({"ret_code": 0, "pagination": {"has_more": more}, **data})
 
     start = days[before]
@@ -193,8 +193,8 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
             rows="data.capital_flow_list",
             query={"start": "2026-01-11", "end": "2026-03-31"},
         )
-        told = sorted(row["data_date"] for row in rows)
-    assert told == [str(day) for day in days[10:]]
+        dates = sorted(row["data_date"] for row in rows)
+    assert dates == [str(day) for day in days[10:]]
 
 
 def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():

@@ -12,7 +12,7 @@ from boardlot._endpoints import ENDPOINTS
 from ..support.clients import MODES, PAGERS, run, same
 from ..support.keys import KEYS, api_key, assert_signed
 from ..support.service import StandInService, response
-from ..support.vectors import endpoint_vectors, scripted_answers, vector_case
+from ..support.vectors import endpoint_vectors, scripted_responses, vector_case
 
 CASES = endpoint_vectors()
 IDS = [f"{endpoint}-{case['name'].replace(' ', '_')}" for endpoint, case in CASES]
@@ -72,7 +72,7 @@ def assert_error(error, wanted, endpoint):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("endpoint", "case"), CASES, ids=IDS)
-def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, mode):
+def test_each_vector_is_requested_and_read_as_the_document_says(endpoint, case, mode):
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
 
     async def use(client):
@@ -81,7 +81,7 @@ def test_each_vector_is_asked_and_answered_as_the_document_says(endpoint, case, 
         pager = client.pager(endpoint, *args, **kwargs)
         return pager, await client.rows(pager)
 
-    with StandInService(scripted_answers(case)) as server:
+    with StandInService(scripted_responses(case)) as server:
         if "error" in case:
             with pytest.raises(bl.BoardlotError) as caught:
                 run(mode, server, lambda client: client.everything(endpoint, *args, **kwargs))
@@ -135,7 +135,7 @@ def test_every_endpoint_has_vectors_with_rows_and_with_refusals():
 def test_an_rsa_key_signs_the_same_requests(endpoint, name, key):
     case = vector_case(endpoint, name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    with StandInService(scripted_answers(case)) as server:
+    with StandInService(scripted_responses(case)) as server:
         run("sync", server, lambda c: c.everything(endpoint, *args, **kwargs), auth=api_key(key))
     assert len(server.received) == 4
     for received in server.received:
@@ -236,8 +236,8 @@ class Whole:
 @pytest.mark.parametrize("kind", [int, Whole])
 @pytest.mark.parametrize("end", [1_780_272_000_000_001, 2**51, 4_133_980_799_999_999])
 def test_whole_numbers_of_any_library_are_microseconds(kind, end, mode):
-    told = sent_range(mode, start=kind(1_780_272_000_000_000), end=kind(end))
-    assert told == ("1780272000000000", str(end))
+    sent = sent_range(mode, start=kind(1_780_272_000_000_000), end=kind(end))
+    assert sent == ("1780272000000000", str(end))
 
 
 @pytest.mark.parametrize("mode", MODES)

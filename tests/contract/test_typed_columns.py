@@ -11,7 +11,7 @@ from pyarrow import types
 
 from ..support.clients import MODES, PAGERS, run, same, settled
 from ..support.service import StandInService, response
-from ..support.vectors import scripted_answers, vector_case
+from ..support.vectors import scripted_responses, vector_case
 from .columns import CRYPTO_ORDERS, EMPTY, SHAPES
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -35,7 +35,7 @@ def records(endpoint, name, mode="sync"):
             return page
         return await client.call(endpoint, *args, **kwargs)
 
-    with StandInService(scripted_answers(case)) as server:
+    with StandInService(scripted_responses(case)) as server:
         return run(mode, server, use), case["result"]
 
 
@@ -263,7 +263,7 @@ def test_a_pager_makes_one_frame_of_all_its_pages(mode):
     name = "four pages, odd cursors, an empty page in the middle"
     case = vector_case("fills_history", name)
     args, kwargs = case["call"]["args"], case["call"]["kwargs"]
-    deals = [row["deal_id"] for row in case["result"]]
+    fills = [row["deal_id"] for row in case["result"]]
 
     async def use(client):
         frames = []
@@ -272,16 +272,16 @@ def test_a_pager_makes_one_frame_of_all_its_pages(mode):
             frames.append(await settled(getattr(pager, method)()))
         return frames
 
-    with StandInService(scripted_answers(case) * 3) as server:
+    with StandInService(scripted_responses(case) * 3) as server:
         table, pandas, polars = run(mode, server, use)
-    assert table["deal_id"].to_pylist() == deals
-    assert list(pandas["deal_id"]) == deals
-    assert polars["deal_id"].to_list() == deals
+    assert table["deal_id"].to_pylist() == fills
+    assert list(pandas["deal_id"]) == fills
+    assert polars["deal_id"].to_list() == fills
     assert table["create_time"].cast(pa.int64()).to_pylist()[2] == 253402300799999999
 
 
 def dividends(row, **beside):
-    """The `Records` of an answer with this one row."""
+    """The `Records` of a response with this one row."""
     body = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": [row], **beside}}
 
     async def use(client):

@@ -114,7 +114,7 @@ def test_the_page_adds_an_endpoint():
     copy_of_sources(tree)
     done = subprocess.run(["sh", "-ec", commands], cwd=tree, env=environment, capture_output=True)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()
-    assert b"the_sandbox_answers_the_example_of_every_row_with_its_record ... ok" in done.stdout
+    assert b"the_sandbox_returns_the_record_of_every_row_for_its_example ... ok" in done.stdout
 
     api = ast.parse((tree / "python/boardlot/_api.py").read_text("utf-8"))
     classes = [node for node in api.body if isinstance(node, ast.ClassDef)]

@@ -1,4 +1,4 @@
-"""Answers of hostile shapes: the work grows with their bytes and no faster, and Ctrl-C ends it.
+"""Responses of hostile shapes: the work grows with their bytes and no faster, and Ctrl-C ends it.
 
 Growth is compared and not time, since these tests run on builds and machines of any speed. With
 `-m slow` on a release build, each reading is held against the standard library's besides.
@@ -19,8 +19,8 @@ READ = ("sim_orders", [("acc_id", "1")])
 
 
 def body(rows, **beside):
-    answer = {"ret_code": 0, "data": {"orders": rows, **beside}}
-    return json.dumps(answer, separators=(",", ":")).encode()
+    body = {"ret_code": 0, "data": {"orders": rows, **beside}}
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 def nested(inner, levels, mark):
@@ -117,14 +117,14 @@ def seconds(work, times=3, longest=0.0):
 
 
 def readings(text):
-    """The readings of an answer, to be timed."""
+    """The readings of a response, to be timed."""
     records = _core._reader_of(*READ)(text)
     reads = {name: lambda read=read: read(records) for name, read in READINGS.items()}
-    return {"answer": lambda: _core._reader_of(*READ)(text), **reads}
+    return {"response": lambda: _core._reader_of(*READ)(text), **reads}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_security_40_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
+def test_security_40_work_grows_with_the_bytes_of_a_response_and_no_faster(shape):
     small, large = shape(200_000), shape(800_000)
     growth = len(large) / len(small)
     after = readings(large)

@@ -36,7 +36,7 @@ async def many_times(client):
 
 
 @pytest.mark.parametrize("kind", [asyncio.SelectorEventLoop, WatchesNothing])
-def test_fifty_calls_at_once_are_all_answered(sandbox, kind):
+def test_fifty_calls_at_once_all_return(sandbox, kind):
     assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
 
 

@@ -14,7 +14,7 @@ from ..support.keys import uploaded_key
 
 EXITS = int(os.environ.get("BOARDLOT_TEST_EXITS", "40"))
 
-WALK = """
+ASYNC_ITERATION = """
 import asyncio, boardlot as bl, sys
 client = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]))
 async def main():
@@ -26,7 +26,7 @@ async def main():
 asyncio.run(main())
 """
 
-WALK_SYNC = """
+ITERATION = """
 import boardlot as bl, sys
 client = bl.Client(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]))
 for seen, fill in enumerate(client.fills_history("281756", "HK"), 1):
@@ -47,7 +47,7 @@ def credentials(sandbox, tmp_path):
     return uploaded_key(sandbox, tmp_path)
 
 
-@pytest.mark.parametrize("script", [WALK, WALK_SYNC], ids=["async", "sync"])
+@pytest.mark.parametrize("script", [ASYNC_ITERATION, ITERATION], ids=["async", "sync"])
 def test_a_script_that_ends_in_the_middle_of_an_iteration_ends_well(sandbox, credentials, script):
     def start(number):
         stop = str(1 + number * 7 % 120)

@@ -118,11 +118,11 @@ def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
 
 
 def test_security_32_a_handler_that_returns_lets_the_call_go_on():
-    told = response({"server_time_ms": "1790000000123"}, delay=0.5)
+    slow = response({"server_time_ms": "1790000000123"}, delay=0.5)
     noted = []
     before = signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
     try:
-        with StandInService([told]) as server:
+        with StandInService([slow]) as server:
             timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGTERM))
             timer.start()
             assert bl.Client(server.base_url).server_time().tzinfo is not None

@@ -1,4 +1,4 @@
-"""The vectors: requests and answers written by hand from the service document."""
+"""The vectors: requests and responses written by hand from the service document."""
 
 import json
 from pathlib import Path
@@ -32,12 +32,12 @@ def with_result(case, rows):
 
 
 def vector_case(endpoint, name):
-    """One case by its name, so that other tests can use its answers."""
+    """One case by its name, so that other tests can use its responses."""
     (case,) = [c for e, c in endpoint_vectors() if e == endpoint and c["name"] == name]
     return case
 
 
-def scripted_answers(case):
-    """The answers of a case, as the scripted server plays them."""
+def scripted_responses(case):
+    """The responses of a case, as the scripted server plays them."""
     responses = [exchange["response"] for exchange in case["exchanges"]]
     return [response(one["body"], one["status"], one.get("headers")) for one in responses]

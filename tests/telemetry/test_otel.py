@@ -58,10 +58,10 @@ def telemetry():
     return Telemetry()
 
 
-def call(telemetry, answers, error=None, **options):
-    """`dividends` with these answers; the server."""
+def call(telemetry, responses, error=None, **options):
+    """`dividends` with these responses; the server."""
     with (
-        StandInService(list(answers)) as server,
+        StandInService(list(responses)) as server,
         bl.Client(server.base_url, **options) as client,
     ):
         telemetry.instrument(client)
@@ -94,7 +94,7 @@ def test_a_request_is_a_span_with_the_attributes_of_the_conventions(telemetry):
 def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
     call(telemetry, [BUSY, response(drop=True), OK])
     spans = telemetry.requests()
-    told = [
+    spans_of_attempts = [
         (
             span.attributes.get("http.request.resend_count"),
             span.attributes.get("http.response.status_code"),
@@ -103,7 +103,7 @@ def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
         )
         for span in spans
     ]
-    assert told == [
+    assert spans_of_attempts == [
         (None, 503, "503", StatusCode.ERROR),
         (1, None, "TransportError", StatusCode.ERROR),
         (2, 200, None, StatusCode.UNSET),

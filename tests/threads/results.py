@@ -1,4 +1,4 @@
-"""Results that threads share: records, iterators, pagers, answers, errors."""
+"""Results that threads share: records, iterators, pagers, responses, errors."""
 
 import asyncio
 import copy

@@ -19,8 +19,8 @@ from .results import RESULTS
 from .services import SERVICES
 
 THREADS = 8
-# The most errors that are told; one alone fails the test.
-TOLD = 5
+# The most errors that are reported; one alone fails the test.
+REPORTED = 5
 SHARED = {each.__name__: each for each in (*RESULTS, *CREDENTIALS, *SERVICES)}
 
 
@@ -32,7 +32,7 @@ def round_of(shared, operations, end, seed):
     def work(number):
         dice = random.Random(seed * THREADS + number)
         begin.wait()
-        while time.monotonic() < end and not shared.is_used_up() and len(errors) < TOLD:
+        while time.monotonic() < end and not shared.is_used_up() and len(errors) < REPORTED:
             operation = dice.choice(operations)
             try:
                 operation()
@@ -67,7 +67,7 @@ def main():
             end = end or time.monotonic() + options.seconds
             made, errors = round_of(shared, operations, end, options.seed + rounds)
             calls, rounds = calls + made, rounds + 1
-    report(calls=calls, rounds=rounds, errors=errors[:TOLD])
+    report(calls=calls, rounds=rounds, errors=errors[:REPORTED])
 
 
 if __name__ == "__main__":
