@@ -285,13 +285,17 @@ def test_a_raw_request_has_its_clock_put_right_too(mode):
     ids=["no response", "headers only", "a part of the body", "a drip"],
 )
 def test_every_attempt_is_bounded(slow, mode):
-    start = time.monotonic()
-    with StandInService(lambda _: slow()) as server:
-        with pytest.raises(bl.RequestTimeout) as caught:
-            run(mode, server, futures, timeout=0.4)
-        # Less than the response takes.
-        assert time.monotonic() - start < 15
-        assert len(server.received) == 1
+    # On a busy machine the connection alone may take as long as the first limit.
+    for limit in (0.4, 2.0, 10.0):
+        start = time.monotonic()
+        with StandInService(lambda _: slow()) as server:
+            with pytest.raises(bl.RequestTimeout) as caught:
+                run(mode, server, futures, timeout=limit)
+            # Less than the response takes.
+            assert time.monotonic() - start < 18
+        if server.received:
+            break
+    assert len(server.received) == 1
     assert isinstance(caught.value, TimeoutError)
     assert isinstance(caught.value, bl.TransportError)
     assert caught.value.retryable is True and caught.value.hint
@@ -301,7 +305,7 @@ def test_every_attempt_is_bounded(slow, mode):
 def test_a_slow_response_is_tried_again_within_bounds(mode):
     start = time.monotonic()
     with StandInService([response(OK, delay=30), response(OK)]) as server:
-        assert run(mode, server, futures, timeout=2.0, max_retries=2) == []
+        assert run(mode, server, futures, timeout=5.0, max_retries=2) == []
         assert time.monotonic() - start < 25
     assert len(server.received) == 2
 

@@ -183,9 +183,11 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
     async def use(client):
         pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
         await client.rows(pager, 1)
+        # The page that is fetched ahead has arrived there: nothing else is on its way.
+        end = time.monotonic() + 60
+        while len(server.received) < 2 and time.monotonic() < end:
+            time.sleep(0.005)
         await settled(client.client.close())
-        # The page that was fetched ahead is on its way.
-        await asyncio.to_thread(time.sleep, 0.2) if mode == "async" else time.sleep(0.2)
         before = len(server.received)
         for call in (other.all, pager.all):
             with pytest.raises(bl.ConfigError, match="closed"):

