@@ -11,6 +11,7 @@ import pytest
 
 from ..support.processes import python
 from ..support.service import response
+from ..support.threads import wait_until
 from .service import fill, fills_path, unavailable
 
 HK = ("281756", "HK")
@@ -71,13 +72,6 @@ def in_background(archive, client, taken, every=0.05):
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return done, thread
-
-
-def wait_until(holds):
-    end = time.monotonic() + 30
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert holds()
 
 
 def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, service):

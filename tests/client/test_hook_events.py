@@ -5,7 +5,6 @@ import contextvars
 import logging
 import sys
 import threading
-import time
 
 import boardlot as bl
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
@@ -33,13 +33,6 @@ def reported(monkeypatch):
     reported = []
     monkeypatch.setattr(sys, "unraisablehook", lambda one: reported.append(str(one.exc_value)))
     return reported
-
-
-def eventually(condition):
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    assert condition()
 
 
 def test_events_have_endpoint_route_host_and_attempt():
@@ -302,7 +295,7 @@ def test_a_cancelled_call_is_reported_to_have_ended():
 
     with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
-        eventually(lambda: len(events) == 2)
+        wait_until(lambda: len(events) == 2)
     assert paired(events)
     _, end = events
     assert (end.status, end.error_type) == (None, "cancelled") and end.duration > 0
@@ -328,7 +321,7 @@ def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
 
     with StandInService([OK]) as server:
         asyncio.run(main(server.base_url))
-        eventually(lambda: len(order) == 2)
+        wait_until(lambda: len(order) == 2)
     assert order == ["request", "response"]
 
 
@@ -338,4 +331,4 @@ def test_a_pager_that_is_abandoned_ends_its_requests(sandbox):
         pager = client.fills_history(sandbox.accounts["trade"][0], "HK", page_size=20)
         next(pager)
         del pager
-        eventually(lambda: paired(events))
+        wait_until(lambda: paired(events))

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sys
-import time
 
 import boardlot as bl
 import pytest
@@ -12,6 +11,7 @@ from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.processes import run_python
 from ..support.service import Fault, StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 BUSY = response(b"busy", 503)
@@ -38,9 +38,7 @@ class HookRecorder:
 
 def wait_for(events, count):
     """Waits until there are so many: a call may end a moment before its last event."""
-    end = time.monotonic() + 60
-    while len(events) < count and time.monotonic() < end:
-        time.sleep(0.005)
+    wait_until(lambda: len(events) >= count)
     assert len(events) == count, events
 
 

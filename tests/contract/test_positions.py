@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import time
 import warnings
 
 import boardlot as bl
@@ -12,6 +11,7 @@ import pytest
 from ..support.clients import MODES, run, settled
 from ..support.paged_service import CALLS, PagedList, cursor_of, page
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 from .test_pagers import LENGTHS, methods, modes, pager_of
 
 FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
@@ -184,9 +184,7 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
         pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
         await client.rows(pager, 1)
         # The page that is fetched ahead has arrived there: nothing else is on its way.
-        end = time.monotonic() + 60
-        while len(server.received) < 2 and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until(lambda: len(server.received) == 2)
         await settled(client.client.close())
         before = len(server.received)
         for call in (other.all, pager.all):

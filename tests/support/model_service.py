@@ -24,8 +24,9 @@ CODE = "model-authorization-code"
 class Model:
     """The script of a `StandInService`; its clock is `ahead` of this machine's by so many seconds.
 
-    `order` is the field by which fills are listed, latest first: the document says "latest deal
-    first" and filters by the time of update, so that both "updated_time" and "create_time" fit.
+    `order` is the field by which fills are listed, latest first: the document says
+    "latest deal first" and filters by the time of update, so that both "updated_time" and
+    "create_time" fit.
     `paging` says what its cursors are: the place of a "fill" or an "offset". With `changing`, an
     old fill is corrected and another one goes before each page; their ids are in `changed`.
     """

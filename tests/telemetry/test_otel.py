@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import pickle
-import time
 
 import boardlot as bl
 import pytest
@@ -16,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 BUSY = response(b"busy", 503)
@@ -216,9 +216,7 @@ def test_a_cancelled_call_ends_its_span(telemetry):
 
     with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
-        end = time.monotonic() + 20
-        while not telemetry.requests() and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until(telemetry.requests)
     (span,) = telemetry.requests()
     assert span.attributes["error.type"] == "cancelled"
 
