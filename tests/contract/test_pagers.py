@@ -22,7 +22,7 @@ def pager_of(client, method, **extra):
 
 @methods
 @modes
-def test_iteration_hands_out_every_row_in_order(method, mode):
+def test_iteration_returns_every_row_in_order(method, mode):
     book = PagedList(method, LENGTHS)
 
     async def use(client):
@@ -86,7 +86,7 @@ def test_pages_are_records_with_their_pagination_object(method, mode):
 @methods
 @modes
 @pytest.mark.parametrize("taken", range(11))
-def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode):
+def test_a_checkpoint_resumes_after_the_last_row_received(method, taken, mode):
     book = PagedList(method, LENGTHS)
 
     async def use(client):

@@ -1,7 +1,7 @@
 """Section 4.3, `fills_history(windows=N)`: parts fetched side by side, one stream, each fill once.
 
 The document does not say whether the ends of a range belong to it; here both do, so a fill on a
-seam is in two parts and has to be handed out once.
+seam is in two parts and has to be received once.
 """
 
 from functools import partial

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
+import importlib
 import signal
 import sys
 import threading
@@ -257,6 +258,10 @@ def calls_in(place):
 def main():
     options = options_of("place", "calls")
     outcomes = {}
+    for library in ("pandas", "polars"):
+        # On a busy machine its import takes longer than a call may.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
     for call in options.calls.split(","):
         # What comes last on stderr is the call that hangs.
         print(call, file=sys.stderr, flush=True)

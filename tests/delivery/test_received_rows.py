@@ -1,4 +1,4 @@
-"""Rows count as handed over when the caller has them: not before, whatever interrupts."""
+"""Rows are received when the caller has them: not before, whatever interrupts."""
 
 import asyncio
 import contextlib
@@ -83,7 +83,7 @@ def test_ctrl_c_loses_no_row(slow, fills, step, delay):
     pager = slow.client().fills_history(ACCOUNT, "HK", page_size=50)
     timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
     seen = []
-    # Whether it comes in time or too late, what was not handed over is still to come.
+    # Whether it comes in time or too late, what was not received is still to come.
     try:
         timer.start()  # It waits for its thread, and may be interrupted as well.
         rows = step(pager)

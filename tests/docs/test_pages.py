@@ -9,7 +9,7 @@ How a fenced block is read, from the top of a page to its end:
   and decimals are compared;
 - `title="name"` makes it a file of that name, which is not run by itself;
 - `console` runs in a shell: lines with `$` are commands, lines below them what they print;
-- `sh` needs a person or goes on for ever: of its `boardlot` commands the options are checked;
+- `sh` needs a person or does not end: of its `boardlot` commands the options are checked;
 - anything else is shown only.
 
 In the long form a page that leaves files behind runs a third time, beside those of its second run.
@@ -142,7 +142,7 @@ def run(block, page, names):
 
 
 def joined(source):
-    """The lines as the shell takes them: one that ends with a backslash goes on in the next."""
+    """The lines as the shell takes them: one that ends with a backslash continues in the next."""
     return source.replace("\\\n", " ")
 
 
