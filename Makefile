@@ -54,6 +54,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet --persona pedantic .github
 	$(BIN)/typos
+	$(BIN)/typos --config _glossary.toml tests benches docs
 
 format: $(BIN)/.tools ## Formats Rust and Python.
 	cargo fmt

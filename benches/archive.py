@@ -153,14 +153,14 @@ def fill_by_hand(size: int, base: str, key_id: str, key_file: str, folder: str):
         url = f"{base}/api/v1.0/accounts/{account}/fills_history?{query}&page_flag="
         flag = ""
         while True:
-            answer = orjson.loads(client.get(url + quote(flag, safe="")))
-            if answer["s"] != "ok":
-                raise RuntimeError(answer["errmsg"])
-            flag, fills = answer["d"]["page_flag"], answer["d"]["order_fills"]
+            response = orjson.loads(client.get(url + quote(flag, safe="")))
+            if response["s"] != "ok":
+                raise RuntimeError(response["errmsg"])
+            flag, fills = response["d"]["page_flag"], response["d"]["order_fills"]
             with connection:
                 connection.executemany(UPSERT, [values(account, one) for one in fills])
                 connection.execute("update position set page_flag = ?", (flag,))
-            if answer["d"]["completed"]:
+            if response["d"]["completed"]:
                 break
         ((count,),) = connection.execute("select count(*) from fills")
         if count != size:

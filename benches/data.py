@@ -79,7 +79,7 @@ def fills_rows(pages: int = PAGES_APART, *, ascii_only: bool = False) -> list[by
 
 
 def fills_page(rows: bytes, following: int | None) -> bytes:
-    """A whole answer: the rows and the cursor after them, or the end."""
+    """A whole response: the rows and the cursor after them, or the end."""
     if following is None:
         return FILLS_HEAD + rows + b',"page_flag":"","completed":true}}'
     return FILLS_HEAD + rows + b',"page_flag":"%d","completed":false}}' % following
@@ -152,7 +152,7 @@ def ipo_list(vector: Path, count: int = 20) -> bytes:
     import boardlot as bl
 
     cases = json.loads(vector.read_text())["cases"]
-    body = json.loads(cases[0]["exchanges"][0]["answer"]["body"])
+    body = json.loads(cases[0]["exchanges"][0]["response"]["body"])
     with (
         bl.Sandbox(seed=7) as sandbox,
         bl.Client(sandbox.base_url, auth=sandbox.api_key()) as client,

@@ -78,9 +78,9 @@ def with_latency(settings: Settings) -> Row:
     with server.sandbox(seed=7, fills=count, latency=LATENCY) as (base, key_id, pem, accounts):
         line = (base, key_id, pem, accounts["trade"][0])
         times = boardlot_windows(*line)()["updated_time"]
-        of_deals = {"start": times.min(), "end": times.max() + pd.Timedelta("1us")}
+        of_fills = {"start": times.min(), "end": times.max() + pd.Timedelta("1us")}
         for name in ("boardlot", "boardlot, one cursor"):
-            contenders[name] = partial(contenders[name], **of_deals)
+            contenders[name] = partial(contenders[name], **of_fills)
         taken = run(contenders, settings, *line)
     return Row(
         f"The same with {LATENCY * 1000:.0f} ms of latency, windows={WINDOWS}",
@@ -130,13 +130,13 @@ def by_hand(peer: type[peers.Sync], base: str, key_id: str, pem: str, account: s
         url = f"{base}/api/v1.0/accounts/{account}/fills_history?{query}&page_flag="
         rows, flag = [], ""
         while True:
-            answer = orjson.loads(client.get(url + quote(flag, safe="")))
-            if answer["s"] != "ok":
-                raise RuntimeError(answer["errmsg"])
-            rows.extend(answer["d"]["order_fills"])
-            if answer["d"]["completed"]:
+            response = orjson.loads(client.get(url + quote(flag, safe="")))
+            if response["s"] != "ok":
+                raise RuntimeError(response["errmsg"])
+            rows.extend(response["d"]["order_fills"])
+            if response["d"]["completed"]:
                 return typed(pd.DataFrame(rows, columns=COLUMNS))
-            flag = answer["d"]["page_flag"]
+            flag = response["d"]["page_flag"]
 
     return work
 

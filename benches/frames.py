@@ -117,9 +117,9 @@ def pyarrow_json(path: str) -> Callable[[], object]:
     from pyarrow import json
 
     fields = [pa.field(name, pa.int64() if name in INTEGERS else pa.string()) for name in COLUMNS]
-    answer = pa.struct([pa.field("order_fills", pa.list_(pa.struct(fields)))])
+    response = pa.struct([pa.field("order_fills", pa.list_(pa.struct(fields)))])
     parse = json.ParseOptions(
-        explicit_schema=pa.schema([pa.field("d", answer)]), unexpected_field_behavior="ignore"
+        explicit_schema=pa.schema([pa.field("d", response)]), unexpected_field_behavior="ignore"
     )
     read = json.ReadOptions(block_size=8 << 20)
 

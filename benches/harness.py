@@ -158,11 +158,11 @@ def in_processes(
     taken = {name: Taken() for name in contenders}
     for _ in range(rounds):
         for name, (function, arguments) in contenders.items():
-            answer = child(module, function, arguments)
-            taken[name].seconds.append(answer["seconds"])
-            taken[name].cpu.append(answer["cpu"])
-            if answer["peak"] is not None:
-                taken[name].peak.append(answer["peak"])
+            measured = child(module, function, arguments)
+            taken[name].seconds.append(measured["seconds"])
+            taken[name].cpu.append(measured["cpu"])
+            if measured["peak"] is not None:
+                taken[name].peak.append(measured["peak"])
     return taken
 
 

@@ -1,11 +1,11 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
 - `_core._reader_of(name, arguments)(body) -> Records`: what the method of that name makes of one
-  answer; as a client does, it keeps the records' shape from one answer to the next. `arguments` is
-  the list of pairs that `ClientBase._call` takes.
+  response; as a client does, it keeps the records' shape from one response to the next.
+  `arguments` is the list of pairs that `ClientBase._call` takes.
 - `_core._pager_of(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
-  answers, one after another, in place of requests. With `copied`, each page has a copy of its own,
-  as if it came from the network: where memory is measured and the pages are kept.
+  responses, one after another, in place of requests. With `copied`, each page has a copy of its
+  own, as if it came from the network: where memory is measured and the pages are kept.
 """
 
 from __future__ import annotations

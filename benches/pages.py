@@ -1,4 +1,4 @@
-"""One answer in memory to a list of dicts, and to rows that nobody has read yet."""
+"""One response in memory to a list of dicts, and to rows that nobody has read yet."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def rows(settings: Settings) -> list[Row]:
     fills = data.fills_page(data.fills_rows(1)[0], None)
     escaped = data.fills_page(data.fills_rows(1, ascii_only=True)[0], None)
     plate = [("plate_code", "HK.BK1001")]
-    deals = ("d", "order_fills")
+    fills = ("d", "order_fills")
     listed = ("data", "list")
     return [
-        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, deals), fills, 1.15, 4.0),
+        page(settings, "Page of 50 fills", ("fills_history", hooks.FILLS, fills), fills, 1.15, 4.0),
         page(
             settings,
             "Page of 50 orders",
@@ -45,7 +45,7 @@ def rows(settings: Settings) -> list[Row]:
         page(
             settings,
             "Page of 50 fills, \\uXXXX escapes",
-            ("fills_history", hooks.FILLS, deals),
+            ("fills_history", hooks.FILLS, fills),
             escaped,
             1.05,
         ),

@@ -138,8 +138,8 @@ def decoder() -> Any:
         ("status", str),
     ]
     fill = msgspec.defstruct("Fill", fields, gc=False)
-    deals = msgspec.defstruct("Deals", [("order_fills", list[fill])])
-    return msgspec.json.Decoder(msgspec.defstruct("Answer", [("d", deals)]))
+    fills = msgspec.defstruct("Fills", [("order_fills", list[fill])])
+    return msgspec.json.Decoder(msgspec.defstruct("Response", [("d", fills)]))
 
 
 def read_boardlot(path: str) -> Callable[[], object]:
@@ -217,8 +217,8 @@ def read_msgspec_three(path: str) -> Callable[[], object]:
     import msgspec
 
     pages = data.read_pages(path)
-    deals = msgspec.defstruct("Deals", [("order_fills", list[three_fields()])])
-    decode = msgspec.json.Decoder(msgspec.defstruct("Answer", [("d", deals)])).decode
+    fills = msgspec.defstruct("Fills", [("order_fills", list[three_fields()])])
+    decode = msgspec.json.Decoder(msgspec.defstruct("Response", [("d", fills)])).decode
     return lambda: sum(read_structs(decode(page).d.order_fills) for page in pages)
 
 

@@ -19,9 +19,9 @@ from multiprocessing.connection import Connection
 from . import data
 
 PLATE = re.compile(rb"/plate/HK\.BK(\d+)/stock$")
-DEALS = re.compile(rb"/accounts/(\d+)/fills_history\?(?:.*&)?page_flag=(\d*)")
+FILLS = re.compile(rb"/accounts/(\d+)/fills_history\?(?:.*&)?page_flag=(\d*)")
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
 # The accounts whose fills all differ.
 APART = 1_000_000_000
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
@@ -30,19 +30,19 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 class Pages:
     def __init__(self) -> None:
         orders = data.sim_orders()
-        self.orders = ANSWER % len(orders) + orders
-        self.deals = data.fills_rows()
+        self.orders = RESPONSE % len(orders) + orders
+        self.fills = data.fills_rows()
         self.plates: dict[int, bytes] = {}
 
-    def answer(self, target: bytes) -> bytes:
+    def response(self, target: bytes) -> bytes:
         if target.endswith(b"/orders"):
             return self.orders
-        if found := DEALS.search(target):
+        if found := FILLS.search(target):
             pages, page = int(found[1]), int(found[2] or 0)
-            rows = self.deals[page % len(self.deals)]
+            rows = self.fills[page % len(self.fills)]
             if pages >= APART:
                 pages -= APART
-                rows = rows.replace(b'"deal_id":"', b'"deal_id":"%d0' % (page // len(self.deals)))
+                rows = rows.replace(b'"deal_id":"', b'"deal_id":"%d0' % (page // len(self.fills)))
             body = data.fills_page(rows, page + 1 if page + 1 < pages else None)
         elif found := PLATE.search(target):
             body = self.plate(min(int(found[1]), 10_000))
@@ -50,7 +50,7 @@ class Pages:
             body = b'{"server_time_ms":"%d"}' % (time.time_ns() // 1_000_000)
         else:
             return NOT_FOUND
-        return ANSWER % len(body) + body
+        return RESPONSE % len(body) + body
 
     def plate(self, count: int) -> bytes:
         if count not in self.plates:
@@ -75,7 +75,7 @@ class Connected(asyncio.Protocol):
             if len(self.unread) < after:
                 return
             self.unread = self.unread[after:]
-            self.transport.write(self.pages.answer(head.split(b" ", 2)[1]))
+            self.transport.write(self.pages.response(head.split(b" ", 2)[1]))
 
 
 def serve(ready: Connection) -> None:

@@ -1,8 +1,8 @@
 """Requests over loopback, signed and decoded: one after another, 32 tasks, 32 threads.
 
-Each answer is a page of 50 orders, from the server of fixed pages: it checks no signature, so that
-two cores are enough for it and a client. Before anything is measured, every client's signature is
-shown to the sandbox, which checks it.
+Each response is a page of 50 orders, from the server of fixed pages: it checks no signature, so
+that two cores are enough for it and a client. Before anything is measured, every client's signature
+is shown to the sandbox, which checks it.
 """
 
 from __future__ import annotations

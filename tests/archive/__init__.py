@@ -1,1 +1,1 @@
-"""The calendar of IPOs."""
+"""The archive: updates, lists, followers, queries, and what goes wrong with its database."""

@@ -37,8 +37,12 @@ def postgres():
 def target(request, tmp_path):
     """Where an archive can be made: a path, or the address of a new database."""
     if request.param == "sqlite":
-        return str(tmp_path / "archive.db")
-    return request.getfixturevalue("postgres").address()
+        yield str(tmp_path / "archive.db")
+        return
+    server = request.getfixturevalue("postgres")
+    address = server.address()
+    yield address
+    server.spare(address)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ NAMES = {
 
 
 def fill(number, updated, **more):
-    """A historical deal of section 2.8."""
+    """A historical fill of section 2.8."""
     return {
         "trd_side": "BUY",
         "deal_id": str(number),
@@ -38,14 +38,14 @@ def fill(number, updated, **more):
 
 
 class Book:
-    """What the service knows: deals by account and market, and other lists by their path.
+    """What the service knows: fills by account and market, and other lists by their path.
 
-    `failures` are the answers given first to requests of a path, `pages` the size of a page.
+    `failures` are the first responses to requests of a path, `pages` the size of a page.
     """
 
     def __init__(self, ahead=0.0):
         self.ahead = ahead
-        self.deals = {}
+        self.fills = {}
         self.lists = {}
         self.totals = {}
         self.failures = {}
@@ -60,15 +60,15 @@ class Book:
         return int((time.time() + self.ahead) * 1e6)
 
     def put_fills(self, count, account="281756", market="HK", first=1, step=60 * 10**6):
-        """So many deals, the latest a minute ago; gives them latest first."""
+        """So many fills, the latest a minute ago; gives them latest first."""
         now = self.now()
         made = [fill(first + n, now - (count - n) * step) for n in range(count)]
-        self.deals.setdefault((account, market), []).extend(made)
+        self.fills.setdefault((account, market), []).extend(made)
         return self.expected(account, market)
 
     def expected(self, account="281756", market="HK"):
-        deals = self.deals.get((account, market), [])
-        return sorted(deals, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
+        fills = self.fills.get((account, market), [])
+        return sorted(fills, key=lambda one: (-one["updated_time"], -int(one["deal_id"])))
 
     def __call__(self, received):
         path = received.path

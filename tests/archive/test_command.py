@@ -1,4 +1,4 @@
-"""`boardlot archive`: the same from a shell."""
+"""`boardlot archive`: the same as commands."""
 
 import json
 import signal
@@ -20,17 +20,15 @@ HK = ("281756", "HK")
 
 
 @pytest.fixture
-def run(service, file):
+def run(service, file, capfd):
+    """Runs a command on the archive, and returns what it printed to `out` and `err`."""
+
     def boardlot(action, *arguments, status=0):
-        line = [sys.executable, "-m", "boardlot", "--base-url", service.base_url]
-        done = subprocess.run(
-            [*line, "archive", action, str(file), *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == status, done.stderr
-        return done
+        line = ["--base-url", service.base_url, "archive", action, str(file), *arguments]
+        ended = main(line)
+        printed = capfd.readouterr()
+        assert ended == status, printed.err
+        return printed
 
     return boardlot
 
@@ -40,24 +38,23 @@ def test_an_archive_is_updated_shown_queried_and_exported(run, book, file, tmp_p
     book.put_fills(60)
     book.lists[path_of("ipos", "hk")] = [{"code": "HK.02799"}]
     done = run("update", "--fills", "281756:HK", "--ipos", "hk", "--format", "jsonl")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.out.splitlines()]
     assert [(row["list"], row["key"], row["new"]) for row in rows] == [
         ("fills", "281756 HK", 60),
         ("ipos", "hk", 1),
     ]
     done = run("status", "--format", "jsonl")
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.out.splitlines()]
     assert [(row["list"], row["records"], row["unfinished"]) for row in rows] == [
         ("fills", 60, False),
         ("ipos", 1, False),
     ]
     done = run("sql", "select code, sum(qty) as qty from fills group by 1", "--format", "json")
-    assert json.loads(done.stdout) == [{"code": "HK.00700", "qty": 6000.0}]
+    assert json.loads(done.out) == [{"code": "HK.00700", "qty": 6000.0}]
     run("export", "fills", str(tmp_path / "fills.parquet"))
     assert parquet.read_table(tmp_path / "fills.parquet").num_rows == 60
-    assert (
-        "already exists" in run("export", "fills", str(tmp_path / "fills.parquet"), status=2).stderr
-    )
+    again = run("export", "fills", str(tmp_path / "fills.parquet"), status=2)
+    assert "already exists" in again.err
 
 
 @pytest.mark.parametrize(
@@ -124,17 +121,17 @@ def test_every_type_of_postgresql_can_be_written(postgres, tmp_path, capfd):
 def test_a_list_that_fails_is_shown_and_makes_the_status_1(run, book):
     book.failures[path_of("ipos", "hk")] = [unavailable(), unavailable(), unavailable()]
     done = run("update", "--ipos", "hk", "--ipos", "us", "--format", "jsonl", status=1)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.out.splitlines()]
     assert "503" in rows[0]["error"] and rows[1]["error"] == ""
 
 
 def test_wrong_usage_ends_with_2_and_creates_nothing(run, file, service):
-    assert "pass one or more of --fills" in run("update", status=2).stderr
-    assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).stderr
-    assert "does not exist" in run("status", status=2).stderr
-    assert "does not exist" in run("sql", "select 1", status=2).stderr
-    assert "lines of JSON" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).stderr
-    assert run("update", "--ipos", "xx", status=2).stderr
+    assert "pass one or more of --fills" in run("update", status=2).err
+    assert "expected ACCOUNT:MARKET" in run("update", "--fills", "281756", status=2).err
+    assert "does not exist" in run("status", status=2).err
+    assert "does not exist" in run("sql", "select 1", status=2).err
+    assert "lines of JSON" in run("follow", "--fills", "1:HK", "--format", "csv", status=2).err
+    assert run("update", "--ipos", "xx", status=2).err
     assert service.received == []
     # The name of a file is shown, but not what may contain a password.
     line = [sys.executable, "-m", "boardlot", "archive", "status", "host=db password=s3cret"]
@@ -151,7 +148,7 @@ def test_fills_are_followed_as_lines_of_json_until_ctrl_c(book, service, file):
     with subprocess.Popen(command, cwd=ROOT, **pipes) as child:
         rows = [json.loads(child.stdout.readline()) for _ in range(3)]
         assert rows == book.expected()[::-1]
-        book.deals[HK].append(fill(4, book.now() - 1))
+        book.fills[HK].append(fill(4, book.now() - 1))
         assert json.loads(child.stdout.readline())["deal_id"] == "4"
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=30)

@@ -68,7 +68,7 @@ def test_the_text_of_the_service_is_kept_with_unknown_fields_and_every_digit(arc
         big=9007199254740993,
         new={"a": [1.50]},
     )
-    book.deals[("281756", "HK")] = [odd]
+    book.fills[("281756", "HK")] = [odd]
     archive.update(client, fills=HK)
     stored = archive.fills("281756", "HK")
     assert stored == [odd]
@@ -92,13 +92,13 @@ def test_an_update_with_nothing_new_reads_the_overlap_only(archive, book, client
 def test_an_amended_fill_replaces_and_an_older_version_does_not(archive, book, client):
     book.put_fills(3)
     archive.update(client, fills=HK)
-    deals = book.deals[("281756", "HK")]
-    deals[1] = {**deals[1], "qty": "700", "updated_time": book.now() - 1}
+    served = book.fills[("281756", "HK")]
+    served[1] = {**served[1], "qty": "700", "updated_time": book.now() - 1}
     report = archive.update(client, fills=HK)
     assert (report.new, report.changed, report.unchanged) == (0, 1, 2)
     assert archive.fills("281756", "HK") == book.expected()
-    amended = deals[1]
-    deals[1] = {**deals[1], "qty": "1", "updated_time": deals[1]["updated_time"] - HOUR}
+    amended = served[1]
+    served[1] = {**served[1], "qty": "1", "updated_time": served[1]["updated_time"] - HOUR}
     archive.update(client, fills=HK)
     assert amended in list(archive.fills("281756", "HK"))
     assert len(archive.fills("281756", "HK")) == 3
@@ -107,7 +107,7 @@ def test_an_amended_fill_replaces_and_an_older_version_does_not(archive, book, c
 def test_a_late_fill_within_the_overlap_arrives(archive, book, client):
     book.put_fills(5, step=DAY)
     archive.update(client, fills=HK)
-    book.deals[("281756", "HK")].append(fill(99, book.now() - 3 * DAY - 5))
+    book.fills[("281756", "HK")].append(fill(99, book.now() - 3 * DAY - 5))
     assert archive.update(client, fills=HK).new == 1
     assert archive.fills("281756", "HK") == book.expected()
 
@@ -116,7 +116,7 @@ def test_accounts_and_markets_with_the_same_ids_do_not_mix(archive, book, client
     pairs = [("281756", "HK"), ("281756", "US"), ("99", "HK")]
     for account, market in pairs:
         book.put_fills(3, account, market)
-        for one in book.deals[(account, market)]:
+        for one in book.fills[(account, market)]:
             one["stock_name"] = f"{account} {market}"
     archive.update(client, fills=pairs)
     for account, market in pairs:
@@ -129,7 +129,7 @@ def test_accounts_and_markets_with_the_same_ids_do_not_mix(archive, book, client
 
 def test_fills_are_filtered_by_code_and_by_time_including_both_ends(archive, book, client):
     book.put_fills(10, step=DAY)
-    for one in book.deals[("281756", "HK")][:4]:
+    for one in book.fills[("281756", "HK")][:4]:
         one["code"] = "HK.00005"
     archive.update(client, fills=HK)
     assert [one["code"] for one in archive.fills("281756", "HK", code="HK.00005")] == [
@@ -175,7 +175,7 @@ def test_a_reader_sees_the_fills_as_before_until_the_update_is_complete(target, 
         archive.update(client, fills=HK)
         before = book.expected()
         book.put_fills(100, first=500)
-        book.deals[("281756", "HK")][0] = {**before[-1], "qty": "5", "updated_time": book.now() - 1}
+        book.fills[("281756", "HK")][0] = {**before[-1], "qty": "5", "updated_time": book.now() - 1}
         seen = []
         book.before_page = lambda page: seen.append(list(reader.fills("281756", "HK")))
         archive.update(client, fills=HK)

@@ -11,6 +11,7 @@ import pytest
 
 from ..support.processes import python
 from ..support.service import response
+from ..support.threads import wait_until
 from .service import fill, fills_path, unavailable
 
 HK = ("281756", "HK")
@@ -29,10 +30,10 @@ def test_stored_fills_come_first_oldest_first_then_new_and_changed_ones(archive,
     followed = archive.follow(client, fills=HK, every=0.01)
     first = take(followed, 70)
     assert first == book.expected()[::-1]
-    book.deals[HK].append(fill(71, book.now() - 1))
+    book.fills[HK].append(fill(71, book.now() - 1))
     assert ids(take(followed, 1)) == ["71"]
-    book.deals[HK][0] = {**book.deals[HK][0], "qty": "5", "updated_time": book.now() - 1}
-    assert take(followed, 1) == [book.deals[HK][0]]
+    book.fills[HK][0] = {**book.fills[HK][0], "qty": "5", "updated_time": book.now() - 1}
+    assert take(followed, 1) == [book.fills[HK][0]]
 
 
 def test_a_fill_is_delivered_when_the_next_one_is_requested(target, book, client):
@@ -73,13 +74,6 @@ def in_background(archive, client, taken, every=0.05):
     return done, thread
 
 
-def wait_until(holds):
-    end = time.monotonic() + 30
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert holds()
-
-
 def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, service):
     book.put_fills(400, step=60 * 10**6)
     archive.update(client, fills=[HK])
@@ -92,7 +86,7 @@ def test_a_quiet_market_costs_one_request_per_tick(archive, book, client, servic
     # Six ticks of 0.2 s; a busy machine may be late with the first of these requests.
     assert requests[14].at - requests[8].at > 0.6
     done.set()
-    book.deals[HK].append(fill(1000, book.now() - 1))
+    book.fills[HK].append(fill(1000, book.now() - 1))
     thread.join(30)
     assert ids(taken[-1:]) == ["1000"] and len(taken) == 401
 
@@ -103,7 +97,7 @@ def test_a_late_fill_and_more_than_a_page_of_new_ones_arrive(archive, book, clie
     take(followed, 100)
     book.put_fills(120, first=500, step=1000)
     late = fill(999, book.expected()[130]["updated_time"] + 1)
-    book.deals[HK].append(late)
+    book.fills[HK].append(late)
     assert set(ids(take(followed, 121))) == {str(n) for n in (*range(500, 620), 999)}
 
 
@@ -131,7 +125,7 @@ def test_an_async_client_is_followed_with_async_for(archive, book, service):
             async for one in followed:
                 taken.append(one)
                 if len(taken) == 5:
-                    book.deals[HK].append(fill(6, book.now() - 1))
+                    book.fills[HK].append(fill(6, book.now() - 1))
                 if len(taken) == 6:
                     break
             await followed.aclose()
@@ -160,7 +154,7 @@ def test_ctrl_c_ends_it_at_once_with_nothing_lost(file, book, service):
         # At once, and not after the pause.
         assert float(child.stdout.readline()) - sent < 30
     assert child.returncode == 0
-    book.deals[HK].append(fill(4, book.now() - 1))
+    book.fills[HK].append(fill(4, book.now() - 1))
     with bl.Client(service.base_url) as client, bl.Archive(file) as archive:
         assert ids(take(archive.follow(client, fills=HK, every=0.01), 1)) == ["4"]
 
@@ -179,9 +173,9 @@ def test_a_late_fill_arrives_though_many_newer_ones_are_known(archive, book, cli
     book.put_fills(60, step=10**6)
     followed = archive.follow(client, fills=HK, every=0.01)
     take(followed, 60)
-    book.deals[HK].append(fill(900, book.expected()[0]["updated_time"] - 86 * 10**6))
+    book.fills[HK].append(fill(900, book.expected()[0]["updated_time"] - 86 * 10**6))
     # One that is not late, so that a test that fails ends.
-    book.deals[HK].append(fill(901, book.now() - 1))
+    book.fills[HK].append(fill(901, book.now() - 1))
     assert ids(take(followed, 1)) == ["900"]
 
 
@@ -191,11 +185,11 @@ def test_the_first_tick_after_a_restart_reads_the_whole_overlap(target, book, cl
         followed = archive.follow(client, fills=HK, every=0.01)
         take(followed, 60)
         next_one = fill(61, book.now() - 1)
-        book.deals[HK].append(next_one)
+        book.fills[HK].append(next_one)
         assert ids(take(followed, 1)) == ["61"]
         followed.close()
-    book.deals[HK].append(fill(900, next_one["updated_time"] - 86_400 * 10**6))
-    book.deals[HK].append(fill(901, book.now() - 1))
+    book.fills[HK].append(fill(900, next_one["updated_time"] - 86_400 * 10**6))
+    book.fills[HK].append(fill(901, book.now() - 1))
     with bl.Archive(target) as archive:
         followed = archive.follow(client, fills=HK, every=0.01)
         assert ids(take(followed, 2)) == ["61", "900"]

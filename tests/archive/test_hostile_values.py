@@ -55,7 +55,7 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
     """Ids, values of every declared kind, and names of fields."""
     now = book.now()
     names = ["code", "stock_name", "qty", "price", "counter_broker_id", "status", "trd_side"]
-    deals, values = [], 0
+    served, values = [], 0
     for number in range(900):
         one = fill(number, now - number)
         one["deal_id"] = hostile(number) + str(number)
@@ -63,16 +63,16 @@ def test_security_46_ten_thousand_hostile_values_change_no_query(archive, book, 
             one[name] = hostile(10_000 + 10 * number + place)
         one[hostile(90_000 + number) + "x"] = hostile(95_000 + number)
         values += 2 + len(names) + 1
-        deals.append(one)
+        served.append(one)
     stocks = [{"code": hostile(n) + str(n), hostile(n + 1): hostile(n + 2)} for n in range(400)]
     values += 3 * len(stocks)
     assert values > 10_000
-    book.expected = lambda account, market: deals
+    book.expected = lambda account, market: served
     book.lists[path_of("plates", "HK.BK1")] = stocks
     book.page = 50
     report = archive.update(client, fills=[("281756", "HK")], plates=["HK.BK1"])
     assert not report.errors
-    assert archive.fills("281756", "HK") == deals
+    assert archive.fills("281756", "HK") == served
     assert archive.seen("plates", "HK.BK1") == stocks
     assert archive.update(client, fills=[("281756", "HK")], plates=["HK.BK1"]).unchanged == 1300
     rows = archive.sql("select * from fills").to_dicts()
@@ -95,7 +95,7 @@ def test_security_46_hostile_accounts_and_keys_are_refused_or_stored_as_they_are
             continue
         assert archive.fills(account, "HK") == []
     market = "'; drop table series; --"
-    book.deals[("1", market)] = [fill(1, book.now() - 10)]
+    book.fills[("1", market)] = [fill(1, book.now() - 10)]
     archive.update(client, fills=[("1", market)])
     assert len(archive.fills("1", market)) == 1
     assert archive.sql("select market from fills").to_dicts() == [{"market": market}]

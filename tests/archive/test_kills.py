@@ -46,11 +46,11 @@ def killed(arguments, delay):
 
 def amend(book, chosen):
     """What happens at the service in the meantime: a new fill, and an amended one."""
-    book.put_fills(1, first=10_000 + len(book.deals[(ACCOUNT, "HK")]))
-    deals = book.deals[(ACCOUNT, "HK")]
-    place = chosen.randrange(len(deals))
-    deals[place] = {
-        **deals[place],
+    book.put_fills(1, first=10_000 + len(book.fills[(ACCOUNT, "HK")]))
+    served = book.fills[(ACCOUNT, "HK")]
+    place = chosen.randrange(len(served))
+    served[place] = {
+        **served[place],
         "qty": str(chosen.randrange(10**6)),
         "updated_time": book.now() - 1,
     }

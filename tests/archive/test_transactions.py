@@ -21,7 +21,7 @@ def stored(file):
 def put_another_before(book, number):
     """A new fill moves all others by one: the last one of a page is the first one of the next."""
     newest = book.expected()[0]["updated_time"]
-    book.deals[KEY].append(fill(number, newest + 1))
+    book.fills[KEY].append(fill(number, newest + 1))
 
 
 def test_fills_are_stored_a_thousand_at_a_time_and_the_rest_at_the_end(
@@ -85,7 +85,7 @@ def test_of_two_versions_in_one_update_the_newer_one_counts(
     oldest = book.expected()[-1]
     # The version on the last page is older than that on the first one.
     amended = {**oldest, "qty": "700", "updated_time": book.now() - 10**6}
-    book.deals[KEY].append(amended)
+    book.fills[KEY].append(amended)
     report = archive.update(client, fills=HK)
     assert (report.new, report.changed) == ((120, 0) if first else (0, 1))
     rows = [one for one in archive.fills(*KEY) if one["deal_id"] == oldest["deal_id"]]
@@ -96,17 +96,17 @@ def test_of_two_versions_in_one_update_the_newer_one_counts(
 def test_fills_are_read_in_parts_in_the_order_of_the_service(archive, book, client, monkeypatch):
     book.put_fills(40)
     now = book.now()
-    deals = book.deals[KEY]
-    for place, one in enumerate(deals):
+    served = book.fills[KEY]
+    for place, one in enumerate(served):
         # Several of the same time, some of them amended, and some without a time.
         one["updated_time"] = now - 10**6 * (place // 7)
         one["code"] = f"HK.0000{place % 3}"
     archive.update(client, fills=HK)
-    deals[5] = {**deals[5], "qty": "5", "updated_time": now + 1}
-    deals[17] = {**deals[17], "qty": "17", "updated_time": deals[17]["updated_time"] + 1}
+    served[5] = {**served[5], "qty": "5", "updated_time": now + 1}
+    served[17] = {**served[17], "qty": "17", "updated_time": served[17]["updated_time"] + 1}
     archive.update(client, fills=HK)
     whole = list(archive.fills(*KEY))
-    assert sorted(whole, key=str) == sorted(deals, key=str)
+    assert sorted(whole, key=str) == sorted(served, key=str)
     times = [one["updated_time"] for one in whole]
     assert times == sorted(times, reverse=True)
     for at_once in (1, 3, 39, 40, 41):
@@ -147,8 +147,8 @@ def test_a_read_is_of_one_moment(target, book, client, monkeypatch):
         parts = fills.FillStore(reader._database, update.Series("281756", "HK")).texts()
         first = next(parts)
         # The oldest one is now the newest.
-        deals = book.deals[KEY]
-        deals[0] = {**deals[0], "updated_time": book.now() - 1}
+        served = book.fills[KEY]
+        served[0] = {**served[0], "updated_time": book.now() - 1}
         archive.update(client, fills=HK)
         records = update.Series("281756", "HK").records([first, *parts])
         assert [one["deal_id"] for one in records] == before

@@ -96,7 +96,7 @@ def test_security_45_a_file_that_cannot_be_written_can_be_read(file, book, clien
     with bl.Archive(file) as archive:
         archive.update(client, fills=HK)
     before = content(file)
-    # As root may write everything, the system's answer is replaced; the file is opened read-only.
+    # As root may write everything, the system's check is replaced; the file is opened read-only.
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with bl.Archive(file) as archive:
         assert archive.fills("281756", "HK") == book.expected()
@@ -414,7 +414,7 @@ def test_an_export_of_an_empty_list_has_the_declared_columns(name, file, tmp_pat
 
 
 def test_a_text_field_that_is_not_a_text_is_null_in_a_view(archive, book, client):
-    book.deals[("281756", "HK")] = [fill(1, book.now() - 1, stock_name=5, status={"a": 1})]
+    book.fills[("281756", "HK")] = [fill(1, book.now() - 1, stock_name=5, status={"a": 1})]
     archive.update(client, fills=[("281756", "HK")])
     found = archive.sql("select deal_id, stock_name, status from fills")
     assert list(found) == [("1", None, None)]

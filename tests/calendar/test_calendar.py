@@ -223,14 +223,6 @@ def test_icalendar_has_times_in_utc_and_whole_days_where_only_the_day_is_known()
     )
 
 
-def test_icalendar_ids_stay_and_differ(sandbox: bl.Sandbox) -> None:
-    icalendar = pytest.importorskip("icalendar")
-    texts = [ipo_calendar(sandbox.client()).to_ical(STAMP) for _ in range(2)]
-    assert texts[0] == texts[1]
-    ids = [event["uid"] for event in icalendar.Calendar.from_ical(texts[0]).walk("VEVENT")]
-    assert len(ids) == len(set(ids)) == len(ipo_calendar(sandbox.client()))
-
-
 def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

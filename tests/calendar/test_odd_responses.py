@@ -1,4 +1,4 @@
-"""The calendar from answers that are odd but possible: values, prices, ids; never a raw error."""
+"""The calendar from responses that are odd but possible: values, prices, ids; never a raw error."""
 
 import asyncio
 import math
@@ -29,7 +29,7 @@ IPO = {
 
 
 def listed(*ipos):
-    """An answer with these as the list of every market."""
+    """A response with these as the list of every market."""
     return response({"ret_code": 0, "ret_msg": "success", "data": {"list": list(ipos)}})
 
 

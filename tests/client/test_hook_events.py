@@ -1,11 +1,10 @@
-"""What hooks are told, in whose context they run, and what they may add to a request."""
+"""What events contain, in whose context hooks run, and what they may add to a request."""
 
 import asyncio
 import contextvars
 import logging
 import sys
 import threading
-import time
 
 import boardlot as bl
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from ..support.clients import client_of
 from ..support.logins import quotes, sign_in
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 PATH = "/api/v1.0/quote/HK.00700/corporate-actions/dividends"
@@ -35,14 +35,7 @@ def reported(monkeypatch):
     return reported
 
 
-def eventually(condition):
-    end = time.monotonic() + 20
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    assert condition()
-
-
-def test_events_tell_endpoint_route_host_and_attempt():
+def test_events_have_endpoint_route_host_and_attempt():
     events = []
     hooks = {"on_request": events.append, "on_response": events.append}
     with StandInService([BUSY, OK]) as server, bl.Client(server.base_url, **hooks) as client:
@@ -75,18 +68,18 @@ def test_a_request_of_the_callers_own_has_no_route_but_its_path(sandbox):
     assert (event.endpoint, event.route, event.path) == (f"GET {own}", None, own)
 
 
-def test_the_class_of_a_failure_is_told():
+def test_events_have_the_class_of_a_failure():
     events = []
-    answers = [response(drop=True), BUSY]
+    responses = [response(drop=True), BUSY]
     with (
-        StandInService(answers) as server,
+        StandInService(responses) as server,
         bl.Client(server.base_url, on_response=events.append, max_retries=0) as client,
     ):
         for _ in range(2):
             with pytest.raises(bl.BoardlotError):
                 client.dividends("HK.00700")
-    told = [(event.status, event.error_type, event.error is None) for event in events]
-    assert told == [(None, "TransportError", False), (503, None, True)]
+    failures = [(event.status, event.error_type, event.error is None) for event in events]
+    assert failures == [(None, "TransportError", False), (503, None, True)]
 
 
 def test_log_records_have_the_same_facts(sandbox, caplog):
@@ -195,10 +188,10 @@ def test_what_a_hook_sets_does_not_reach_the_caller(sandbox):
 # Headers
 
 
-def sent_with(hook, answers=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
+def sent_with(hook, responses=(OK,), work=lambda c: c.dividends("HK.00700"), **options):
     """The requests as the server received them."""
     with (
-        StandInService(list(answers)) as server,
+        StandInService(list(responses)) as server,
         bl.Client(server.base_url, on_request=hook, **options) as client,
     ):
         work(client)
@@ -302,7 +295,7 @@ def test_a_cancelled_call_is_reported_to_have_ended():
 
     with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
-        eventually(lambda: len(events) == 2)
+        wait_until(lambda: len(events) == 2)
     assert paired(events)
     _, end = events
     assert (end.status, end.error_type) == (None, "cancelled") and end.duration > 0
@@ -328,7 +321,7 @@ def test_a_call_that_is_cancelled_while_its_hook_runs_ends_after_it():
 
     with StandInService([OK]) as server:
         asyncio.run(main(server.base_url))
-        eventually(lambda: len(order) == 2)
+        wait_until(lambda: len(order) == 2)
     assert order == ["request", "response"]
 
 
@@ -338,4 +331,4 @@ def test_a_pager_that_is_abandoned_ends_its_requests(sandbox):
         pager = client.fills_history(sandbox.accounts["trade"][0], "HK", page_size=20)
         next(pager)
         del pager
-        eventually(lambda: paired(events))
+        wait_until(lambda: paired(events))

@@ -1,4 +1,4 @@
-"""Paging against the sandbox: any breaks, any page size, every deal once and in order."""
+"""Paging against the sandbox: any breaks, any page size, every fill once and in order."""
 
 import json
 
@@ -28,15 +28,15 @@ def span(client):
 
 
 @pytest.fixture(scope="module")
-def deals(client, span):
-    deals = client.fills_history(ACCOUNT, "HK", **span).all()
-    assert len(deals) == 230
-    return deals
+def fills(client, span):
+    fills = client.fills_history(ACCOUNT, "HK", **span).all()
+    assert len(fills) == 230
+    return fills
 
 
 @settings(max_examples=40, deadline=None)
 @given(page_size=st.integers(10, 50), steps=st.lists(st.integers(1, 60), max_size=6))
-def test_any_breaks_give_every_deal_once_and_in_order(client, span, deals, page_size, steps):
+def test_any_breaks_give_every_fill_once_and_in_order(client, span, fills, page_size, steps):
     def start(resume):
         return client.fills_history(ACCOUNT, "HK", page_size=page_size, resume=resume, **span)
 
@@ -49,7 +49,7 @@ def test_any_breaks_give_every_deal_once_and_in_order(client, span, deals, page_
             seen.extend(fill for _, fill in zip(range(step), pager, strict=False))
         checkpoint = pager.checkpoint()
     seen.extend(row for page in start(checkpoint).pages() for row in page)
-    assert deals == seen
+    assert fills == seen
 
 
 def test_an_open_range_is_fixed_and_travels_with_the_checkpoint(sandbox, client):
@@ -91,7 +91,7 @@ def test_history_pages_backward_by_moving_the_end_of_its_range(client):
     assert len(klines) == len(days)
 
 
-def test_a_page_that_fails_midway_raises_and_the_rest_comes_later(sandbox, client, span, deals):
+def test_a_page_that_fails_midway_raises_and_the_rest_comes_later(sandbox, client, span, fills):
     pager = client.fills_history(ACCOUNT, "HK", page_size=10, **span)
     seen = [next(pager) for _ in range(15)]
     sandbox.faults = bl.Faults(drop_rate=1.0)
@@ -103,10 +103,10 @@ def test_a_page_that_fails_midway_raises_and_the_rest_comes_later(sandbox, clien
         sandbox.faults = None
     resume = failure.value.checkpoint
     seen.extend(client.fills_history(ACCOUNT, "HK", page_size=10, resume=resume, **span))
-    assert deals == seen
+    assert fills == seen
 
 
-def test_gathering_that_fails_loses_nothing(sandbox, client, span, deals):
+def test_gathering_that_fails_loses_nothing(sandbox, client, span, fills):
     pager = client.fills_history(ACCOUNT, "HK", page_size=10, **span)
     seen = [next(pager) for _ in range(15)]
     sandbox.faults = bl.Faults(drop_rate=0.7, seed=1)
@@ -115,4 +115,4 @@ def test_gathering_that_fails_loses_nothing(sandbox, client, span, deals):
             pager.all()
     finally:
         sandbox.faults = None
-    assert deals == seen + list(pager.all())
+    assert fills == seen + list(pager.all())

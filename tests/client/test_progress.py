@@ -15,7 +15,7 @@ from boardlot.results.progress import Bar, watched  # noqa: E402
 
 
 class Clock:
-    """Stands still until it is told to go on."""
+    """Stands still until the test moves it."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -231,13 +231,13 @@ def test_nothing_is_left_of_the_drawing(how: str) -> None:
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     # Closed as a caller's own loop is: nobody cancels what is left and waits for it.
-    told: list[Any] = []
+    reported: list[Any] = []
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda _, context: told.append(context))
+    loop.set_exception_handler(lambda _, context: reported.append(context))
     loop.run_until_complete(main())
     loop.close()
     gc.collect()
-    assert not told and not drawn_after
+    assert not reported and not drawn_after
 
 
 def test_a_list_fetched_under_a_bar_is_the_same_as_without_one() -> None:

@@ -72,10 +72,3 @@ def test_the_constructor_shows_its_defaults():
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="verify"):
         bl.Client("https://api.example.com", verify=False)
-
-
-def test_a_closed_client_says_so():
-    client = bl.Client("https://api.example.com")
-    client.close()
-    with pytest.raises(bl.ConfigError, match="closed"):
-        client.server_time()

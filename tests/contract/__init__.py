@@ -1,1 +1,1 @@
-"""Requests and answers written by hand from the service document, and the tests that use them."""
+"""Requests and responses written by hand from the service document, and the tests that use them."""

@@ -133,5 +133,5 @@ EMPTY = [
     ("crypto_orders", "no open orders", CRYPTO_ORDERS),
     ("sim_orders", "none today", SIM_ORDERS),
     ("sim_positions", "none", SIM_POSITIONS),
-    ("fills_history", "no deals", FILLS_HISTORY),
+    ("fills_history", "no fills", FILLS_HISTORY),
 ]

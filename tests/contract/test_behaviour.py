@@ -118,11 +118,11 @@ def test_retry_after_in_seconds_is_waited_for(mode):
 
 @modes
 def test_retry_after_as_a_date_is_waited_for(mode):
-    told = []
+    requests = []
 
     def script(received):
-        told.append(received)
-        if len(told) > 1:
+        requests.append(received)
+        if len(requests) > 1:
             return response(OK)
         # A date has whole seconds: this one is between two and three seconds from now.
         return unavailable(429, **{"Retry-After": formatdate(time.time() + 3, usegmt=True)})
@@ -282,26 +282,30 @@ def test_a_raw_request_has_its_clock_put_right_too(mode):
         lambda: response(OK, stall=12, delay=20),
         lambda: response(chunks=[b" "] * 200, pause=0.1),
     ],
-    ids=["no answer", "headers only", "a part of the body", "a drip"],
+    ids=["no response", "headers only", "a part of the body", "a drip"],
 )
 def test_every_attempt_is_bounded(slow, mode):
-    start = time.monotonic()
-    with StandInService(lambda _: slow()) as server:
-        with pytest.raises(bl.RequestTimeout) as caught:
-            run(mode, server, futures, timeout=0.4)
-        # Less than the answer takes.
-        assert time.monotonic() - start < 15
-        assert len(server.received) == 1
+    # On a busy machine the connection alone may take as long as the first limit.
+    for limit in (0.4, 2.0, 10.0):
+        start = time.monotonic()
+        with StandInService(lambda _: slow()) as server:
+            with pytest.raises(bl.RequestTimeout) as caught:
+                run(mode, server, futures, timeout=limit)
+            # Less than the response takes.
+            assert time.monotonic() - start < 18
+        if server.received:
+            break
+    assert len(server.received) == 1
     assert isinstance(caught.value, TimeoutError)
     assert isinstance(caught.value, bl.TransportError)
     assert caught.value.retryable is True and caught.value.hint
 
 
 @modes
-def test_a_slow_answer_is_tried_again_within_bounds(mode):
+def test_a_slow_response_is_tried_again_within_bounds(mode):
     start = time.monotonic()
     with StandInService([response(OK, delay=30), response(OK)]) as server:
-        assert run(mode, server, futures, timeout=2.0, max_retries=2) == []
+        assert run(mode, server, futures, timeout=5.0, max_retries=2) == []
         assert time.monotonic() - start < 25
     assert len(server.received) == 2
 

@@ -1,6 +1,6 @@
 """Section 4.3: the service's own time bounds a range, whatever this machine's clock says.
 
-A process whose clock is wrong reads the deals of a model of the service: all that existed when it
+A process whose clock is wrong reads the fills of a model of the service: all that existed when it
 asked, each once, with every credential and however the range is given or resumed.
 """
 
@@ -42,13 +42,13 @@ STYLES = {
 def reader():
     """Runs in the process with the wrong clock: reads each style and prints the ids."""
     given = json.loads(sys.stdin.read())
-    told = {"now": __import__("time").time()}
+    outcome_of = {"now": __import__("time").time()}
     for name, style in given["styles"].items():
         try:
-            told[name] = read(given, dict(style))
+            outcome_of[name] = read(given, dict(style))
         except Exception as failure:
-            told[name] = repr(failure)
-    print(json.dumps(told))
+            outcome_of[name] = repr(failure)
+    print(json.dumps(outcome_of))
 
 
 def read(given, style):
@@ -136,26 +136,26 @@ def outcomes(credential, clock):
             check=False,
         )
         assert ran.returncode == 0, ran.stderr
-        told = json.loads(ran.stdout)
+        outcome_of = json.loads(ran.stdout)
         expected = {
             name: model.expected(style.get("start"), style.get("end"))
             for name, style in styles.items()
         }
         first = {one["deal_id"] for one in model.first}
-    return told, expected, first
+    return outcome_of, expected, first
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("credential", CREDENTIALS)
-def test_security_42_no_deal_is_missing_or_doubled_whatever_the_local_clock_says(
+def test_security_42_no_fill_is_missing_or_doubled_whatever_the_local_clock_says(
     credential, clock, style
 ):
-    told, expected, first = outcomes(credential, clock)
-    came = told[style]
+    outcome_of, expected, first = outcomes(credential, clock)
+    came = outcome_of[style]
     assert isinstance(came, list), came
     assert len(came) == len(set(came)), "doubled"
-    # Deals that happened while the list was read may be in it, and no others.
+    # Fills that happened while the list was read may be in it, and no others.
     assert set(came) & first == expected[style]
 
 
@@ -169,7 +169,7 @@ def test_security_42_the_clock_of_the_reading_process_is_really_wrong():
 
 @pytest.mark.parametrize("windows", [2, 4, 8])
 @pytest.mark.parametrize("order", ["updated_time", "create_time"])
-def test_security_42_windows_hold_each_deal_once_the_later_updated_window_first(order, windows):
+def test_security_42_windows_hold_each_fill_once_the_later_updated_window_first(order, windows):
     """Within a window the order is the service's; by update time it is that of the whole list."""
     with serve(order=order) as server:
         start, end = server.model.now() - 80 * DAY, server.model.now() - 1

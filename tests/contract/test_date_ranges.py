@@ -1,6 +1,6 @@
 """Paging by date range (service document, section 2.4): every row of the range once, then the end.
 
-The model holds bars at moments of its own and answers a range with the latest bars up to its end.
+The model holds bars at moments of its own and returns for a range the latest bars up to its end.
 What the document leaves open about `next_time` and `has_more` is tried in every form.
 """
 
@@ -16,8 +16,9 @@ from ..support.clients import MODES, client_of, run, settled
 from ..support.service import StandInService, response
 
 PATH = "/api/v1.0/quote/HK.00700/history-kline"
-FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * 99
-BARS = [{"time": FIRST + 60 * number, "volume": number} for number in range(100)]
+COUNT = 40
+FIRST, LAST = 1_700_000_000, 1_700_000_000 + 60 * (COUNT - 1)
+BARS = [{"time": FIRST + 60 * number, "volume": number} for number in range(COUNT)]
 
 
 class Bars:
@@ -41,9 +42,9 @@ class Bars:
         # Of an empty page it is the latest bar before the range.
         earliest = (page or known[-1:] or [{"time": end}])[0]["time"]
         more = len(known if self.counts_all else within) > len(page)
-        told = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
+        next_end = {"row": earliest, "before": earliest - 1, "end": end}[self.next_time]
         rows = page if self.ascending else page[::-1]
-        data = {"data": {"kline_list": rows}, "extra": {"next_time": told}}
+        data = {"data": {"kline_list": rows}, "extra": {"next_time": next_end}}
         return response({"ret_code": 0, "ret_msg": "", "pagination": {"has_more": more}, **data})
 
 
@@ -61,7 +62,7 @@ def newest_first(rows):
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize("counts_all", [False, True])
 @pytest.mark.parametrize("next_time", ["row", "before"])
-@pytest.mark.parametrize("limit", [2, 7, 33, 99, 100, 101])
+@pytest.mark.parametrize("limit", [2, 7, 13, COUNT - 1, COUNT, COUNT + 1])
 def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
     limit, next_time, counts_all, ascending
 ):
@@ -70,7 +71,7 @@ def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
             rows = list(bars(client_of(server), start=start, end=end).all())
             asked = len(server.received)
         assert newest_first(rows) == [b for b in reversed(BARS) if start <= b["time"] <= end]
-        assert asked <= 100 // (limit - 1) + 2
+        assert asked <= COUNT // (limit - 1) + 2
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -121,8 +122,8 @@ def test_a_day_with_more_rows_than_fit_a_page_is_an_error_wherever_the_range_sta
         within = [row for row in rows if asked["start"] <= row["date"] <= asked["end"]]
         page = within[:limit]
         more = len(within) > len(page)
-        told = page[-1]["date"] if page else asked["end"]
-        data = {"data": {"list": page}, "extra": {"next_time": told}}
+        next_end = page[-1]["date"] if page else asked["end"]
+        data = {"data": {"list": page}, "extra": {"next_time": next_end}}
         return response({"ret_code": 0, "pagination": {"has_more": more}, **data})
 
     start = days[before]
@@ -151,7 +152,7 @@ def test_a_single_moment_of_which_more_is_said_to_exist_is_an_error():
 def test_a_checkpoint_anywhere_neither_loses_nor_repeats_a_row(limit):
     query = {"start": FIRST, "end": LAST}
     with StandInService(Bars(limit)) as server:
-        for taken in range(0, 101, 3):
+        for taken in range(0, COUNT + 1, 3):
             pager = bars(client_of(server), **query)
             rows = [next(pager) for _ in range(taken)]
             checkpoint = pager.checkpoint()
@@ -193,8 +194,8 @@ def test_the_day_before_the_earliest_row_ends_the_range_at_its_start(counts_all)
             rows="data.capital_flow_list",
             query={"start": "2026-01-11", "end": "2026-03-31"},
         )
-        told = sorted(row["data_date"] for row in rows)
-    assert told == [str(day) for day in days[10:]]
+        dates = sorted(row["data_date"] for row in rows)
+    assert dates == [str(day) for day in days[10:]]
 
 
 def test_a_date_range_shows_how_it_was_made_and_refuses_empty_names():

@@ -23,8 +23,8 @@ class Oracle:
 
     def __init__(self, pages):
         self.pages, self.page, self.row = pages, 0, 0
-        # Whether the caller was told that nothing is left.
-        self.is_told = False
+        # Whether the caller knows that nothing is left.
+        self.end_is_known = False
 
     @property
     def is_at_end(self):
@@ -42,11 +42,11 @@ class Oracle:
         taken = []
         while len(taken) < count and not self.is_at_end:
             taken += self.take(count - len(taken))
-        self.is_told |= len(taken) < count
+        self.end_is_known |= len(taken) < count
         return taken
 
     def one_page(self):
-        self.is_told |= self.is_at_end
+        self.end_is_known |= self.is_at_end
         return None if self.is_at_end else self.take(10**9)
 
     def all(self, max_items=None, max_pages=None):
@@ -58,9 +58,9 @@ class Oracle:
             taken += rows
             items, pages = items - len(rows), pages - 1
         if max_items == max_pages is None:
-            self.is_told = True
+            self.end_is_known = True
         elif 0 not in (max_items, max_pages):
-            self.is_told |= self.is_at_end and not taken
+            self.end_is_known |= self.is_at_end and not taken
         return taken
 
 
@@ -80,7 +80,7 @@ async def play(client, method, chance, lengths):
     for _ in range(12):
         step = chance.choice(["rows", "page", "all", "all", "all", "frame", "resume"])
         limits = {name: chance.choice(LIMITS) for name in ("max_items", "max_pages")}
-        refused = step in ("all", "frame") and oracle.is_told
+        refused = step in ("all", "frame") and oracle.end_is_known
         if refused:
             with pytest.raises(bl.ConfigError, match="exhausted"):
                 await settled(pager.all(**limits) if step == "all" else pager.to_arrow())
@@ -96,9 +96,9 @@ async def play(client, method, chance, lengths):
             assert table.num_rows == len(oracle.all())
         elif step == "resume":
             pager = pager_of(client, method, resume=pager.checkpoint())
-            oracle.is_told = False
-        told = json.loads(pager.checkpoint())["at"]
-        assert told.get("done", False) == oracle.is_at_end, (step, limits)
+            oracle.end_is_known = False
+        position = json.loads(pager.checkpoint())["at"]
+        assert position.get("done", False) == oracle.is_at_end, (step, limits)
     assert await client.rows(pager) == oracle.rows(10**9)
 
 

@@ -1,4 +1,4 @@
-"""Section 2.4: lists of a service whose deals run up to its current time, while they are read.
+"""Section 2.4: lists of a service whose fills run up to its current time, while they are read.
 
 `tests/rust/moving_service.rs` does this with simulated time, for many more lists.
 """
@@ -21,7 +21,7 @@ STYLES = {
 
 
 def read(mode, client, style, way):
-    """The deals of a list, and the range that the pager says it has read."""
+    """The fills of a list, and the range that the pager says it has read."""
     pager = client.fills_history("281756", "HK", page_size=10, **style)
 
     async def rows():
@@ -34,10 +34,10 @@ def read(mode, client, style, way):
     return list(pager.all() if way == "all" else pager), pager.range
 
 
-@pytest.mark.parametrize("paging", ["deal", "offset"])
+@pytest.mark.parametrize("paging", ["fill", "offset"])
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("mode", MODES)
-def test_security_42_deals_that_happen_meanwhile_neither_double_nor_hide_others(
+def test_security_42_fills_that_happen_meanwhile_neither_double_nor_hide_others(
     mode, style, paging
 ):
     with serve(paging=paging) as server:
@@ -48,7 +48,7 @@ def test_security_42_deals_that_happen_meanwhile_neither_double_nor_hide_others(
         for number in range(8):
             # Readings of the service's clock of several ages.
             time.sleep(0.05 * (number % 3))
-            existing = {one["deal_id"]: one["updated_time"] for one in list(server.model.deals)}
+            existing = {one["deal_id"]: one["updated_time"] for one in list(server.model.fills)}
             rows, (start, end) = read(mode, client, given, ["all", "rows"][number % 2])
             ids = [row["deal_id"] for row in rows]
             assert len(ids) == len(set(ids)), "doubled"
@@ -64,14 +64,14 @@ def test_the_end_of_an_open_range_is_past_when_the_first_page_is_requested(style
     with serve() as server:
         model = server.model
         ahead = []
-        answered = model._fills
+        unchanged = model._fills
 
-        def answering(received):
+        def observed(received):
             ends = [pair.partition("=")[2] for pair in received.query.split("&") if "end=" in pair]
             ahead.append(int(ends[0]) - model.now())
-            return answered(received)
+            return unchanged(received)
 
-        model._fills = answering
+        model._fills = observed
         given = {**STYLES[style]}
         if "start" in given:
             given["start"] = model.now() - given["start"]
@@ -83,8 +83,8 @@ def test_the_end_of_an_open_range_is_past_when_the_first_page_is_requested(style
     assert len(ahead) > 20 and max(ahead) < 0
 
 
-@pytest.mark.parametrize("paging", ["deal", "offset"])
-def test_deals_that_change_hide_no_others_by_cursor_and_one_each_by_offset(paging):
+@pytest.mark.parametrize("paging", ["fill", "offset"])
+def test_fills_that_change_hide_no_others_by_cursor_and_one_each_by_offset(paging):
     for _ in range(10):
         with serve(paging=paging, changing=True) as server, bl.Client(server.base_url) as client:
             first = server.model.first
@@ -98,4 +98,4 @@ def test_deals_that_change_hide_no_others_by_cursor_and_one_each_by_offset(pagin
             if one["updated_time"] >= round(start.timestamp() * 1_000_000)
         } - changed
         missed = len(unchanged - set(ids))
-        assert missed == 0 if paging == "deal" else missed <= len(changed)
+        assert missed == 0 if paging == "fill" else missed <= len(changed)

@@ -22,7 +22,7 @@ def pager_of(client, method, **extra):
 
 @methods
 @modes
-def test_iteration_hands_out_every_row_in_order(method, mode):
+def test_iteration_returns_every_row_in_order(method, mode):
     book = PagedList(method, LENGTHS)
 
     async def use(client):
@@ -85,43 +85,8 @@ def test_pages_are_records_with_their_pagination_object(method, mode):
 
 @methods
 @modes
-def test_all_takes_everything_or_as_much_as_it_is_told(method, mode):
-    book = PagedList(method, [3, 4, 2, 1])
-
-    async def use(client):
-        return [
-            await settled(pager_of(client, method).all(**limits))
-            for limits in ({}, {"max_items": 5}, {"max_pages": 2}, {"max_items": 99})
-        ] + [await settled(pager_of(client, method).all(max_items=6, max_pages=1))]
-
-    with StandInService(book) as server:
-        whole, five, two_pages, more, both = run(mode, server, use)
-    assert isinstance(whole, bl.Records)
-    assert whole == book.rows and more == book.rows
-    assert five == book.rows[:5]
-    assert two_pages == book.rows[:7]
-    assert both == book.rows[:3]
-
-
-@methods
-@modes
-def test_what_comes_after_a_few_rows_is_everything_from_there_on(method, mode):
-    book = PagedList(method, LENGTHS)
-
-    async def use(client):
-        pager = pager_of(client, method)
-        head = await client.rows(pager, 4)
-        return head, await settled(pager.all())
-
-    with StandInService(book) as server:
-        head, tail = run(mode, server, use)
-    assert head == book.rows[:4] and tail == book.rows[4:]
-
-
-@methods
-@modes
 @pytest.mark.parametrize("taken", range(11))
-def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode):
+def test_a_checkpoint_resumes_after_the_last_row_received(method, taken, mode):
     book = PagedList(method, LENGTHS)
 
     async def use(client):
@@ -136,21 +101,6 @@ def test_a_checkpoint_goes_on_after_the_last_row_handed_out(method, taken, mode)
         assert PRIVATE_PEM.split("\n")[1] not in checkpoint
         tail = run(mode, server, lambda c: c.rows(pager_of(c, method, resume=checkpoint)))
     assert head + tail == book.rows
-
-
-@modes
-def test_all_of_five_leaves_a_checkpoint_after_the_fifth(mode):
-    book = PagedList("fills_history", LENGTHS)
-
-    async def use(client):
-        pager = pager_of(client, "fills_history")
-        head = await settled(pager.all(max_items=5))
-        resumed = pager_of(client, "fills_history", resume=pager.checkpoint())
-        return list(head), await client.rows(resumed)
-
-    with StandInService(book) as server:
-        head, tail = run(mode, server, use)
-    assert head == book.rows[:5] and tail == book.rows[5:]
 
 
 @modes

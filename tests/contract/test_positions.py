@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import time
 import warnings
 
 import boardlot as bl
@@ -12,6 +11,7 @@ import pytest
 from ..support.clients import MODES, run, settled
 from ..support.paged_service import CALLS, PagedList, cursor_of, page
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 from .test_pagers import LENGTHS, methods, modes, pager_of
 
 FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
@@ -51,19 +51,6 @@ def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
     server = StandInService(PagedList("fills_history", LENGTHS))
     with server, pytest.raises(bl.ConfigError, match="exhausted"):
         run(mode, server, use)
-
-
-@modes
-def test_a_list_without_rows_is_no_error_the_first_time(mode):
-    async def use(client):
-        pager = pager_of(client, "fills_history")
-        first = await settled(pager.all())
-        with pytest.raises(bl.ConfigError, match="exhausted"):
-            await settled(pager.all())
-        return first
-
-    with StandInService(PagedList("fills_history", [0])) as server:
-        assert list(run(mode, server, use)) == []
 
 
 @modes
@@ -116,16 +103,16 @@ def renamed(checkpoint, server):
     """The checkpoint as it would be if this server had been the one that it is of."""
     with StandInService(lambda _: response(HUGE % b"2")) as other:
         assert other.base_url != server.base_url
-    told = json.loads(checkpoint)
+    fields = json.loads(checkpoint)
 
     async def use(client):
         pager = pager_of(client, "crypto_orders")
-        await client.rows(pager, told["at"]["row"])
+        await client.rows(pager, fields["at"]["row"])
         return pager.checkpoint()
 
     made = run("sync", server, use)
     assert {**json.loads(made), "service": 0, "checksum": 0} == {
-        **told,
+        **fields,
         "service": 0,
         "checksum": 0,
     }
@@ -134,11 +121,11 @@ def renamed(checkpoint, server):
 
 @methods
 @modes
-def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
+def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode):
     """The service goes back by 190 pages: no row comes twice, resumed or not."""
     book = PagedList(method, [1] * 200)
 
-    def answers(received):
+    def service(received):
         if cursor_of(received) == "after 197":
             return page(method, [{"n": 197}], "after 5")
         return book(received)
@@ -155,7 +142,7 @@ def test_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(method, mode
                 rows += await client.rows(pager, 1)
         return rows
 
-    with StandInService(answers) as server:
+    with StandInService(service) as server:
         checkpoint = run(mode, server, begin)
         assert [row["n"] for row in run(mode, server, go_on)] == [195, 196]
 
@@ -196,9 +183,9 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
     async def use(client):
         pager, other = pager_of(client, "fills_history"), pager_of(client, "fills_history")
         await client.rows(pager, 1)
+        # The page that is fetched ahead has arrived there: nothing else is on its way.
+        wait_until(lambda: len(server.received) == 2)
         await settled(client.client.close())
-        # The page that was fetched ahead is on its way.
-        await asyncio.to_thread(time.sleep, 0.2) if mode == "async" else time.sleep(0.2)
         before = len(server.received)
         for call in (other.all, pager.all):
             with pytest.raises(bl.ConfigError, match="closed"):
@@ -213,7 +200,7 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
 def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(seconds):
     book, rejected = PagedList("fills_history", LENGTHS), set()
 
-    def answers(received):
+    def service(received):
         if received.path.endswith("/server-time"):
             return response({"server_time_ms": str(1_790_000_000_000 + 1000 * seconds)})
         if cursor_of(received) in rejected:
@@ -225,7 +212,7 @@ def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(secon
     async def use(client):
         return list(await settled(client.pager("fills_history", "281756", "HK").all()))
 
-    with StandInService(answers) as server:
+    with StandInService(service) as server:
         for mode in MODES:
             server.received.clear()
             assert run(mode, server, use, max_retries=1) == book.rows
@@ -239,16 +226,16 @@ def test_a_forgotten_await_is_warned_of():
 
     with (
         StandInService(PagedList("crypto_orders", [1])) as server,
-        warnings.catch_warnings(record=True) as told,
+        warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always")
         asyncio.run(main(server))
         gc.collect()
         assert server.received == []
-    assert [str(one.message) for one in told] == ["crypto_orders was never awaited"]
+    assert [str(one.message) for one in warned] == ["crypto_orders was never awaited"]
 
 
-def test_trio_is_told_what_to_use_instead():
+def test_trio_users_learn_what_to_use_instead():
     trio = pytest.importorskip("trio")
 
     async def main(base_url):

@@ -57,10 +57,10 @@ def test_an_end_of_0_is_sent_as_0_and_is_90_days_after_the_start(mode, kind):
         return pager.range
 
     with StandInService(lambda _: response(EMPTY)) as server:
-        told = run(mode, server, use)
+        read = run(mode, server, use)
         assert sent(server) == [(str(START), "0")]
         assert server.asked_for_time == []
-    assert told == (time_of(START), time_of(START + 90 * DAY))
+    assert read == (time_of(START), time_of(START + 90 * DAY))
 
 
 @modes
@@ -103,15 +103,15 @@ def test_the_range_of_a_pager_is_what_is_sent(mode, given, known, windows):
         return before, name, pager.range, repr(pager), resumed.range
 
     with StandInService(lambda _: response(EMPTY), clock=0.0) as server:
-        before, name, told, shown, resumed = run(mode, server, use)
+        before, name, read, shown, resumed = run(mode, server, use)
         ranges = [(int(start), int(end)) for start, end in sent(server)]
     lowest, highest = min(start for start, _ in ranges), max(end for _, end in ranges)
-    assert told == (time_of(lowest), time_of(highest)) == resumed
-    assert all(at.utcoffset() == timedelta(0) for at in told)
-    assert before == known and (known is None or told == known)
+    assert read == (time_of(lowest), time_of(highest)) == resumed
+    assert all(at.utcoffset() == timedelta(0) for at in read)
+    assert before == known and (known is None or read == known)
     assert (" from " in name) == (known is not None)
     first, last = shown.removesuffix(">").partition(" from ")[2].split(" to ")
-    assert [first[:19], last[:19]] == [at.isoformat()[:19] for at in told]
+    assert [first[:19], last[:19]] == [at.isoformat()[:19] for at in read]
     assert first.endswith("Z") and last.endswith("Z")
 
 
@@ -149,8 +149,8 @@ def test_the_range_of_a_resumed_list_is_that_of_its_beginning(mode):
         return pager.range, before, resumed.range
 
     with serve() as server:
-        told, before, after = run(mode, server, use, auth=None)
-    assert told == before == after
+        read, before, after = run(mode, server, use, auth=None)
+    assert read == before == after
 
 
 @modes
@@ -302,8 +302,8 @@ def test_batches_have_one_type_for_each_column_whatever_undeclared_fields_hold()
     def service(received):
         flag = int(dict(parse_qsl(received.query)).get("page_flag") or 0)
         last = flag + 1 == len(pages)
-        told = {"page_flag": str(flag + 1), "completed": last}
-        return response({"s": "ok", "d": {"order_fills": pages[flag], **told}})
+        marks = {"page_flag": str(flag + 1), "completed": last}
+        return response({"s": "ok", "d": {"order_fills": pages[flag], **marks}})
 
     with StandInService(service) as server, client_of(server) as client:
         ask = ("281756", "HK")

@@ -13,7 +13,7 @@ import pytest
 from ..support.clients import MODES, run
 from ..support.keys import KEYS, PRIVATE_PEM, PUBLIC_PEM, api_key, assert_signed
 from ..support.service import StandInService, response
-from ..support.vectors import scripted_answers, vector_case
+from ..support.vectors import scripted_responses, vector_case
 
 SECRET = PRIVATE_PEM.split("\n")[1]
 CASE = vector_case("sim_orders", "every field and every side and status")
@@ -22,7 +22,7 @@ ROWS = CASE["result"]
 
 @pytest.fixture(scope="module", params=MODES)
 def records(request):
-    with StandInService(scripted_answers(CASE)) as server:
+    with StandInService(scripted_responses(CASE)) as server:
         return run(request.param, server, lambda c: c.call("sim_orders", "9007199"))
 
 
@@ -264,7 +264,7 @@ def test_the_body_of_an_error_is_at_most_its_first_two_kibibytes(mode):
     assert len(str(caught.value)) < 4096
 
 
-def test_an_answer_given_in_the_face_of_many_threads_is_each_threads_own():
+def test_threads_that_share_a_client_get_each_its_own_response():
     def service(received):
         account = received.path.split("/")[4]
         return response({"ret_code": 0, "data": {"orders": [{"order_id": account}]}})

@@ -8,7 +8,7 @@ from boardlot._endpoints import ENDPOINTS
 
 from ..support.clients import MODES, run, same, settled
 from ..support.service import StandInService
-from ..support.vectors import endpoint_vectors, scripted_answers
+from ..support.vectors import endpoint_vectors, scripted_responses
 from .test_endpoints import assert_body, assert_request
 
 # Written by hand from the service document: method, path, and what `Endpoint` takes.
@@ -103,14 +103,14 @@ def test_the_time_of_the_service_is_no_list_and_is_requested_instead_of_declared
         for name, case in endpoint_vectors()
         if name == "server_time" and "result" in case and len(case["exchanges"]) == 1
     ][:1]
-    answers = scripted_answers(case)
-    with StandInService(answers * 3) as server, bl.Client(server.base_url) as client:
+    responses = scripted_responses(case)
+    with StandInService(responses * 3) as server, bl.Client(server.base_url) as client:
         for rows in (None, "server_time_ms"):
             endpoint = bl.Endpoint("server_time", "GET", "/api/v1.0/server-time", rows=rows)
             with pytest.raises(bl.ProtocolError, match="no success mark"):
                 client.call(endpoint)
         response = client.request("GET", "/api/v1.0/server-time")
-    assert response.content.decode() == case["exchanges"][0]["answer"]["body"]
+    assert response.content.decode() == case["exchanges"][0]["response"]["body"]
     for received in server.received:
         assert_request(received, case["exchanges"][0]["request"], "server_time")
 
@@ -127,7 +127,7 @@ def test_the_vectors_of_a_method_are_those_of_its_declaration(name, mode):
                 return list(await settled(client.client.call(endpoint, **arguments)))
             return await client.rows(client.client.pages(endpoint, **arguments))
 
-        with StandInService(scripted_answers(case)) as server:
+        with StandInService(scripted_responses(case)) as server:
             if "error" in case:
                 with pytest.raises(bl.BoardlotError) as caught:
                     run(mode, server, use)
@@ -147,9 +147,9 @@ def assert_same_error(error, case, name):
         if attribute in wanted:
             assert same(getattr(error, attribute), wanted[attribute]), case["name"]
     if isinstance(error, bl.ApiError):
-        assert_body(error, case["exchanges"][-1]["answer"])
+        assert_body(error, case["exchanges"][-1]["response"])
     # A code alone has a meaning only in the document's table for that endpoint.
-    if "error_code" not in wanted or '"error"' in case["exchanges"][-1]["answer"]["body"]:
+    if "error_code" not in wanted or '"error"' in case["exchanges"][-1]["response"]["body"]:
         assert isinstance(error, getattr(bl, wanted["class"])), case["name"]
 
 
@@ -159,7 +159,10 @@ def test_a_record_type_of_the_package_gives_the_columns_of_the_built_in_method()
         c for name, c in CASES if (name, c["name"]) == ("fills_history", "one page, every field")
     ]
     arguments = arguments_of("fills_history", case["call"])
-    with StandInService(scripted_answers(case) * 2) as server, bl.Client(server.base_url) as client:
+    with (
+        StandInService(scripted_responses(case) * 2) as server,
+        bl.Client(server.base_url) as client,
+    ):
         own = client.pages(declared("fills_history"), **arguments).to_polars()
         built_in = client.fills_history(*case["call"]["args"], **case["call"]["kwargs"]).to_polars()
     assert own.schema == built_in.schema

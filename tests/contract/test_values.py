@@ -53,7 +53,7 @@ KINDS = list(FIELDS)
 
 
 def body(rows, more=""):
-    """An answer with these rows for all three endpoints."""
+    """A response with these rows for all three endpoints."""
     rows = "[" + ",".join(rows) + "]"
     data = f'{{"list":{rows}}}' if more == "ipo_list" else f'{{"orders":{rows}}}'
     if more == "fills_history":

@@ -1,7 +1,7 @@
-"""Section 4.3, `fills_history(windows=N)`: parts fetched side by side, one stream, each deal once.
+"""Section 4.3, `fills_history(windows=N)`: parts fetched side by side, one stream, each fill once.
 
-The document does not say whether the ends of a range belong to it; here both do, so a deal on a
-seam is in two parts and has to be handed out once.
+The document does not say whether the ends of a range belong to it; here both do, so a fill on a
+seam is in two parts and has to be received once.
 """
 
 from functools import partial
@@ -19,21 +19,21 @@ START, END = 1780000000000000, 1780000000000000 + 8 * 3_600_000_000
 PAGE = 10
 
 
-def deal(number, moment):
+def fill(number, moment):
     return {"deal_id": str(number), "code": "HK.00700", "qty": "1", "updated_time": moment}
 
 
 class Ledger:
-    """Deals by update time, latest first, in pages; the cursor is a place within one range."""
+    """Fills by update time, latest first, in pages; the cursor is a place within one range."""
 
     def __init__(self, moments):
         ordered = sorted(moments, reverse=True)
-        self.deals = [deal(len(ordered) - n, moment) for n, moment in enumerate(ordered)]
+        self.fills = [fill(len(ordered) - n, moment) for n, moment in enumerate(ordered)]
 
     def __call__(self, received):
         query = dict(parse_qsl(received.query, keep_blank_values=True))
         start, end = int(query["start"]), int(query["end"])
-        found = [one for one in self.deals if start <= one["updated_time"] <= end]
+        found = [one for one in self.fills if start <= one["updated_time"] <= end]
         place = int(query["page_flag"] or 0)
         rest = {"page_flag": str(place + PAGE), "completed": place + PAGE >= len(found)}
         return response({"s": "ok", "d": {"order_fills": found[place : place + PAGE], **rest}})
@@ -56,13 +56,13 @@ LEDGERS = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("windows", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("name", LEDGERS)
-def test_windows_make_one_stream_in_the_same_order_with_each_deal_once(name, windows, mode):
+def test_windows_make_one_stream_in_the_same_order_with_each_fill_once(name, windows, mode):
     ledger = Ledger(LEDGERS[name])
     ask = {"start": START, "end": END, "windows": windows}
     with StandInService(ledger) as server:
         rows = run(mode, server, lambda c: c.everything("fills_history", "281756", "HK", **ask))
-    assert [row["deal_id"] for row in rows] == [row["deal_id"] for row in ledger.deals]
-    assert rows == ledger.deals
+    assert [row["deal_id"] for row in rows] == [row["deal_id"] for row in ledger.fills]
+    assert rows == ledger.fills
     ranges = set()
     for received in server.received:
         assert_signed(received)
@@ -85,10 +85,10 @@ def test_a_checkpoint_in_the_middle_of_windows_loses_and_doubles_nothing(mode):
         resumed = client.pager("fills_history", "281756", "HK", **ask, resume=pager.checkpoint())
         return head, await client.rows(resumed)
 
-    for taken in (0, 1, 24, 25, 31, len(ledger.deals)):
+    for taken in (0, 1, 24, 25, 31, len(ledger.fills)):
         with StandInService(ledger) as server:
             head, tail = run(mode, server, partial(use, taken=taken))
-        assert head + tail == ledger.deals
+        assert head + tail == ledger.fills
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -102,7 +102,7 @@ def test_an_iteration_keeps_at_most_a_page_of_each_window_ahead(mode):
 
     with StandInService(ledger) as server:
         rows, requests = run(mode, server, use)
-    assert rows == ledger.deals[:1]
+    assert rows == ledger.fills[:1]
     # The page in hand, and one ahead in each window.
     assert requests == 4 and len(server.received) <= 4
 
@@ -118,14 +118,14 @@ def test_frames_of_windows_are_those_of_one_cursor(mode):
 
     with StandInService(ledger) as server:
         whole, parts = run(mode, server, use)
-    assert parts == whole and len(whole) == len(ledger.deals)
+    assert parts == whole and len(whole) == len(ledger.fills)
 
 
 @pytest.mark.parametrize("moment", [None, "soon", START - 1])
-def test_a_deal_that_no_window_can_own_is_an_error_and_not_lost(moment):
-    deals = [deal(1, moment) if moment is not None else {"deal_id": "1"}]
-    told = response({"s": "ok", "d": {"order_fills": deals, "page_flag": "", "completed": True}})
-    with StandInService(lambda _: told) as server, client_of(server) as client:
+def test_a_fill_that_no_window_can_own_is_an_error_and_not_lost(moment):
+    fills = [fill(1, moment) if moment is not None else {"deal_id": "1"}]
+    page = response({"s": "ok", "d": {"order_fills": fills, "page_flag": "", "completed": True}})
+    with StandInService(lambda _: page) as server, client_of(server) as client:
         pager = client.fills_history("281756", "HK", start=START, end=END, windows=2)
         with pytest.raises(bl.ProtocolError, match="updated_time of record 0") as caught:
             pager.all()

@@ -88,21 +88,21 @@ def test_a_record_that_is_not_declared_needs_the_callers_columns(service) -> Non
 
 
 def test_a_range_holds_each_fill_once_in_the_services_order(service, cluster, span) -> None:
-    deals = service.client().fills_history(**ACCOUNT, **span).to_pandas()
-    assert len(deals) > 1000
+    fills = service.client().fills_history(**ACCOUNT, **span).to_pandas()
+    assert len(fills) > 1000
     fetched = ranged(service.client(), span).compute()
-    assert fetched["deal_id"].tolist() == deals["deal_id"].tolist()
+    assert fetched["deal_id"].tolist() == fills["deal_id"].tolist()
     assert str(fetched["updated_time"].dtype) == "datetime64[us, UTC]"
 
 
-def test_a_deal_on_a_shared_boundary_belongs_to_one_window(service, span) -> None:
-    deals = list(service.client().fills_history(**ACCOUNT, **span))
-    boundary = deals[300]["updated_time"]
+def test_a_fill_on_a_shared_boundary_belongs_to_one_window(service, span) -> None:
+    fills = list(service.client().fills_history(**ACCOUNT, **span))
+    boundary = fills[300]["updated_time"]
     around = {"start": boundary - 10**9, "end": boundary + 10**9}
-    within = [d["deal_id"] for d in deals if abs(d["updated_time"] - boundary) <= 10**9]
+    within = [d["deal_id"] for d in fills if abs(d["updated_time"] - boundary) <= 10**9]
     frame = ranged(service.client(), around, npartitions=2)
     parts = [part.compute(scheduler="synchronous") for part in frame.partitions]
-    assert parts[0]["deal_id"].tolist()[-1] == deals[300]["deal_id"]
+    assert parts[0]["deal_id"].tolist()[-1] == fills[300]["deal_id"]
     assert [*parts[0]["deal_id"], *parts[1]["deal_id"]] == within
 
 
@@ -350,7 +350,7 @@ def shares(arguments: Any, partitions: int) -> Any:
 def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> None:
     reference = refer(service.client(rate_limit=90), None, None)
 
-    def told(reference: Any, partitions: int) -> list[Any]:
+    def limits(reference: Any, partitions: int) -> list[Any]:
         workers = list(cluster.nthreads())
         asked = [
             cluster.submit(shares, reference, partitions, workers=[worker], pure=False)
@@ -358,16 +358,16 @@ def test_the_rate_limit_is_shared_out_among_the_processes(service, cluster) -> N
         ]
         return cluster.gather(asked)
 
-    assert told(reference, 8) == [45.0, 45.0]
-    assert told(reference, 1) == [90.0, 90.0]
-    assert told(refer(service.client(rate_limit=90), 30.0, 3), 8) == [10.0, 10.0]
-    assert told(refer(service.client(), None, None), 8) == [None, None]
+    assert limits(reference, 8) == [45.0, 45.0]
+    assert limits(reference, 1) == [90.0, 90.0]
+    assert limits(refer(service.client(rate_limit=90), 30.0, 3), 8) == [10.0, 10.0]
+    assert limits(refer(service.client(), None, None), 8) == [None, None]
     # Dask's own threads are one process with one client.
     assert shares(reference, 8) == 90.0
     assert reference.client(8) is reference.client(8)
 
 
-def test_a_pool_that_does_not_tell_its_size_needs_to_be_told(service) -> None:
+def test_a_pool_that_does_not_tell_its_size_needs_an_option(service) -> None:
     limited = service.client(rate_limit=500)
     for options, words in [({}, "pass workers="), ({"workers": 2}, None)]:
         frame = boardlot_dask.from_keys(limited, "dividends", SYMBOLS, npartitions=2, **options)

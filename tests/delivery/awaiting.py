@@ -116,7 +116,7 @@ async def busy():
         await asyncio.sleep(0)
 
 
-async def walk(service, client, step, longest, tally):
+async def read_list(service, client, step, longest, tally):
     """One pager to its end, interrupted at random, and now and then resumed from a checkpoint."""
     pager, delivered, interrupted, in_a_row = service.open(client), [], 0, 0
 
@@ -137,11 +137,11 @@ async def walk(service, client, step, longest, tally):
             elif random.random() < 0.1:
                 assert pager.total is None and pager.requests >= 0
     tally.count(delivered, interrupted)
-    # What was delivered is behind the pager, however the walk was interrupted.
+    # What was delivered is behind the pager, however the iteration was interrupted.
     assert [row async for row in service.open(client, resume=pager.checkpoint())] == []
 
 
-async def walk_for(seconds, mode):
+async def read_for(seconds, mode):
     step, fills = MODES[mode]
     service = Service(fills)
     longest = service.page_seconds if fills == LONG else service.whole_seconds
@@ -150,7 +150,7 @@ async def walk_for(seconds, mode):
     end = time.monotonic() + seconds
     async with service.sandbox.async_client() as client:
         while time.monotonic() < end or not tally.complete():
-            await walk(service, client, step, longest, tally)
+            await read_list(service, client, step, longest, tally)
     disturbance.cancel()
     return tally.report()
 
@@ -166,10 +166,10 @@ def main():
     else:
         event_loop = asyncio.new_event_loop()
 
-    async def walk_in_all():
-        return {mode: await walk_for(options.seconds / len(modes), mode) for mode in modes}
+    async def read_in_all_modes():
+        return {mode: await read_for(options.seconds / len(modes), mode) for mode in modes}
 
-    report(**event_loop.run_until_complete(walk_in_all()))
+    report(**event_loop.run_until_complete(read_in_all_modes()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Walks pages in a blocking way while a signal's handler raises at random; see `test_delivery`.
+"""Reads pages in a blocking way while a signal's handler raises at random; see `test_delivery`.
 
 CPython itself drops the value of a call, as in `row = next(pager)`, where a handler raises between
 the return of the call and the assignment. A `for` loop has no such moment: what the iterator
@@ -97,7 +97,7 @@ def rows_in(result):
     return result.to_dicts() if hasattr(result, "columns") else result
 
 
-def walk(service, step, longest, tally):
+def read_list(service, step, longest, tally):
     pager, taken, interrupted = service.open(service.client), [], 0
     while True:
         try:
@@ -115,7 +115,7 @@ def walk(service, step, longest, tally):
     assert list(service.open(service.client, resume=pager.checkpoint())) == []
 
 
-def walk_for(seconds, mode):
+def read_for(seconds, mode):
     step, fills = MODES[mode]
     service = Service(fills)
     step(service.open(service.client), [])  # Modules that load on first use are loaded.
@@ -124,7 +124,7 @@ def walk_for(seconds, mode):
     tally = Tally(service.fills)
     end = time.monotonic() + seconds
     while time.monotonic() < end or not tally.complete():
-        walk(service, step, longest, tally)
+        read_list(service, step, longest, tally)
     return tally.report()
 
 
@@ -132,7 +132,7 @@ def main():
     options = options_of("modes")
     random.seed(options.seed)
     modes = options.modes.split(",")
-    report(**{mode: walk_for(options.seconds / len(modes), mode) for mode in modes})
+    report(**{mode: read_for(options.seconds / len(modes), mode) for mode in modes})
 
 
 if __name__ == "__main__":

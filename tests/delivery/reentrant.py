@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
+import importlib
 import signal
 import sys
 import threading
@@ -60,14 +61,14 @@ ASYNC_CLIENT = ("explain", "base_url", "clock_offset", "repr")
 
 
 class Held:
-    """A service whose pages wait for `release`; everything else is answered at once."""
+    """A service whose pages wait for `release`; everything else returns at once."""
 
     def __init__(self):
         self.book = PagedList(METHOD, [2, 2, 1])
         self.arrived, self.release = threading.Event(), threading.Event()
-        self.server = StandInService(self.answer)
+        self.server = StandInService(self.respond)
 
-    def answer(self, received):
+    def respond(self, received):
         if "server-time" in received.path:
             return TIME
         self.arrived.set()
@@ -84,7 +85,7 @@ class Held:
 
 
 class Call:
-    """One call, and what came of it; errors of the library are an answer too."""
+    """One call, and what came of it; errors of the library are an outcome too."""
 
     def __init__(self, held, name, target):
         self.held, self.target = held, target
@@ -256,7 +257,11 @@ def calls_in(place):
 
 def main():
     options = options_of("place", "calls")
-    told = {}
+    outcomes = {}
+    for library in ("pandas", "polars"):
+        # On a busy machine its import takes longer than a call may.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(library)
     for call in options.calls.split(","):
         # What comes last on stderr is the call that hangs.
         print(call, file=sys.stderr, flush=True)
@@ -264,10 +269,10 @@ def main():
         try:
             with Held() as held:
                 PLACES[options.place](held, call)
-            told[call] = "ended"
+            outcomes[call] = "ended"
         except Exception:
-            told[call] = traceback.format_exc()
-    report(**told)
+            outcomes[call] = traceback.format_exc()
+    report(**outcomes)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections import Counter
 import boardlot as bl
 
 ACCOUNT = "281756"
-# A walk in steps is long; one that is delivered as a whole has to end within a deadline.
+# A list that is read in steps is long; one that is read as a whole has to end within a deadline.
 LONG, SHORT = 300, 40
 PAGE = 10
 
@@ -33,15 +33,15 @@ def ids(rows):
 
 
 class Tally:
-    """Counts over many walks what was lost, doubled, or out of order."""
+    """Counts over many lists what was lost, doubled, or out of order."""
 
     def __init__(self, fills):
         self.fills = fills
-        self.walks = self.interrupted = self.lost = self.doubled = self.disordered = 0
+        self.lists = self.interrupted = self.lost = self.doubled = self.disordered = 0
 
     def count(self, delivered, interrupted):
-        """One whole walk: the ids in the order of their delivery."""
-        self.walks += 1
+        """One whole list: the ids in the order of their delivery."""
+        self.lists += 1
         self.interrupted += interrupted
         counts = Counter(delivered)
         self.doubled += sum(count - 1 for count in counts.values())
@@ -51,7 +51,7 @@ class Tally:
 
     def complete(self):
         """Whether anything was tried."""
-        return self.walks > 0 and self.interrupted > 0
+        return self.lists > 0 and self.interrupted > 0
 
     def report(self):
         return {name: value for name, value in vars(self).items() if name != "fills"}

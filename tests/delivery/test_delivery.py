@@ -16,13 +16,13 @@ def delivered(module, modes, seconds, **options):
     """What became of the rows of each mode."""
     modes = [mode for mode in modes if has_libraries_of(mode)]
     options = {"modes": ",".join(modes), "seconds": seconds * len(modes), **options}
-    told = run_child(f"delivery.{module}", **options)
-    print(options, told)
-    assert list(told) == modes
-    for mode, found in told.items():
+    results = run_child(f"delivery.{module}", **options)
+    print(options, results)
+    assert list(results) == modes
+    for mode, found in results.items():
         # Otherwise nothing was tried.
-        assert found["walks"] > 0 and found["interrupted"] >= seconds, mode
-    return told.items()
+        assert found["lists"] > 0 and found["interrupted"] >= seconds, mode
+    return results.items()
 
 
 def nothing_missing(mode, found):

@@ -1,4 +1,4 @@
-"""Rows count as handed over when the caller has them: not before, whatever interrupts."""
+"""Rows are received when the caller has them: not before, whatever interrupts."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ def sandbox():
 
 
 @pytest.fixture(scope="module")
-def deals(sandbox):
+def fills(sandbox):
     return [fill["deal_id"] for fill in sandbox.client().fills_history(ACCOUNT, "HK")]
 
 
@@ -30,10 +30,10 @@ def slow(sandbox):
     sandbox.faults = None
 
 
-def test_a_step_that_times_out_loses_no_row(slow, deals):
+def test_a_step_that_times_out_loses_no_row(slow, fills):
     draw = random.Random(20)
 
-    async def walk():
+    async def read_list():
         pager, seen = slow.async_client().fills_history(ACCOUNT, "HK", page_size=10), []
         # Before, with and after the response. A step that always ends before it gets no row, so
         # the limit grows until one does, on a machine however busy.
@@ -49,11 +49,11 @@ def test_a_step_that_times_out_loses_no_row(slow, deals):
                 return seen
 
     for _ in range(10):
-        assert asyncio.run(walk()) == deals
+        assert asyncio.run(read_list()) == fills
 
 
-def test_a_cancelled_page_and_a_cancelled_whole_lose_nothing(slow, deals):
-    async def walk(delay):
+def test_a_cancelled_page_and_a_cancelled_whole_lose_nothing(slow, fills):
+    async def read_list(delay):
         pager, seen = slow.async_client().fills_history(ACCOUNT, "HK", page_size=10), []
         pages = pager.pages()
         for step in (lambda: anext(pages), pager.all, lambda: anext(pages)):
@@ -70,7 +70,7 @@ def test_a_cancelled_page_and_a_cancelled_whole_lose_nothing(slow, deals):
         return seen
 
     for delay in (0.0, 0.01, 0.02, 0.021, 0.022, 0.025, 0.05):
-        assert asyncio.run(walk(delay)) == deals
+        assert asyncio.run(read_list(delay)) == fills
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_a_cancelled_page_and_a_cancelled_whole_lose_nothing(slow, deals):
     ids=["row", "page", "all"],
 )
 @pytest.mark.parametrize("delay", [0.005, 0.015, 0.019])
-def test_ctrl_c_loses_no_row(slow, deals, step, delay):
+def test_ctrl_c_loses_no_row(slow, fills, step, delay):
     pager = slow.client().fills_history(ACCOUNT, "HK", page_size=50)
     timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
     seen = []
-    # Whether it comes in time or too late, what was not handed over is still to come.
+    # Whether it comes in time or too late, what was not received is still to come.
     try:
         timer.start()  # It waits for its thread, and may be interrupted as well.
         rows = step(pager)
@@ -92,7 +92,7 @@ def test_ctrl_c_loses_no_row(slow, deals, step, delay):
         raise_pending()
     except KeyboardInterrupt:
         pass
-    assert seen + [row["deal_id"] for row in pager.all()] == deals
+    assert seen + [row["deal_id"] for row in pager.all()] == fills
 
 
 def raise_pending():
@@ -101,12 +101,12 @@ def raise_pending():
         pass
 
 
-def test_a_conversion_that_fails_leaves_the_pager_where_it_was(sandbox, deals):
+def test_a_conversion_that_fails_leaves_the_pager_where_it_was(sandbox, fills):
     pager = sandbox.client().fills_history(ACCOUNT, "HK")
     with pytest.raises(bl.ConfigError, match="decimals"):
         pager.to_pandas(decimals="typo")
     assert pager.requests == 0
-    assert len(pager.to_pandas()) == len(deals)
+    assert len(pager.to_pandas()) == len(fills)
 
 
 def test_requests_can_be_read_while_a_page_is_under_way(slow):
@@ -123,7 +123,7 @@ def test_requests_can_be_read_while_a_page_is_under_way(slow):
     asyncio.run(main())
 
 
-def test_arguments_of_other_kinds_are_told_apart(sandbox):
+def test_arguments_of_other_kinds_are_distinguished(sandbox):
     client = sandbox.client()
     pager = client.fills_history(ACCOUNT, "HK")
     refused = [

@@ -9,7 +9,7 @@ How a fenced block is read, from the top of a page to its end:
   and decimals are compared;
 - `title="name"` makes it a file of that name, which is not run by itself;
 - `console` runs in a shell: lines with `$` are commands, lines below them what they print;
-- `sh` needs a person or goes on for ever: of its `boardlot` commands the options are checked;
+- `sh` needs a person or does not end: of its `boardlot` commands the options are checked;
 - anything else is shown only.
 
 In the long form a page that leaves files behind runs a third time, beside those of its second run.
@@ -142,7 +142,7 @@ def run(block, page, names):
 
 
 def joined(source):
-    """The lines as the shell takes them: one that ends with a backslash goes on in the next."""
+    """The lines as the shell takes them: one that ends with a backslash continues in the next."""
     return source.replace("\\\n", " ")
 
 
@@ -213,13 +213,19 @@ def test_every_public_name_has_its_place_in_the_api_pages():
     assert set(bl.__all__) - errors - {"__version__"} <= named
 
 
+@pytest.fixture(scope="module")
+def package():
+    """The package as the API pages see it: read, not imported, as its libraries may be missing."""
+    extension = griffe.load_extensions(str(ROOT / "tools" / "documented.py"))
+    folder = Path(bl.__file__).parents[1]
+    return griffe.load("boardlot", search_paths=[folder], extensions=extension)
+
+
 @pytest.mark.parametrize("module", ["calendar", "dask", "otel", "plots"])
-def test_every_name_beside_the_clients_has_its_place_in_the_api_pages(module):
+def test_every_name_beside_the_clients_has_its_place_in_the_api_pages(package, module):
     text = (DOCS / "api" / f"{module}.md").read_text(encoding="utf-8")
     named = re.findall(rf"^::: boardlot\.{module}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
-    # Read, not imported: its libraries need not be there.
-    public = griffe.load(f"boardlot.{module}", search_paths=[Path(bl.__file__).parents[1]]).exports
-    assert sorted(named) == sorted(public)
+    assert sorted(named) == sorted(package[module].exports)
 
 
 def test_the_table_of_errors_is_that_of_the_package():
@@ -231,10 +237,7 @@ def test_the_table_of_errors_is_that_of_the_package():
     }
 
 
-def test_the_signatures_of_the_api_pages_are_those_of_the_package():
-    extension = griffe.load_extensions(str(ROOT / "tools" / "documented.py"))
-    folder = Path(bl.__file__).parents[1]
-    package = griffe.load("boardlot", search_paths=[folder], extensions=extension)
+def test_the_signatures_of_the_api_pages_are_those_of_the_package(package):
     compared = 0
     for name in set(bl.__all__) - {"__version__"}:
         thing, shown = getattr(bl, name), package[name].final_target

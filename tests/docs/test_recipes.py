@@ -62,6 +62,8 @@ def test_a_download_that_is_killed_again_and_again_has_each_row_once(
 ):
     draw = random.Random(int(how))
     kills = 0
+    # Else a whole download may fit into a moment in which this process does not run.
+    sandbox.faults = bl.Faults(latency=0.02)
     for _ in range(60):
         before = len(sandbox.requests)
         process = program()

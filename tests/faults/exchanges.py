@@ -21,8 +21,8 @@ class Request(SplitTarget):
 
 
 @dataclass
-class Answer:
-    """One answer, its transfer coding undone."""
+class Response:
+    """One response, its transfer coding undone."""
 
     status: int
     headers: list
@@ -37,7 +37,7 @@ class Answer:
 class FaultProxy(Proxy):
     """Passes requests on to the sandbox; those that `plan` picks go through `kind` instead.
 
-    `plan(request)` tells whether this one is to fail. `mutated` are the answers that were changed,
+    `plan(request)` tells whether this one is to fail. `mutated` are the changed responses,
     `followed` tells whether a redirect was.
     """
 
@@ -92,12 +92,12 @@ class FaultProxy(Proxy):
             upstream[1].transport.abort()
 
     async def _exchange(self, request, upstream, writer):
-        """Answers one request; false where the connection is not to be used again."""
+        """Responds to one request; false if the connection is not to be used again."""
         self.followed |= request.path.startswith("/followed")
         exchange = Exchange(self, request, upstream, writer)
         refreshes = request.path == "/oauth2/token" and b"grant_type=refresh_token" in request.body
         if refreshes and self.refuses_grants:
-            return await exchange.send(json_answer(400, b'{"error":"invalid_grant"}'))
+            return await exchange.send(json_response(400, b'{"error":"invalid_grant"}'))
         if not request.path.startswith("/oauth2/") and self.plan(request):
             return await self.kind.apply(exchange)
         return await exchange.send(await exchange.real())
@@ -132,28 +132,28 @@ class Exchange:
         self.dice = proxy.dice
 
     async def real(self):
-        """The sandbox's own answer."""
+        """The sandbox's own response."""
         held = self._held()
         if held is not None:
             return held
         reader, writer = self._upstream
         writer.write(self.request.raw)
-        return await read_answer(reader)
+        return await read_response(reader)
 
     def _held(self):
         places = (self.request.query.encode(), self.request.body)
-        for cursor, answer in self.proxy.held.items():
+        for cursor, response in self.proxy.held.items():
             if any(cursor.encode() in place for place in places):
-                return answer
+                return response
         return None
 
-    async def send(self, answer):
-        await self.write(answer.encode() + answer.body)
+    async def send(self, response):
+        await self.write(response.encode() + response.body)
         return True
 
-    async def send_mutated(self, answer):
-        self.proxy.mutated.append((answer.status, answer.body))
-        return await self.send(answer)
+    async def send_mutated(self, response):
+        self.proxy.mutated.append((response.status, response.body))
+        return await self.send(response)
 
     async def write(self, data):
         self.writer.write(data)
@@ -164,8 +164,8 @@ class Exchange:
         return False
 
 
-def json_answer(status, body, *headers):
-    return Answer(status, [("Content-Type", "application/json"), *headers], body)
+def json_response(status, body, *headers):
+    return Response(status, [("Content-Type", "application/json"), *headers], body)
 
 
 async def read_request(reader):
@@ -176,13 +176,13 @@ async def read_request(reader):
     return Request(method, target, head + body, body)
 
 
-async def read_answer(reader):
+async def read_response(reader):
     head = await reader.readuntil(b"\r\n\r\n")
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     body = await reader.readexactly(length_of(head))
     kept = [pair for pair in headers if pair[0].lower() not in ("content-length", "connection")]
-    return Answer(int(first.split(" ")[1]), kept, body)
+    return Response(int(first.split(" ")[1]), kept, body)
 
 
 def length_of(head):

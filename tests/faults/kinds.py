@@ -11,7 +11,7 @@ import boardlot as bl
 from ..support.bombs import bomb
 from ..support.certificates import bad_contexts
 from ..support.service import wire
-from .exchanges import Answer, json_answer
+from .exchanges import Response, json_response
 
 ROWS = ("orders", "order_fills", "stock_list", "kline_list")
 HTML = b"<!doctype html><html><body>Sign in to the Wi-Fi</body></html>"
@@ -35,7 +35,7 @@ class Kind:
         return self.name
 
     async def apply(self, exchange):
-        """Answers, wrongly; false where the connection is not to be used again."""
+        """Responds, wrongly; false if the connection is not to be used again."""
         return await self.fail(exchange)
 
     @property
@@ -69,88 +69,88 @@ async def bad_certificate(exchange):
 
 async def reset_before(exchange):
     if exchange.dice.random() < 0.5:
-        await exchange.real()  # The work was done; only its answer is lost.
+        await exchange.real()  # The work was done; only its response is lost.
     return exchange.reset()
 
 
 async def reset_within(exchange):
-    answer = await exchange.real()
-    await exchange.write(answer.encode() + answer.body[: cut(exchange, answer)])
+    response = await exchange.real()
+    await exchange.write(response.encode() + response.body[: cut(exchange, response)])
     return exchange.reset()
 
 
 async def stall(exchange):
-    answer = await exchange.real()
-    await exchange.write((answer.encode() + answer.body)[: -1 - cut(exchange, answer)])
+    response = await exchange.real()
+    await exchange.write((response.encode() + response.body)[: -1 - cut(exchange, response)])
     await asyncio.sleep(5)
     return False
 
 
 async def drip(exchange):
-    answer = await exchange.real()
-    for byte in answer.encode() + answer.body:
+    response = await exchange.real()
+    for byte in response.encode() + response.body:
         await exchange.write(bytes([byte]))
         await asyncio.sleep(0.1)
     return False
 
 
 async def short_length(exchange):
-    """Tells fewer bytes than it sends, or more: what is left over is no answer to anything."""
-    answer = await exchange.real()
-    length = cut(exchange, answer)
+    """Announces fewer bytes than it sends, or more: the rest is not a response."""
+    response = await exchange.real()
+    length = cut(exchange, response)
     if exchange.dice.random() < 0.5:
-        exchange.proxy.mutated.append((answer.status, answer.body[:length]))
-        await exchange.write(answer.encode(length) + answer.body)
+        exchange.proxy.mutated.append((response.status, response.body[:length]))
+        await exchange.write(response.encode(length) + response.body)
         return True
-    await exchange.write(answer.encode(len(answer.body) + 1 + length) + answer.body)
+    await exchange.write(response.encode(len(response.body) + 1 + length) + response.body)
     return False
 
 
 async def bad_chunk(exchange):
-    answer = await exchange.real()
-    head = answer.encode().replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nX-Length")
+    response = await exchange.real()
+    head = response.encode().replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nX-Length")
     size = exchange.dice.choice([b"zz", b"-1", b"fffffffffffffffff", b"", b"5;\x00"])
-    half = cut(exchange, answer)
-    first = b"%x\r\n%s\r\n" % (half, answer.body[:half]) if half else b""
-    await exchange.write(head + first + size + b"\r\n" + answer.body[half:] + b"\r\n0\r\n\r\n")
+    half = cut(exchange, response)
+    first = b"%x\r\n%s\r\n" % (half, response.body[:half]) if half else b""
+    await exchange.write(head + first + size + b"\r\n" + response.body[half:] + b"\r\n0\r\n\r\n")
     return False
 
 
 async def bad_json(exchange):
-    answer = await exchange.real()
-    place = cut(exchange, answer)
+    response = await exchange.real()
+    place = cut(exchange, response)
     broken = exchange.dice.choice(
-        [answer.body[:place], answer.body + b"}", b"", answer.body[:-1] + b',"a":NaN}']
+        [response.body[:place], response.body + b"}", b"", response.body[:-1] + b',"a":NaN}']
     )
-    return await exchange.send_mutated(Answer(answer.status, answer.headers, broken))
+    return await exchange.send_mutated(Response(response.status, response.headers, broken))
 
 
 async def html(exchange):
-    answer = Answer(200, [("Content-Type", "text/html")], HTML)
-    return await exchange.send_mutated(answer)
+    response = Response(200, [("Content-Type", "text/html")], HTML)
+    return await exchange.send_mutated(response)
 
 
 async def no_mark(exchange):
     """Looks like the end of every list, but nothing says that it is a success."""
-    answer = await exchange.real()
-    told = json.loads(answer.body)
+    response = await exchange.real()
+    envelope = json.loads(response.body)
     for mark in ("code", "ret_code", "s", "server_time_ms"):
-        told.pop(mark, None)
-    inner = told.get("data") or told.get("d") or {}
+        envelope.pop(mark, None)
+    inner = envelope.get("data") or envelope.get("d") or {}
     for name in ROWS:
         if name in inner:
             inner[name] = []
     inner["completed"] = True
-    told["pagination"] = {"has_more": False, "next_key": "-1"}
-    return await exchange.send_mutated(json_answer(200, json.dumps(told).encode()))
+    envelope["pagination"] = {"has_more": False, "next_key": "-1"}
+    return await exchange.send_mutated(json_response(200, json.dumps(envelope).encode()))
 
 
 async def too_many(exchange):
     after = [("Retry-After", "0")] if exchange.dice.random() < 0.3 else []
     forms = [
-        json_answer(429, refusal(exchange, -11), *after),
-        json_answer(200, b'{"ret_code":-11,"error":{"code":"rate_limited"}}', *after),
-        json_answer(403, refusal(exchange, -12006, "request frequency is too high"), *after),
+        json_response(429, refusal(exchange, -11), *after),
+        json_response(200, b'{"ret_code":-11,"error":{"code":"rate_limited"}}', *after),
+        json_response(403, refusal(exchange, -12006, "request frequency is too high"), *after),
     ]
     first = exchange.request.path.startswith(("/api/v1/crypto", "/api/v1.0/accounts"))
     return await exchange.send_mutated(forms[0] if first else exchange.dice.choice(forms))
@@ -158,49 +158,51 @@ async def too_many(exchange):
 
 async def server_error(exchange):
     status = exchange.dice.choice([500, 502, 503, 504])
-    return await exchange.send_mutated(Answer(status, [], exchange.dice.choice([HTML, b"", b"{}"])))
+    return await exchange.send_mutated(
+        Response(status, [], exchange.dice.choice([HTML, b"", b"{}"]))
+    )
 
 
 async def unauthorized(exchange):
-    return await exchange.send_mutated(json_answer(401, refusal(exchange, -1)))
+    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
 
 
 async def skewed(exchange):
     status = exchange.dice.choice([200, 401, 403])
     if exchange.request.path.endswith("/server-time"):
         return await exchange.send(await exchange.real())
-    return await exchange.send_mutated(json_answer(status, refusal(exchange, -12006)))
+    return await exchange.send_mutated(json_response(status, refusal(exchange, -12006)))
 
 
 async def repeated_cursor(exchange):
     """The cursor for the next page is one that was already used."""
-    answer = await exchange.real()
-    told = json.loads(answer.body)
+    response = await exchange.real()
+    envelope = json.loads(response.body)
     seen = exchange.proxy.cursors.setdefault(exchange.request.path, [])
     cursor = cursor_of(exchange.request)
     if cursor not in seen:
         seen.append(cursor)
-    if not goes_on(told):
-        return await exchange.send(answer)
+    if not has_more(envelope):
+        return await exchange.send(response)
     # One of before: a page that was only asked for ahead would be a jump that nobody can see.
-    set_cursor(told, exchange.dice.choice(seen[: seen.index(cursor) + 1]))
-    return await exchange.send(json_answer(answer.status, json.dumps(told).encode()))
+    set_cursor(envelope, exchange.dice.choice(seen[: seen.index(cursor) + 1]))
+    return await exchange.send(json_response(response.status, json.dumps(envelope).encode()))
 
 
 async def empty_page(exchange):
     """No rows, more to come: the page itself comes with the next cursor."""
-    answer = await exchange.real()
-    told = json.loads(answer.body)
-    if not goes_on(told) or "extra" in told:
-        return await exchange.send(answer)
+    response = await exchange.real()
+    envelope = json.loads(response.body)
+    if not has_more(envelope) or "extra" in envelope:
+        return await exchange.send(response)
     cursor = f"held-{len(exchange.proxy.held)}-{exchange.dice.getrandbits(32)}"
-    exchange.proxy.held[cursor] = answer
-    set_cursor(told, cursor)
-    inner = told.get("data") or told.get("d")
+    exchange.proxy.held[cursor] = response
+    set_cursor(envelope, cursor)
+    inner = envelope.get("data") or envelope.get("d")
     for name in ROWS:
         if name in inner:
             inner[name] = []
-    return await exchange.send(json_answer(answer.status, json.dumps(told).encode()))
+    return await exchange.send(json_response(response.status, json.dumps(envelope).encode()))
 
 
 async def large_body(exchange):
@@ -210,37 +212,37 @@ async def large_body(exchange):
 
 
 async def huge_headers(exchange):
-    answer = await exchange.real()
+    response = await exchange.real()
     size = 1 << 20
     many = [(f"X-{n}", "y" * 100) for n in range(size // 100)]
-    answer.headers = answer.headers + exchange.dice.choice([many, [("X-Long", "y" * size)]])
-    await exchange.send(answer)
+    response.headers = response.headers + exchange.dice.choice([many, [("X-Long", "y" * size)]])
+    await exchange.send(response)
     return False
 
 
 async def redirect(exchange):
     status = exchange.dice.choice([301, 302, 303, 307, 308])
     place = exchange.dice.choice([exchange.proxy.base_url, ""]) + "/followed"
-    return await exchange.send(Answer(status, [("Location", place)], b""))
+    return await exchange.send(Response(status, [("Location", place)], b""))
 
 
 async def invalid_grant(exchange):
     exchange.proxy.refuses_grants = True
-    return await exchange.send_mutated(json_answer(401, refusal(exchange, -1)))
+    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
 
 
 async def store_unwritable(exchange):
     exchange.proxy.store.unwritable = True
-    return await exchange.send_mutated(json_answer(401, refusal(exchange, -1)))
+    return await exchange.send_mutated(json_response(401, refusal(exchange, -1)))
 
 
-def cut(exchange, answer):
+def cut(exchange, response):
     """Some place within a body."""
-    return exchange.dice.randrange(max(1, len(answer.body) - 1))
+    return exchange.dice.randrange(max(1, len(response.body) - 1))
 
 
 def refusal(exchange, code, words="refused"):
-    """A refusal in the form of the path that it answers."""
+    """A refusal in the form of the path that it is for."""
     path = exchange.request.path
     if "/fills_history" in path:
         return json.dumps({"s": "error", "errcode": code, "errmsg": words}).encode()
@@ -249,10 +251,10 @@ def refusal(exchange, code, words="refused"):
     return json.dumps({"ret_code": code, "ret_msg": words}).encode()
 
 
-def goes_on(told):
-    """Whether an answer is a page with another after it."""
-    inner = told.get("data") or told.get("d") or {}
-    pagination = told.get("pagination") or {}
+def has_more(envelope):
+    """Whether a response is a page with another after it."""
+    inner = envelope.get("data") or envelope.get("d") or {}
+    pagination = envelope.get("pagination") or {}
     return pagination.get("has_more") is True or (
         isinstance(inner, dict) and inner.get("completed") is False
     )
@@ -265,13 +267,13 @@ def cursor_of(request):
     return query.get("page_flag", query.get("end", ""))
 
 
-def set_cursor(told, cursor):
-    if "extra" in told:
-        told["extra"]["next_time"] = cursor
-    elif "pagination" in told:
-        told["pagination"]["next_key"] = cursor
+def set_cursor(envelope, cursor):
+    if "extra" in envelope:
+        envelope["extra"]["next_time"] = cursor
+    elif "pagination" in envelope:
+        envelope["pagination"]["next_key"] = cursor
     else:
-        (told.get("data") or told.get("d"))["page_flag"] = cursor
+        (envelope.get("data") or envelope.get("d"))["page_flag"] = cursor
 
 
 async def unreachable(_):

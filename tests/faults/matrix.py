@@ -54,7 +54,7 @@ class DictStore:
 
 @dataclass(frozen=True)
 class Case:
-    """One walk through one operation while one kind of fault happens."""
+    """One operation while one kind of fault happens."""
 
     kind: object
     operation: object
@@ -91,7 +91,7 @@ def whole(operation, client):
     return found
 
 
-class Walk:
+class CaseRun:
     """A case while it runs; `run` raises what is wrong."""
 
     def __init__(self, case, world):
@@ -124,7 +124,7 @@ class Walk:
         with FaultProxy(target, self.kind, self.plan, self.dice, context) as self.proxy:
             self.proxy.store = DictStore()
             self.make_client()
-            asyncio.run(self.walk())
+            asyncio.run(self.use_client())
             assert not self.proxy.followed, "a redirect was followed"
 
     def make_client(self, base_url=None):
@@ -139,10 +139,10 @@ class Walk:
         url = flow.url.replace(self.proxy.base_url, sandbox.base_url)
         return flow.finish(sandbox.authorize_demo_user(url))
 
-    async def walk(self):
-        await (self.walk_pages() if self.operation.pages else self.walk_call())
+    async def use_client(self):
+        await (self.read_pages() if self.operation.pages else self.repeat_call())
 
-    async def walk_call(self):
+    async def repeat_call(self):
         """Calls until the faults are used up: each result is right, or there is none."""
         for leg in range(60):
             if self.kind.unresolved:
@@ -164,16 +164,16 @@ class Walk:
         if isinstance(right, datetime):
             assert abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1), value
         elif self.operation.name == "request":
-            # The envelope is the caller's: an answer that is what was sent is right.
+            # The envelope is the caller's: a response that is what was sent is right.
             assert value == right or value in self.proxy.mutated, value
         else:
             assert value == right, "wrong records"
 
-    async def walk_pages(self):
-        """Goes on from each checkpoint: together it must be the whole list, each row once."""
+    async def read_pages(self):
+        """Resumes from each checkpoint: together it must be the whole list, each row once."""
         rows, checkpoint = [], None
         for leg in range(40):
-            # Sometimes a walk is left in the middle, as a script is that ends.
+            # Sometimes an iteration is left in the middle, as a script is that ends.
             stop = self.dice.randint(1, 90) if leg < 3 else None
             # A host that is not there is another service: it takes no checkpoint of this one.
             elsewhere = self.kind.unresolved and leg % 2 == 1
@@ -211,10 +211,14 @@ class Walk:
         """An error is of its kind, says what to do, and leaves the way open."""
         self.errors += 1
         self.on_time()
-        # Its very class: a time-out, say, is a `TransportError` too, but no answer to a reset.
+        # Its very class: a time-out, say, is a `TransportError` too, but not what a reset causes.
         assert type(error) in self.kind.errors, f"{error!r} from {self.kind}"
         assert error.hint, f"no hint: {error!r}"
         self.proxy.store.unwritable = False
+        if self.kind.delays and self.left == 0:
+            # No fault is left: the machine is so busy that right responses take as long.
+            self.options = {**self.options, **AMPLE}
+            self.make_client()
         while self.errors > 2 and self.proxy.is_away:
             time.sleep(0.02)
         if self.proxy.refuses_grants:
@@ -248,14 +252,14 @@ async def stream(pager):
 
 
 def run_case(case, world):
-    """What is wrong with a case, or None; and the walk it was."""
-    walk, wrong = Walk(case, world), None
+    """What is wrong with a case, or None; and its run."""
+    case_run, wrong = CaseRun(case, world), None
     try:
-        walk.run()
+        case_run.run()
     except Exception as error:
-        retries = walk.options["max_retries"]
+        retries = case_run.options["max_retries"]
         wrong = f"{case} ({retries} retries): {type(error).__name__}: {error}"[:1000]
-    return wrong, walk
+    return wrong, case_run
 
 
 @dataclass
@@ -272,13 +276,15 @@ class Outcome:
 def run_cases(cases, world):
     """Runs cases side by side; faults and errors are counted by their kind."""
     with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        told = list(pool.map(lambda case: run_case(case, world), cases))
+        runs = list(pool.map(lambda case: run_case(case, world), cases))
     faults, errors = collections.Counter(), collections.Counter()
-    for _, walk in told:
-        faults[walk.kind.name] += walk.faults
-        errors[walk.kind.name] += walk.errors
-    failures = [wrong for wrong, _ in told if wrong]
-    return Outcome(len(cases), failures, faults, errors, max(walk.slowest for _, walk in told))
+    for _, case_run in runs:
+        faults[case_run.kind.name] += case_run.faults
+        errors[case_run.kind.name] += case_run.errors
+    failures = [wrong for wrong, _ in runs if wrong]
+    return Outcome(
+        len(cases), failures, faults, errors, max(case_run.slowest for _, case_run in runs)
+    )
 
 
 def run_seed(seed):
@@ -295,12 +301,12 @@ def main():
     start = time.monotonic()
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.processes, context) as pool:
-        for seed, told in enumerate(pool.map(run_seed, range(options.seeds))):
-            faults, failures = told.faults.total(), len(told.failures)
-            total.update(cases=told.cases, faults=faults, failures=failures)
-            line = f"{told.cases} cases, {faults} faults, slowest call {told.slowest:.1f} s"
+        for seed, outcome in enumerate(pool.map(run_seed, range(options.seeds))):
+            faults, failures = outcome.faults.total(), len(outcome.failures)
+            total.update(cases=outcome.cases, faults=faults, failures=failures)
+            line = f"{outcome.cases} cases, {faults} faults, slowest call {outcome.slowest:.1f} s"
             print(f"seed {seed}: {line}, {failures} failures")
-            print(*told.failures, sep="\n", end="\n" if failures else "", flush=True)
+            print(*outcome.failures, sep="\n", end="\n" if failures else "", flush=True)
     minutes = (time.monotonic() - start) / 60
     print(f"{dict(total)} in {minutes:.1f} minutes")
     return 1 if total["failures"] else 0

@@ -123,13 +123,6 @@ def test_polars_types_without_pyarrow() -> None:
     assert frames.to_polars(records([])).shape == (0, len(SCHEMA))
 
 
-def test_arrow_types() -> None:
-    table = frames.to_arrow(records())
-    assert table.schema.field("us").type == pa.timestamp("us", "UTC")
-    assert table.schema.field("day").type == pa.date32()
-    assert table.schema.field("code").type == pa.string()
-
-
 @pytest.mark.parametrize(
     ("convert", "strings"),
     [(frames.to_arrow, "utf8"), (frames.to_pandas, "large"), (frames.to_polars, "view")],
@@ -168,11 +161,11 @@ def test_a_missing_library_says_what_to_install(  # type: ignore[no-untyped-def]
 
 
 def long_pager(last):
-    """Two pages of deals, the first longer than a part of the columns."""
+    """Two pages of fills, the first longer than a part of the columns."""
 
-    def page(deals, flag, completed):
-        answer = {"order_fills": deals, "page_flag": flag, "completed": completed}
-        return json.dumps({"s": "ok", "d": answer}, separators=(",", ":")).encode()
+    def page(fills, flag, completed):
+        body = {"order_fills": fills, "page_flag": flag, "completed": completed}
+        return json.dumps({"s": "ok", "d": body}, separators=(",", ":")).encode()
 
     many = [{"deal_id": str(n), "price": f"{n}.5", "updated_time": n + 1} for n in range(70_000)]
     arguments = [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
@@ -186,13 +179,13 @@ def test_columns_that_grow_in_parts_are_one_frame():
     many, pager = long_pager(last)
     table = pager.to_arrow()
     assert table.num_rows == len(many) + 1
-    assert table["deal_id"].to_pylist() == [*(deal["deal_id"] for deal in many), "last"]
-    assert table["price"].to_pylist() == [*(float(deal["price"]) for deal in many), None]
+    assert table["deal_id"].to_pylist() == [*(fill["deal_id"] for fill in many), "last"]
+    assert table["price"].to_pylist() == [*(float(fill["price"]) for fill in many), None]
     assert table["unknown"].to_pylist() == [*(None for _ in many), True]
     assert table["updated_time"].null_count == 1
 
 
-def test_a_value_in_a_later_part_is_told_with_its_place_in_the_whole():
+def test_a_value_in_a_later_part_is_named_by_its_place_in_the_whole():
     _, pager = long_pager([{"deal_id": "a"}, {"deal_id": "b", "price": "much"}])
     with pytest.raises(errors.ProtocolError, match="price of record 70001 is"):
         pager.to_arrow()

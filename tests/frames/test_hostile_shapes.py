@@ -1,4 +1,4 @@
-"""Answers of hostile shapes: the work grows with their bytes and no faster, and Ctrl-C ends it.
+"""Responses of hostile shapes: the work grows with their bytes and no faster, and Ctrl-C ends it.
 
 Growth is compared and not time, since these tests run on builds and machines of any speed. With
 `-m slow` on a release build, each reading is held against the standard library's besides.
@@ -19,8 +19,8 @@ READ = ("sim_orders", [("acc_id", "1")])
 
 
 def body(rows, **beside):
-    answer = {"ret_code": 0, "data": {"orders": rows, **beside}}
-    return json.dumps(answer, separators=(",", ":")).encode()
+    body = {"ret_code": 0, "data": {"orders": rows, **beside}}
+    return json.dumps(body, separators=(",", ":")).encode()
 
 
 def nested(inner, levels, mark):
@@ -117,14 +117,14 @@ def seconds(work, times=3, longest=0.0):
 
 
 def readings(text):
-    """The readings of an answer, to be timed."""
+    """The readings of a response, to be timed."""
     records = _core._reader_of(*READ)(text)
     reads = {name: lambda read=read: read(records) for name, read in READINGS.items()}
-    return {"answer": lambda: _core._reader_of(*READ)(text), **reads}
+    return {"response": lambda: _core._reader_of(*READ)(text), **reads}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_security_40_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape):
+def test_security_40_work_grows_with_the_bytes_of_a_response_and_no_faster(shape):
     small, large = shape(200_000), shape(800_000)
     growth = len(large) / len(small)
     after = readings(large)
@@ -132,7 +132,7 @@ def test_security_40_work_grows_with_the_bytes_of_an_answer_and_no_faster(shape)
         before = seconds(read)
         # Quadratic work would be 16 times as long; 20 ms are noise.
         longest = 2.5 * growth * before + 0.02
-        took = seconds(after[name], longest=longest)
+        took = seconds(after[name], times=10, longest=longest)
         assert took <= longest, f"{name}: {before} -> {took}"
 
 
@@ -223,12 +223,15 @@ except KeyboardInterrupt:
 )  # fmt: skip
 def test_security_40_ctrl_c_ends_what_the_core_computes(rows, read):
     script = INTERRUPTED.replace("ROWS", rows).replace("READ", read)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
-    took, full = map(float, done.stdout.split())
     # A busy machine may be slow to schedule the process: what counts is that it does not go on.
-    assert took < max(0.5, full / 2), f"{took} of {full} seconds"
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        )
+        took, full = map(float, done.stdout.split())
+        if took < max(0.2, full / 2):
+            return
+    raise AssertionError(f"{took} of {full} seconds")
 
 
 @pytest.mark.parametrize("client", [bl.Client, bl.AsyncClient])

@@ -1,6 +1,6 @@
-"""Records as dicts, held against the standard library's reading of the same answer.
+"""Records as dicts, held against the standard library's reading of the same response.
 
-One reader takes all answers, as a client does: what it learned of the records before must never
+One reader takes all responses, as a client does: what it learned of the records before must never
 show in the next ones, whatever they look like and whatever became of the dicts it gave.
 """
 
@@ -58,8 +58,8 @@ def records(draw):
 
 def written(draw, rows):
     separators = draw.choice([(",", ":"), (",", ":"), (", ", ": "), ("\n,", " :")])
-    answer = {"ret_code": 0, "data": {"orders": rows}}
-    return json.dumps(answer, ensure_ascii=draw.random() < 0.5, separators=separators).encode()
+    body = {"ret_code": 0, "data": {"orders": rows}}
+    return json.dumps(body, ensure_ascii=draw.random() < 0.5, separators=separators).encode()
 
 
 def spoil(rows):

@@ -54,7 +54,7 @@ def test_head_and_tail_with_a_row_between() -> None:
 
 @pytest.mark.parametrize("show", [tables.text, tables.html])
 @pytest.mark.parametrize("max_rows", [0, 1, 2, 20])
-def test_a_million_rows_are_sliced_and_never_walked(show, max_rows: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_million_rows_are_sliced_and_never_iterated(show, max_rows: int) -> None:  # type: ignore[no-untyped-def]
     class Endless(FakeRecords):
         def __len__(self) -> int:
             return 1_000_000

@@ -264,9 +264,9 @@ def mcp(client: Any) -> None:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(greeting) + "\n")
         process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
+        response = json.loads(process.stdout.readline())
         process.stdin.close()
-    expect(answer["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {answer}")
+    expect(response["result"]["serverInfo"]["name"] == "boardlot", f"it greeted with {response}")
 
 
 def interactive(client: Any) -> None:

@@ -71,12 +71,13 @@ EACH = list(product(["none", "constrained"], ["svg", "png"]))
 
 
 def in_turn(chart: int, name: str) -> list[tuple[str, str]]:
-    """Each name and each chart in both layouts and both kinds of file.
+    """Each name and each chart in both kinds of file.
 
     A layout has trouble with long names only: each chart has them in both.
     """
-    both = [("none", "svg"), ("constrained", "png")]
-    return both if len(name) > 20 else [both[(chart + NAMES.index(name)) % 2]]
+    if len(name) > 20:
+        return [("none", "svg"), ("constrained", "png")]
+    return [("none", ["svg", "png"][(chart + NAMES.index(name)) % 2])]
 
 
 def each(_chart: int, _name: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from ..support.paged_service import CALLS, page
 from ..support.service import StandInService, response
 from ..support.stores import DictStore
 
-# How long the service takes for the call that is interrupted. All others are answered at once.
+# How long the service takes for the call that is interrupted. All others return at once.
 SLOW = 30.0
 DIVIDENDS = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 FILLS = page("fills_history", [{"code": "HK.00700", "n": 1}], None)
@@ -40,7 +40,7 @@ INTERRUPTED = {
 
 
 class Service:
-    """Answers the first request after `SLOW` seconds or when it is told to, all others at once."""
+    """Responds to the first request after `SLOW` seconds or on `go_on`, to others at once."""
 
     def __init__(self):
         self.arrived, self.go_on = threading.Event(), threading.Event()

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import threading
 import time
 from pathlib import Path
 
@@ -37,7 +36,7 @@ async def many_times(client):
 
 
 @pytest.mark.parametrize("kind", [asyncio.SelectorEventLoop, WatchesNothing])
-def test_fifty_calls_at_once_are_all_answered(sandbox, kind):
+def test_fifty_calls_at_once_all_return(sandbox, kind):
     assert len(run_in(kind(), many_times(sandbox.async_client()))) == 50
 
 
@@ -54,19 +53,6 @@ def test_a_loop_that_stops_and_goes_on_gets_what_finished_meanwhile(sandbox):
     assert run_in(event_loop, end(task))
 
 
-def test_loops_of_several_threads_share_a_client(sandbox):
-    client, counts = sandbox.async_client(), []
-    threads = [
-        threading.Thread(target=lambda: counts.append(len(asyncio.run(many_times(client)))))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert counts == [50] * 4
-
-
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")
 def test_loops_that_come_and_go_leave_no_files_open(sandbox):
     client = sandbox.async_client()
@@ -77,17 +63,6 @@ def test_loops_that_come_and_go_leave_no_files_open(sandbox):
     assert len(list(OPEN_FILES.iterdir())) <= before + 2
 
 
-def test_a_page_can_be_awaited_with_a_time_limit_and_as_a_task(sandbox):
-    async def main():
-        pager = sandbox.async_client().plate_stocks("HK.BK1001")
-        first = await asyncio.wait_for(pager.__anext__(), 10)
-        second = await asyncio.ensure_future(pager.__anext__())
-        return first, second
-
-    first, second = asyncio.run(main())
-    assert first["code"] != second["code"]
-
-
 def test_what_is_never_awaited_does_no_harm(sandbox):
     async def main():
         pages = sandbox.async_client().plate_stocks("HK.BK1001").pages()
@@ -96,21 +71,6 @@ def test_what_is_never_awaited_does_no_harm(sandbox):
         return len(await pages.__anext__())
 
     assert asyncio.run(main()) > 0
-
-
-def test_an_error_comes_with_its_own_type(sandbox):
-    async def main():
-        with pytest.raises(bl.ConfigError):
-            await sandbox.async_client().dividends("no code")
-        with pytest.raises(bl.ApiError):
-            await sandbox.async_client().sim_orders("1")
-
-    asyncio.run(main())
-
-
-def test_uvloop_is_a_loop_like_others(sandbox):
-    uvloop = pytest.importorskip("uvloop")
-    assert len(run_in(uvloop.new_event_loop(), many_times(sandbox.async_client()))) == 50
 
 
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not show them")

@@ -146,7 +146,7 @@ HANDLERS = {
             worker.start()
             worker.join()
     """,
-    "a thread that iterates until it is told to stop": """
+    "a thread that iterates until it is stopped": """
         ended = threading.Event()
         def work():
             while not ended.is_set():

@@ -5,18 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import boardlot as bl
 import pytest
 
-from ..support.interrupts import ends_at_once
 from ..support.keys import uploaded_key
 
 EXITS = int(os.environ.get("BOARDLOT_TEST_EXITS", "40"))
 
-WALK = """
+ASYNC_ITERATION = """
 import asyncio, boardlot as bl, sys
 client = bl.AsyncClient(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]))
 async def main():
@@ -28,7 +26,7 @@ async def main():
 asyncio.run(main())
 """
 
-WALK_SYNC = """
+ITERATION = """
 import boardlot as bl, sys
 client = bl.Client(sys.argv[1], auth=bl.ApiKey(sys.argv[2], sys.argv[3]))
 for seen, fill in enumerate(client.fills_history("281756", "HK"), 1):
@@ -49,7 +47,7 @@ def credentials(sandbox, tmp_path):
     return uploaded_key(sandbox, tmp_path)
 
 
-@pytest.mark.parametrize("script", [WALK, WALK_SYNC], ids=["async", "sync"])
+@pytest.mark.parametrize("script", [ASYNC_ITERATION, ITERATION], ids=["async", "sync"])
 def test_a_script_that_ends_in_the_middle_of_an_iteration_ends_well(sandbox, credentials, script):
     def start(number):
         stop = str(1 + number * 7 % 120)
@@ -98,19 +96,6 @@ def test_forty_forked_children_use_the_clients_of_their_parent(sandbox):
     assert [fill["deal_id"] for fill in pager] == rest
 
 
-def test_ctrl_c_ends_a_blocking_call_within_a_fifth_of_a_second():
-    with bl.Sandbox(faults=bl.Faults(latency=30.0)) as slow, slow.client() as client:
-        calls = [
-            client.server_time,
-            lambda: next(client.plate_stocks("HK.BK1001")),
-            lambda: client.fills_history("281756", "HK").all(),
-            lambda: client.fetch_many("dividends", ["HK.00700"]),
-            lambda: client.request("GET", "/api/v1.0/server-time"),
-        ]
-        for call in calls:
-            ends_at_once(call)
-
-
 def test_a_cancelled_task_cancels_its_request():
     async def main():
         async with slow.async_client() as client:
@@ -127,39 +112,6 @@ def test_a_cancelled_task_cancels_its_request():
 
     with bl.Sandbox(faults=bl.Faults(latency=30.0)) as slow:
         asyncio.run(main())
-
-
-def test_one_async_client_survives_several_event_loops(sandbox):
-    client = sandbox.async_client()
-    times = [asyncio.run(client.server_time()) for _ in range(3)]
-    assert times == sorted(times)
-
-
-def test_sync_calls_work_within_a_running_event_loop(sandbox):
-    async def main():
-        return sandbox.client().dividends("HK.00700")
-
-    assert len(asyncio.run(main())) > 0
-
-
-def test_many_threads_share_a_client(sandbox):
-    client = sandbox.client()
-    failures = []
-
-    def work():
-        try:
-            for _ in range(20):
-                client.server_time()
-                client.dividends("HK.00700")
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=work) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
 
 
 def test_a_thousand_tasks_at_once(sandbox):

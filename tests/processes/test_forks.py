@@ -30,7 +30,7 @@ def key_file(sandbox, tmp_path):
     return uploaded_key(sandbox, tmp_path)
 
 
-def walk(client):
+def read_all(client):
     """In a child: every row of a pager, and a call of the other client."""
     account, market = "281756", "HK"
     rows = [fill["deal_id"] for fill in client.fills_history(account, market)]
@@ -47,11 +47,11 @@ def walk(client):
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_security_32_children_of_every_kind_get_the_client_and_use_it(sandbox, key_file, method):
     client = bl.Client(sandbox.base_url, auth=bl.ApiKey(*key_file))
-    right = walk(client)
+    right = read_all(client)
     context = multiprocessing.get_context(method)
     with context.Pool(4) as pool:
-        told = pool.map_async(walk, [client] * 8).get(120)
-    assert told == [right] * 8
+        lists = pool.map_async(read_all, [client] * 8).get(120)
+    assert lists == [right] * 8
 
 
 FORKING = """

@@ -74,12 +74,12 @@ def test_a_wait_in_another_thread_is_not_ended_by_ctrl_c(place):
 
 
 @pytest.mark.parametrize(
-    ("answered", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
+    ("returned", "kind"), [(None, "NoneType"), (b"bytes", "bytes"), (7, "int")]
 )
 def test_a_passphrase_callable_that_returns_no_text_is_refused_by_name(
-    server, place, answered, kind
+    server, place, returned, kind
 ):
-    store = bl.EncryptedFileStore(place, lambda: answered)
+    store = bl.EncryptedFileStore(place, lambda: returned)
     for work in (
         lambda: store.save(KEY, b"v"),
         lambda: sign_in(server, store),

@@ -21,7 +21,7 @@ class Fills(PagedList):
 
 
 def listing(*pages):
-    """The answers of an endpoint that declares no fields."""
+    """The responses of an endpoint that declares no fields."""
     cursors = [str(number) for number in range(1, len(pages))] + [None]
     return [page("plate_stocks", rows, cursor) for rows, cursor in zip(pages, cursors, strict=True)]
 
@@ -68,8 +68,8 @@ def test_a_name_that_no_row_has_is_refused_with_the_first_page_that_has_rows(mod
         resumed = client.client.pages(LISTING, resume=caught.value.checkpoint)
         assert await client.rows(resumed.select("venue")) == [{"venue": r["venue"]} for r in NEW]
 
-    answers = listing([], NEW)
-    with StandInService(lambda received: answers[b'"1"' in received.body]) as server:
+    responses = listing([], NEW)
+    with StandInService(lambda received: responses[b'"1"' in received.body]) as server:
         run(mode, server, use)
 
 
@@ -114,7 +114,7 @@ def test_instances_of_a_class_are_made_of_the_selected_fields():
 def test_records_and_those_of_many_keys_know_what_was_sent(mode):
     dividends = [{"fiscal_year": "2025", "venue": "XHKG"}]
 
-    def answered(received):
+    def service(received):
         rows = dividends if "00700" in received.path else []
         return response({"ret_code": 0, "data": {"dividend_list": rows}})
 
@@ -132,5 +132,5 @@ def test_records_and_those_of_many_keys_know_what_was_sent(mode):
         assert "undeclared=True" in caught.value.hint
         assert empty.select("venue", undeclared=True).to_arrow().column_names == ["venue"]
 
-    with StandInService(answered) as server:
+    with StandInService(service) as server:
         run(mode, server, use)

@@ -43,7 +43,7 @@ async fn records(
 }
 
 #[test]
-fn the_sandbox_answers_the_example_of_every_row_with_its_record() {
+fn the_sandbox_returns_the_record_of_every_row_for_its_example() {
     Runtime::new().expect("a runtime").block_on(async {
         let options = Options { seed: 7, ..Options::default() };
         let sandbox = Sandbox::start(options, &Handle::current()).expect("a sandbox");

@@ -1,1 +1,1 @@
-"""What goes on for long or comes in crowds: an hour of work with faults, thousands of peers."""
+"""What takes long or comes in crowds: an hour of work with faults, thousands of peers."""

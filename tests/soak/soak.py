@@ -83,7 +83,7 @@ class Soak:
                 self.wrong.append(f"{operation}: {value!r:.500}")
 
     async def result(self, operation, client, dice):
-        """The whole result; a walk goes on from the checkpoints of its errors."""
+        """The whole result; a list resumes from the checkpoints of its errors."""
         if not operation.pages:
             return plain(await operation.start(client))
         rows, checkpoint = [], None
@@ -127,7 +127,7 @@ class Soak:
 def is_right(value, right, operation):
     if isinstance(right, datetime):
         return abs(value - datetime.now(timezone.utc)) < timedelta(minutes=1)
-    # The envelope of `request` is the caller's: a refusal, too, is an answer.
+    # The envelope of `request` is the caller's: a refusal, too, is a response.
     return value == right or (operation.name == "request" and b'"dividend_list"' not in value[1])
 
 

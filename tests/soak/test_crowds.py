@@ -72,7 +72,7 @@ async def someone_else_is_served(sandbox):
 
 
 @pytest.mark.parametrize("count", MANY)
-def test_many_connections_are_held_and_answered_with_memory_that_is_bounded(sandbox, count):
+def test_many_connections_are_held_and_served_with_memory_that_is_bounded(sandbox, count):
     enough_files(count)
     before = sandbox.used()
 

@@ -1,6 +1,6 @@
 """A small service written by hand from the service document, with a clock of its own.
 
-It shares nothing with boardlot or its sandbox. It holds historical deals up to its own now, and
+It shares nothing with boardlot or its sandbox. It holds historical fills up to its own now, and
 new ones happen all the time, the last at the very moment of each request: a list is never still
 while it is read.
 """
@@ -24,14 +24,15 @@ CODE = "model-authorization-code"
 class Model:
     """The script of a `StandInService`; its clock is `ahead` of this machine's by so many seconds.
 
-    `order` is the field by which deals are listed, latest first: the document says "latest deal
-    first" and filters by the time of update, so that both "updated_time" and "create_time" fit.
-    `paging` says what its cursors are: the place of a "deal" or an "offset". With `changing`, an
-    old deal is corrected and another one goes before each page; their ids are in `changed`.
+    `order` is the field by which fills are listed, latest first: the document says
+    "latest deal first" and filters by the time of update, so that both "updated_time" and
+    "create_time" fit.
+    `paging` says what its cursors are: the place of a "fill" or an "offset". With `changing`, an
+    old fill is corrected and another one goes before each page; their ids are in `changed`.
     """
 
     def __init__(
-        self, ahead=0.0, order="updated_time", anonymous=True, paging="deal", changing=False
+        self, ahead=0.0, order="updated_time", anonymous=True, paging="fill", changing=False
     ):
         self.ahead, self.order, self.anonymous = ahead, order, anonymous
         self.paging, self.changing, self.changed = paging, changing, set()
@@ -44,15 +45,15 @@ class Model:
         ages = [minute * MINUTE for minute in range(60)]
         ages += [DAY // 2 + number * DAY * 7 // 5 for number in range(60)]
         ages += [SPAN + (1 + number) * DAY for number in range(5)]
-        self.first = [self._deal(now - age, late=index % 7 == 3) for index, age in enumerate(ages)]
-        self.deals = list(self.first)
+        self.first = [self._fill(now - age, late=index % 7 == 3) for index, age in enumerate(ages)]
+        self.fills = list(self.first)
         self._happened = now
 
     def now(self):
         """The time in microseconds by this service's clock."""
         return int((time.time() + self.ahead) * 1e6)
 
-    def _deal(self, updated, late=False):
+    def _fill(self, updated, late=False):
         number = next(self._numbers)
         return {
             "deal_id": str(number),
@@ -65,7 +66,7 @@ class Model:
         }
 
     def expected(self, start=None, end=None):
-        """The ids of the first deals within a range, by the document's table of start and end."""
+        """The ids of the first fills within a range, by the document's table of start and end."""
         if start is None:
             start = (end or self.now()) - SPAN
         end = end or self.now()
@@ -122,7 +123,7 @@ class Model:
                 self._failed.add(account)
                 return error(-5, "later", 503)
             self._happen()
-            found = [one for one in self.deals if start <= one["updated_time"] <= end]
+            found = [one for one in self.fills if start <= one["updated_time"] <= end]
         found.sort(key=self._key)
         begin = 0
         if asked["page_flag"]:
@@ -141,17 +142,17 @@ class Model:
         return [-one[self.order], -int(one["deal_id"])]
 
     def _happen(self):
-        """What has happened since the last request: some deals, the last of them just now."""
+        """What has happened since the last request: some fills, the last of them just now."""
         now = self.now()
-        self.deals += map(self._deal, range(max(self._happened, now - 3000) + 1000, now, 1000))
-        self.deals.append(self._deal(now))
+        self.fills += map(self._fill, range(max(self._happened, now - 3000) + 1000, now, 1000))
+        self.fills.append(self._fill(now))
         self._happened = now
         if self.changing:
-            old = [one for one in self.deals if one["updated_time"] < now - MINUTE]
+            old = [one for one in self.fills if one["updated_time"] < now - MINUTE]
             corrected, gone = random.sample(old, 2)
-            self.deals.remove(gone)
-            self.deals.remove(corrected)
-            self.deals.append({**corrected, "updated_time": now})
+            self.fills.remove(gone)
+            self.fills.remove(corrected)
+            self.fills.append({**corrected, "updated_time": now})
             self.changed |= {corrected["deal_id"], gone["deal_id"]}
 
 

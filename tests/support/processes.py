@@ -10,8 +10,6 @@ import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 PYTHON = os.environ.get("BOARDLOT_TEST_PYTHON", sys.executable)
 
@@ -74,6 +72,8 @@ def has_libraries_of(words):
 def needs_libraries_of(words):
     """Skips a test of frames where their library is not there."""
     if not has_libraries_of(words):
+        import pytest  # Children need not load it.
+
         pytest.skip(f"the library of {words} is not installed")
 
 

@@ -1,4 +1,4 @@
-"""The vectors: requests and answers written by hand from the service document."""
+"""The vectors: requests and responses written by hand from the service document."""
 
 import json
 from pathlib import Path
@@ -13,17 +13,31 @@ def endpoint_vectors():
     pairs = []
     for path in sorted((VECTORS / "endpoints").glob("*.json")):
         vector = json.loads(path.read_text("utf-8"))
-        pairs += [(vector["endpoint"], case) for case in vector["cases"]]
+        rows = vector.get("rows")
+        pairs += [(vector["endpoint"], with_result(case, rows)) for case in vector["cases"]]
     return pairs
 
 
+def with_result(case, rows):
+    """A case with its result: if it names none and no error, the `rows` of all its responses."""
+    if "result" in case or "error" in case:
+        return case
+    result = []
+    for exchange in case["exchanges"]:
+        value = json.loads(exchange["response"]["body"])
+        for name in rows.split("."):
+            value = value[name]
+        result += value
+    return {**case, "result": result}
+
+
 def vector_case(endpoint, name):
-    """One case by its name, so that other tests can use its answers."""
+    """One case by its name, so that other tests can use its responses."""
     (case,) = [c for e, c in endpoint_vectors() if e == endpoint and c["name"] == name]
     return case
 
 
-def scripted_answers(case):
-    """The answers of a case, as the scripted server plays them."""
-    told = [exchange["answer"] for exchange in case["exchanges"]]
-    return [response(one["body"], one["status"], one.get("headers")) for one in told]
+def scripted_responses(case):
+    """The responses of a case, as the scripted server plays them."""
+    responses = [exchange["response"] for exchange in case["exchanges"]]
+    return [response(one["body"], one["status"], one.get("headers")) for one in responses]

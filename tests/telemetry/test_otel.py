@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import pickle
-import time
 
 import boardlot as bl
 import pytest
@@ -16,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ..support.service import StandInService, response
+from ..support.threads import wait_until
 
 OK = response({"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}})
 BUSY = response(b"busy", 503)
@@ -58,10 +58,10 @@ def telemetry():
     return Telemetry()
 
 
-def call(telemetry, answers, error=None, **options):
-    """`dividends` with these answers; the server."""
+def call(telemetry, responses, error=None, **options):
+    """`dividends` with these responses; the server."""
     with (
-        StandInService(list(answers)) as server,
+        StandInService(list(responses)) as server,
         bl.Client(server.base_url, **options) as client,
     ):
         telemetry.instrument(client)
@@ -94,7 +94,7 @@ def test_a_request_is_a_span_with_the_attributes_of_the_conventions(telemetry):
 def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
     call(telemetry, [BUSY, response(drop=True), OK])
     spans = telemetry.requests()
-    told = [
+    spans_of_attempts = [
         (
             span.attributes.get("http.request.resend_count"),
             span.attributes.get("http.response.status_code"),
@@ -103,7 +103,7 @@ def test_each_attempt_is_a_span_and_retries_are_counted(telemetry):
         )
         for span in spans
     ]
-    assert told == [
+    assert spans_of_attempts == [
         (None, 503, "503", StatusCode.ERROR),
         (1, None, "TransportError", StatusCode.ERROR),
         (2, 200, None, StatusCode.UNSET),
@@ -207,14 +207,16 @@ def test_a_cancelled_call_ends_its_span(telemetry):
     async def main(base_url):
         async with bl.AsyncClient(base_url) as client:
             telemetry.instrument(client)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(client.dividends("HK.00700"), 0.5)
+            task = asyncio.ensure_future(client.dividends("HK.00700"))
+            while not server.received:
+                await asyncio.sleep(0.005)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
     with StandInService(lambda _: response(b"", delay=30)) as server:
         asyncio.run(main(server.base_url))
-        end = time.monotonic() + 20
-        while not telemetry.requests() and time.monotonic() < end:
-            time.sleep(0.005)
+        wait_until(telemetry.requests)
     (span,) = telemetry.requests()
     assert span.attributes["error.type"] == "cancelled"
 

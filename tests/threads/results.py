@@ -1,4 +1,4 @@
-"""Results that threads share: records, iterators, pagers, answers, errors."""
+"""Results that threads share: records, iterators, pagers, responses, errors."""
 
 import asyncio
 import copy
@@ -323,7 +323,7 @@ class Error(Shared):
 
 
 class ArrowStream(Shared):
-    """Columns that are handed over once: one gets them, the others a refusal."""
+    """Columns that are received once: one thread gets them, the others a refusal."""
 
     def make(self):
         records = pager_of(self.sandbox.client()).all()

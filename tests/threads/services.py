@@ -75,7 +75,7 @@ class AsyncClient(Shared):
 
 
 class ClosedClient(Shared):
-    """A client that one thread closes while the others use it: an answer, or a clear refusal."""
+    """A client that one thread closes while the others use it: a response, or a clear refusal."""
 
     def make(self):
         self.client, self.closed = self.sandbox.client(), threading.Event()

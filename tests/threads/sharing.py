@@ -1,7 +1,8 @@
 """Shares one object of a public class among threads that call its methods in random order.
 
-Run as a child by `test_sharing`: a crash ends the child, a hang too, and both are reported with all
-stacks. `python -m tests.threads.sharing --shared=Pager --seconds=60` runs one class by hand.
+Run as a child by `test_sharing`, for some classes one after another: a crash ends the child, a hang
+too, and both are reported with all stacks. `python -m tests.threads.sharing --shared=Pager
+--seconds=60` runs one class by hand.
 """
 
 import random
@@ -19,8 +20,8 @@ from .results import RESULTS
 from .services import SERVICES
 
 THREADS = 8
-# The most errors that are told; one alone fails the test.
-TOLD = 5
+# The most errors that are reported; one alone fails the test.
+REPORTED = 5
 SHARED = {each.__name__: each for each in (*RESULTS, *CREDENTIALS, *SERVICES)}
 
 
@@ -32,7 +33,7 @@ def round_of(shared, operations, end, seed):
     def work(number):
         dice = random.Random(seed * THREADS + number)
         begin.wait()
-        while time.monotonic() < end and not shared.is_used_up() and len(errors) < TOLD:
+        while time.monotonic() < end and not shared.is_used_up() and len(errors) < REPORTED:
             operation = dice.choice(operations)
             try:
                 operation()
@@ -53,21 +54,31 @@ def round_of(shared, operations, end, seed):
     return calls.total(), errors
 
 
-def main():
-    options = options_of("shared")
-    kind = SHARED[options.shared]
-    # With an interpreter lock, threads change places as often as they can.
-    sys.setswitchinterval(1e-5)
+def share(kind, seconds, seed):
+    """Rounds of one class for so many seconds: how many calls and rounds, and their errors."""
     calls, errors, rounds, end = 0, [], 0, None
     with bl.Sandbox(seed=7, fills=120, orders=30, plate_stocks=60) as sandbox:
         while not rounds or (time.monotonic() < end and not errors):
             shared = kind(sandbox)
             operations = shared.operations()
             # What the first one needs is loaded by now.
-            end = end or time.monotonic() + options.seconds
-            made, errors = round_of(shared, operations, end, options.seed + rounds)
+            end = end or time.monotonic() + seconds
+            made, errors = round_of(shared, operations, end, seed + rounds)
             calls, rounds = calls + made, rounds + 1
-    report(calls=calls, rounds=rounds, errors=errors[:TOLD])
+    return {"calls": calls, "rounds": rounds, "errors": errors[:REPORTED]}
+
+
+def main():
+    options = options_of("shared")
+    names = options.shared.split(",")
+    # With an interpreter lock, threads change places as often as they can.
+    sys.setswitchinterval(1e-5)
+    found = {}
+    for name in names:
+        # What comes last on stderr is the class whose object hangs or crashes.
+        print(name, file=sys.stderr, flush=True)
+        found[name] = share(SHARED[name], options.seconds / len(names), options.seed)
+    report(**found)
 
 
 if __name__ == "__main__":

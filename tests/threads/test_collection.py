@@ -28,7 +28,7 @@ def frozen():
     gc.unfreeze()
 
 
-def is_collected(reference, seconds=5.0):
+def is_collected(reference, seconds=60.0):
     """A request that is being given up may hold its client for a moment longer."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

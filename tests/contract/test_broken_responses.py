@@ -1,4 +1,4 @@
-"""Section 7, answers of no documented form: an error of its kind, never a short or wrong list."""
+"""Section 7, undocumented responses: an error of its kind, never a short or wrong list."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ OK = {"ret_code": 0, "ret_msg": "success"}
 RANGE = {"start": 1780000000000000, "end": 1787000000000000}
 DEEP = "[" * 100_000 + "]" * 100_000
 
-# One method per envelope, with its arguments and an answer that is right.
+# One method per envelope, with its arguments and a response that is right.
 ENVELOPES = {
     "ipo_list": (["hk"], {}, {**OK, "data": {"list": []}}),
     "sim_orders": (["1"], {}, {"ret_code": 0, "data": {"orders": []}}),
@@ -51,7 +51,7 @@ def call(mode, server, method, **options):
 
 
 def broken(mode, method, script, **options):
-    """The `ProtocolError` of a call that gets these answers."""
+    """The `ProtocolError` of a call that gets these responses."""
     with StandInService(script) as server:
         with pytest.raises(bl.ProtocolError) as caught:
             call(mode, server, method, **options)
@@ -67,7 +67,7 @@ def good(method):
 
 @envelopes
 @modes
-def test_the_right_answers_of_this_file_are_right(method, mode):
+def test_the_right_responses_of_this_file_are_right(method, mode):
     with StandInService([response(good(method))]) as server:
         assert call(mode, server, method) == []
 
@@ -254,12 +254,12 @@ def test_a_gzip_bomb_is_cut_short():
 
 @envelopes
 @modes
-def test_a_gzip_answer_is_read(method, mode):
+def test_a_gzip_response_is_read(method, mode):
     with StandInService([gzipped(json.dumps(good(method)).encode())]) as server:
         assert call(mode, server, method) == []
 
 
-def test_a_gzip_answer_that_is_broken_or_doubled_is_no_result():
+def test_a_gzip_response_that_is_broken_or_doubled_is_no_result():
     raw = json.dumps(good("ipo_list")).encode()
     cut = Response(200, gzip.compress(raw)[:-9], {"Content-Encoding": "gzip"})
     for one in (gzipped(raw, 2), cut, Response(200, raw, {"Content-Encoding": "gzip"})):
