@@ -37,7 +37,7 @@ from boardlot.errors import ConfigError
 
 __all__ = ["run_resumable"]
 
-VERSION = 2
+VERSION = 1
 
 
 @dataclass
@@ -63,18 +63,17 @@ class State:
             text = file.read_bytes()
         except FileNotFoundError:
             return None
-        problem = f"--resume {file} was not written by `boardlot fills --resume`"
         try:
-            read = json.loads(text)
-            if isinstance(read, dict) and read.get("version") not in (None, VERSION):
-                problem = f"--resume {file} was written by another version of boardlot"
-            state = cls(**read)
+            state = cls(**json.loads(text))
             # A file that was truncated or edited is not trusted.
             valid = state.version == VERSION and state.digest == state.computed_digest()
         except (ValueError, TypeError, RecursionError):
             valid = False
         if not valid:
-            raise click.UsageError(f"{problem}, or was changed: use another file, or delete it")
+            raise click.UsageError(
+                f"--resume {file} was not written by `boardlot fills --resume`, or was changed: use "
+                "another file, or delete it"
+            )
         return state
 
     def save(self, file: Path) -> None:
