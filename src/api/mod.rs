@@ -33,7 +33,7 @@ pub use parameter::{
 pub use quote::SERVER_TIME;
 pub use record::{Field, Kind, Record, Schema, TimeUnit, Wire};
 pub use response::{Contract, Envelope, Failure, ResponseShape, RowsPlace};
-pub use spelling::{suggest_market, suggest_symbol};
+pub use spelling::{MARKETS, suggest_market, suggest_symbol};
 pub use user_defined::{Declaration, DeclaredPaging, Mistake, declared_field};
 pub use values::{Member, VALUE_SETS, Value, ValueSet};
 

@@ -2,7 +2,7 @@
 //! spellings out, so they are suggested and never corrected.
 
 /// The prefixes that the document names (section 4.2).
-const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "MY"];
+pub const MARKETS: &[&str] = &["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "MY"];
 /// The length of a Hong Kong code in the document's examples.
 const HK_DIGITS: usize = 5;
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive import observations, steps
 from boardlot.archive.arguments import EVERY_MIN, follower_name, seconds, series_of
-from boardlot.archive.database import open_database, path_of
 from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, Series, list_named
+from boardlot.archive.open import open_database, path_of
 from boardlot.archive.progress import Bar, awaited_with
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.sql import QueryResult, views

@@ -10,9 +10,10 @@ from typing import Any
 
 from boardlot import _core, crash_safe
 from boardlot.archive import observations
-from boardlot.archive.database import Database, path_of
+from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
+from boardlot.archive.open import path_of
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["export"]

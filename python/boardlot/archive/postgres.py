@@ -12,8 +12,9 @@ from psycopg import conninfo
 
 from boardlot.archive import schema
 from boardlot.archive.connection import Connected
-from boardlot.archive.database import Lock, Row, Transaction, held_by, store_error
+from boardlot.archive.database import LATEST, Lock, Row, Transaction, held_by, store_error
 from boardlot.errors import ConfigError, StoreError
+from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["Postgres"]
 
@@ -159,9 +160,7 @@ class Postgres(Connected[psycopg.Connection[Row]]):
             "number": f"case when {of_type} = 'number' and {number}",
             "flag": f"case when {of_type} = 'boolean' then {value} = 'true' end",
             "decimal": f"case when {of_type} in ('number', 'string') and {number}",
-            "timestamp": self.moment(
-                f"({integer})::numeric * {1_000_000 // PER_SECOND.get(unit, 1)}"
-            ),
+            "timestamp": self.moment(f"({integer})::numeric * {MICROSECONDS.get(unit, 1_000_000)}"),
             "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
             "text": f"case when {of_type} = 'string' then {value} end",
         }.get(kind, value)
@@ -247,8 +246,6 @@ def _marked(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-LATEST = 253_402_300_799_999_999
 # What PostgreSQL converts without an error; the rest is null in a view.
 NUMBER = "^-?[0-9]{1,200}([.][0-9]{1,200})?([eE][+-]?[0-9]{1,2})?$"
 LEAP_YEAR = "([0-9][0-9](0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"

@@ -17,6 +17,7 @@ from boardlot import crash_safe
 from boardlot.archive import schema
 from boardlot.archive.connection import Connected
 from boardlot.archive.database import (
+    LATEST,
     RESTORE,
     WAIT,
     Lock,
@@ -27,6 +28,7 @@ from boardlot.archive.database import (
     store_error,
 )
 from boardlot.errors import ConfigError, StoreError
+from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["Sqlite"]
 
@@ -234,7 +236,7 @@ class Sqlite(Connected[sqlite3.Connection]):
                 f"case when {number} or json_type({text}) in ('integer', 'real') "
                 f"then cast({value} as real) end"
             ),
-            "timestamp": self.moment(f"({count}) * {1_000_000 // PER_SECOND.get(unit, 1)}"),
+            "timestamp": self.moment(f"({count}) * {MICROSECONDS.get(unit, 1_000_000)}"),
             "date": f"case when {of_type} = 'text' and {exists} then {day} end",
             "text": f"case when {of_type} = 'text' then {value} end",
         }.get(kind, value)
@@ -330,6 +332,3 @@ HINTS = {
     "malformed": "It was damaged: restore it from a backup.",
     "no such": f"Something of it is missing: it was damaged. {RESTORE}",
 }
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-# The last microsecond of the year 9999.
-LATEST = 253_402_300_799_999_999

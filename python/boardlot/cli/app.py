@@ -83,7 +83,7 @@ class _Commands(CommandGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
-        data = [(name, endpoints.summary(name)) for name in endpoints.ENDPOINTS]
+        data = [(name, endpoint.summary) for name, endpoint in endpoints.ENDPOINTS.items()]
         for title, lines in (("Commands", own), ("Data", data)):
             with formatter.section(title):
                 formatter.write_dl(lines)

@@ -71,8 +71,8 @@ class State:
             valid = False
         if not valid:
             raise click.UsageError(
-                f"--resume {file} was not written by `boardlot fills --resume`, or was changed: use "
-                "another file, or delete it"
+                f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
+                "use another file, or delete it"
             )
         return state
 
