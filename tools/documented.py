@@ -1,15 +1,17 @@
 """What the API pages need to know about the compiled module, as an extension of griffe.
 
-Griffe reads docstrings from the compiled module and the types of arguments from `_core.pyi`. Left
-to do here: constructors, which only the stub shows; what only a base has; names that mean nothing
+Griffe reads docstrings from the compiled module and the types of arguments from its stub. Left to
+do here: constructors, which only the stub shows; what only a base has; names that mean nothing
 outside the stub; and examples, which stand in the docstrings without a fence.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -45,8 +47,7 @@ class Documented(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         core = pkg["_core"]
-        path = pkg.filepath.parent / "_core.pyi"
-        stub = griffe.visit("boardlot._core", filepath=path, code=path.read_text("utf-8"))
+        stub = _stub(pkg.filepath.parent / "_core")
         for kind in core.members.values():
             if isinstance(kind, griffe.Class):
                 _take_constructor(kind, stub[kind.name])
@@ -63,6 +64,19 @@ class Documented(griffe.Extension):
                 _spell_out(thing, stub)
             elif isinstance(thing, griffe.Attribute):
                 thing.annotation = _plain(thing.annotation, stub)
+
+
+def _stub(folder: Path) -> griffe.Module:
+    """The files of the stub as one module, as the compiled one is."""
+    files = {path.stem: ast.parse(path.read_text("utf-8")) for path in sorted(folder.glob("*.pyi"))}
+    body = [
+        node
+        for tree in files.values()
+        for node in tree.body
+        if not (isinstance(node, ast.ImportFrom) and node.level == 1 and node.module in files)
+    ]
+    code = ast.unparse(ast.Module(body, []))
+    return griffe.visit("boardlot._core", filepath=folder / "__init__.pyi", code=code)
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
