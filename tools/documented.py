@@ -33,8 +33,8 @@ GUIDES = {
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
     "request": "service",
-    "call": "your-own-endpoints",
-    "pages": "your-own-endpoints",
+    "call": "custom-endpoints",
+    "pages": "custom-endpoints",
     "paginate": "paging",
     "explain": "signing",
 }

@@ -89,7 +89,7 @@ class Database(ABC):
         """Run a statement that creates something unless it exists, in one process at a time."""
 
     @abstractmethod
-    def joined(self, column: str) -> str:
+    def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class Database(ABC):
         """The expression of a declared field of the column `record`; null if it is not valid."""
 
     @abstractmethod
-    def moment(self, column: str) -> str:
+    def timestamp_sql(self, column: str) -> str:
         """The expression of a column of microseconds as a point in time."""
 
 

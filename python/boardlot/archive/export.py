@@ -70,11 +70,11 @@ def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
 
 
 def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], Any]]:
-    of = list_named(name)
-    rows = database.read("select key from lists where list = ? order by id", (of.name,))
+    spec = list_named(name)
+    rows = database.read("select key from lists where list = ? order by id", (spec.name,))
     for (key,) in rows:
-        texts = observations.changes(database, of, key)
-        yield {of.column: key}, of.records(key, texts, observed=True)
+        texts = observations.changes(database, spec, key)
+        yield {spec.column: key}, spec.records(key, texts, observed=True)
 
 
 def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
@@ -82,6 +82,6 @@ def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
     if name == "fills":
         yield {"account": "", "market": ""}, Series("0", "-").records([])
         return
-    of = list_named(name)
-    for key in of.examples:
-        yield {of.column: key}, of.records(key, [], observed=True)
+    spec = list_named(name)
+    for key in spec.examples:
+        yield {spec.column: key}, spec.records(key, [], observed=True)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from boardlot import crash_safe
 from boardlot.archive import schema
-from boardlot.archive.connection import Connected
+from boardlot.archive.connection import DatabaseConnection
 from boardlot.archive.database import (
     LATEST,
     RESTORE,
@@ -42,7 +42,7 @@ ROWS = 50
 LOG_PAGES = 4_000
 
 
-class Sqlite(Connected[sqlite3.Connection]):
+class Sqlite(DatabaseConnection[sqlite3.Connection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
@@ -181,7 +181,7 @@ class Sqlite(Connected[sqlite3.Connection]):
         with self.transaction() as transaction:
             transaction.execute(statement)
 
-    def joined(self, column: str) -> str:
+    def concat_sql(self, column: str) -> str:
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
@@ -236,12 +236,12 @@ class Sqlite(Connected[sqlite3.Connection]):
                 f"case when {number} or json_type({text}) in ('integer', 'real') "
                 f"then cast({value} as real) end"
             ),
-            "timestamp": self.moment(f"({count}) * {MICROSECONDS.get(unit, 1_000_000)}"),
+            "timestamp": self.timestamp_sql(f"({count}) * {MICROSECONDS.get(unit, 1_000_000)}"),
             "date": f"case when {of_type} = 'text' and {exists} then {day} end",
             "text": f"case when {of_type} = 'text' then {value} end",
         }.get(kind, value)
 
-    def moment(self, column: str) -> str:
+    def timestamp_sql(self, column: str) -> str:
         seconds = f"strftime('%Y-%m-%d %H:%M:%S', ({column}) / 1000000, 'unixepoch')"
         rest = f"printf('.%06d+00:00', ({column}) % 1000000)"
         return f"case when ({column}) between 1 and {LATEST} then {seconds} || {rest} end"
