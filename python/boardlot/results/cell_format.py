@@ -19,6 +19,7 @@ __all__ = [
     "cells_of",
     "clean",
     "columns_of",
+    "counted",
     "digits_of",
     "escaped",
     "truncated",
@@ -193,6 +194,11 @@ def _json(value: object) -> str:
         if len(text) >= LONGEST:
             break
     return text
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def clean(value: str) -> str:
