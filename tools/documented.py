@@ -47,7 +47,11 @@ class Documented(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         core = pkg["_core"]
-        stub = _stub(pkg.filepath.parent / "_core")
+        folder = pkg.filepath.parent / "_core"
+        stub = _stub(folder)
+        griffe.merge_stubs(core, _stub(folder))
+        for path in folder.glob("_[a-z]*.pyi"):
+            core.del_member(path.stem)
         for kind in core.members.values():
             if isinstance(kind, griffe.Class):
                 _take_constructor(kind, stub[kind.name])
@@ -69,14 +73,15 @@ class Documented(griffe.Extension):
 def _stub(folder: Path) -> griffe.Module:
     """The files of the stub as one module, as the compiled one is."""
     files = {path.stem: ast.parse(path.read_text("utf-8")) for path in sorted(folder.glob("*.pyi"))}
-    body = [
-        node
-        for tree in files.values()
-        for node in tree.body
-        if not (isinstance(node, ast.ImportFrom) and node.level == 1 and node.module in files)
-    ]
+    body: list[ast.stmt] = []
+    for node in (node for tree in files.values() for node in tree.body):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            if node.level == 1:  # From another file of the stub.
+                continue
+            node.level, node.module = 0, f"{folder.parent.name}.{node.module}"
+        body.append(node)
     code = ast.unparse(ast.Module(body, []))
-    return griffe.visit("boardlot._core", filepath=folder / "__init__.pyi", code=code)
+    return griffe.visit("boardlot._core", filepath=folder.with_suffix(".pyi"), code=code)
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:
