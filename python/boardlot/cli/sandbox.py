@@ -26,7 +26,7 @@ __all__ = ["command"]
 
 RATE = Number(0.0, 1.0)
 # Options of `boardlot.Sandbox`, then those of `boardlot.Faults`.
-NUMBERS: list[tuple[str, click.ParamType, float, str]] = [
+NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
     ("--port", Whole(0, 65535), 0, "Port; 0 picks a free one."),
     ("--seed", Whole(0), 0, "Seed of the data."),
     ("--fills", Whole(0), 2000, "Number of fills."),
