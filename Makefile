@@ -48,7 +48,7 @@ check: $(BIN)/.built docs audit ## Formatters, linters, type checkers, spelling,
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/stubtest boardlot._core --mypy-config-file pyproject.toml
+	$(BIN)/python tools/check_stub.py
 	$(BIN)/python tools/check_types.py
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -97,7 +97,7 @@ pictures: $(BIN)/.built $(BIN)/.docs ## Makes the pictures of the README from th
 
 stubs: $(BIN)/.built ## Writes the docstrings of the compiled module into its stub.
 	$(BIN)/python tools/stub_docstrings.py
-	$(BIN)/ruff format --quiet python/boardlot/_core.pyi
+	$(BIN)/ruff format --quiet python/boardlot/_core
 
 test-long: $(BIN)/.built system-packages ## The long forms of the tests: an hour.
 	BOARDLOT_TEST_EXITS=500 $(BIN)/pytest --timeout 3600 tests/processes/test_exits.py

@@ -1,15 +1,17 @@
 """What the API pages need to know about the compiled module, as an extension of griffe.
 
-Griffe reads docstrings from the compiled module and the types of arguments from `_core.pyi`. Left
-to do here: constructors, which only the stub shows; what only a base has; names that mean nothing
+Griffe reads docstrings from the compiled module and the types of arguments from its stub. Left to
+do here: constructors, which only the stub shows; what only a base has; names that mean nothing
 outside the stub; and examples, which stand in the docstrings without a fence.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -31,8 +33,8 @@ GUIDES = {
     "fetch_many": "many-symbols",
     "ipo_calendar": "ipo-calendar",
     "request": "service",
-    "call": "your-own-endpoints",
-    "pages": "your-own-endpoints",
+    "call": "custom-endpoints",
+    "pages": "custom-endpoints",
     "paginate": "paging",
     "explain": "signing",
 }
@@ -45,8 +47,11 @@ class Documented(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         core = pkg["_core"]
-        path = pkg.filepath.parent / "_core.pyi"
-        stub = griffe.visit("boardlot._core", filepath=path, code=path.read_text("utf-8"))
+        folder = pkg.filepath.parent / "_core"
+        stub = _stub(folder)
+        griffe.merge_stubs(core, _stub(folder))
+        for path in folder.glob("_[a-z]*.pyi"):
+            core.del_member(path.stem)
         for kind in core.members.values():
             if isinstance(kind, griffe.Class):
                 _take_constructor(kind, stub[kind.name])
@@ -63,6 +68,20 @@ class Documented(griffe.Extension):
                 _spell_out(thing, stub)
             elif isinstance(thing, griffe.Attribute):
                 thing.annotation = _plain(thing.annotation, stub)
+
+
+def _stub(folder: Path) -> griffe.Module:
+    """The files of the stub as one module, as the compiled one is."""
+    files = {path.stem: ast.parse(path.read_text("utf-8")) for path in sorted(folder.glob("*.pyi"))}
+    body: list[ast.stmt] = []
+    for node in (node for tree in files.values() for node in tree.body):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            if node.level == 1:  # From another file of the stub.
+                continue
+            node.level, node.module = 0, f"{folder.parent.name}.{node.module}"
+        body.append(node)
+    code = ast.unparse(ast.Module(body, []))
+    return griffe.visit("boardlot._core", filepath=folder.with_suffix(".pyi"), code=code)
 
 
 def _take_constructor(kind: griffe.Class, stub: griffe.Class) -> None:

@@ -1,5 +1,6 @@
 //! Writes what is derived from the table of endpoints: the Python classes with their signatures
-//! and docstrings, the table of commands, the TypedDicts and enums, and the docs' page of endpoints.
+//! and docstrings, the table of commands, the hints of the exception classes, the TypedDicts and enums,
+//! and the docs' page of endpoints.
 //!
 //! `make generate` runs it; a test fails if a file is stale.
 
@@ -13,6 +14,8 @@ mod python_api;
 mod python_common;
 #[path = "generate/python_endpoints.rs"]
 mod python_endpoints;
+#[path = "generate/python_hints.rs"]
+mod python_hints;
 #[path = "generate/python_records.rs"]
 mod python_records;
 #[path = "generate/python_text.rs"]
@@ -25,6 +28,7 @@ pub fn files() -> Vec<(&'static str, String)> {
     vec![
         ("python/boardlot/_api.py", python_api::text()),
         ("python/boardlot/_endpoints.py", python_endpoints::text()),
+        ("python/boardlot/_hints.py", python_hints::text()),
         ("python/boardlot/_records.py", python_records::text()),
         ("docs/endpoints.md", docs::text()),
     ]

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from boardlot import _core
 
-STUB = Path(__file__).parents[1] / "python" / "boardlot" / "_core.pyi"
+# The files of the stub.
+STUB = sorted((Path(__file__).parents[1] / "python" / "boardlot" / "_core").glob("*.pyi"))
 Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 # The end of a definition without a body.
 NO_BODY = re.compile(r"\s*\.\.\.\s*$")
 
 
 def completed(text: str) -> str:
-    """The stub with the docstring of every public class, function, method and property."""
+    """A file of the stub with the docstring of every public definition and member."""
     lines = text.splitlines()
     # From the end, so that the line numbers before it stay right.
     for node, docstring in sorted(documented(ast.parse(text)), key=lambda one: -one[0].lineno):
@@ -31,7 +32,7 @@ def completed(text: str) -> str:
 
 
 def documented(stub: ast.Module) -> Iterator[tuple[Documented, str]]:
-    """Everything public in the stub, with its docstring in the compiled module."""
+    """Everything public in a file of the stub, with its docstring in the compiled module."""
     for node in _definitions(stub.body):
         thing = getattr(_core, node.name)
         yield node, _docstring_of(thing)
@@ -75,4 +76,5 @@ def _write(lines: list[str], node: Documented, docstring: str) -> None:
 
 
 if __name__ == "__main__":
-    STUB.write_text(completed(STUB.read_text("utf-8")), "utf-8")
+    for file in STUB:
+        file.write_text(completed(file.read_text("utf-8")), "utf-8")

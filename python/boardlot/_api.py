@@ -163,9 +163,9 @@ class Client(_core.ClientBase):
             raise missing_attribute(self, name)
 
         def __aenter__(self):
-            from .clients.mistakes import wrong_with
+            from .clients.mistakes import wrong_context_manager
 
-            raise wrong_with(self)
+            raise wrong_context_manager(self)
 
         __aexit__ = __aenter__
 
@@ -321,9 +321,9 @@ class Client(_core.ClientBase):
     def dividends(self, symbol: str) -> Records[_records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
-        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividends return an empty list.
+        without dividends return an empty list. `.meta` has `total_dividend_count` and
+        `total_dividend_money` (reporting currency).
 
         - `symbol`: Such as `HK.00700`.
 
@@ -352,8 +352,9 @@ class Client(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are passed through unchanged. It shows a request header `X-Service-Client-Nnid` in
-        its examples without saying whether it is required: pass it with `Client(headers=...)`.
+        both are passed through unchanged. The document shows a request header
+        `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
+        with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
@@ -463,9 +464,9 @@ class Client(_core.ClientBase):
         """The historical fills of a trading account, latest first.
 
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. It is fixed before the first page, and the pager's
-        `.range` is what it is. Times are update times. The allowed values of `trd_market` are not
-        shown in the service document.
+        it begins 90 days before its end. Times are update times. The allowed values of
+        `trd_market` are not shown in the service document. The time range is fixed before the
+        first page; the pager's `.range` is what it is.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.
@@ -745,9 +746,9 @@ class AsyncClient(_core.ClientBase):
             raise missing_attribute(self, name)
 
         def __enter__(self):
-            from .clients.mistakes import wrong_with
+            from .clients.mistakes import wrong_context_manager
 
-            raise wrong_with(self)
+            raise wrong_context_manager(self)
 
         __exit__ = __enter__
 
@@ -903,9 +904,9 @@ class AsyncClient(_core.ClientBase):
     async def dividends(self, symbol: str) -> Records[_records.Dividend]:
         """The dividend history of a security, newest first, at most 100 records.
 
-        `.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency).
         Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. Securities
-        without dividends return an empty list.
+        without dividends return an empty list. `.meta` has `total_dividend_count` and
+        `total_dividend_money` (reporting currency).
 
         - `symbol`: Such as `HK.00700`.
 
@@ -934,8 +935,9 @@ class AsyncClient(_core.ClientBase):
         """The constituent stocks of a plate.
 
         The service document shows neither the fields of a constituent nor the bounds of `limit`:
-        both are passed through unchanged. It shows a request header `X-Service-Client-Nnid` in
-        its examples without saying whether it is required: pass it with `Client(headers=...)`.
+        both are passed through unchanged. The document shows a request header
+        `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it
+        with `Client(headers=...)`.
 
         - `plate_code`: `{market}.BK<digits>`, such as `HK.BK1001`.
         - `limit`: Page size; the service's own default and bounds are not shown.
@@ -1045,9 +1047,9 @@ class AsyncClient(_core.ClientBase):
         """The historical fills of a trading account, latest first.
 
         Without `end`, the time range reaches until now, by the service's clock; without `start`,
-        it begins 90 days before its end. It is fixed before the first page, and the pager's
-        `.range` is what it is. Times are update times. The allowed values of `trd_market` are not
-        shown in the service document.
+        it begins 90 days before its end. Times are update times. The allowed values of
+        `trd_market` are not shown in the service document. The time range is fixed before the
+        first page; the pager's `.range` is what it is.
 
         - `acc_id`: Trading business account id.
         - `trd_market`: Trading market.

@@ -249,12 +249,12 @@ class LoginRequired(OAuthError):
 
 
 class StoreError(BoardlotError):
-    """A token store or an archive cannot be read or written; what it contained is kept."""
+    """A token store or an archive cannot be read or written; it is unchanged."""
 
 
 def _default_hint(kind: type[BoardlotError]) -> str:
     """The hint of the class, or of the nearest base class that has one."""
-    from boardlot.hints import HINTS
+    from boardlot._hints import HINTS
 
     return next(HINTS[base.__name__] for base in kind.__mro__ if base.__name__ in HINTS)
 

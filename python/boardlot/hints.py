@@ -1,34 +1,7 @@
-"""What to do about an error: every hint that boardlot gives is written here, once.
+"""What to do in situations that `boardlot doctor` and the command line tell apart.
 
-`HINTS` has the hint of each exception class. The core has the same ones for its own errors, which a
-test compares. The others are for situations that `boardlot doctor` and the command line tell apart.
+The hints of the exception classes are in `src/error/exception.rs`, and from there in `_hints`.
 """
-
-__all__ = ["HINTS"]
-
-HINTS = {
-    "BoardlotError": "Read the message; report the error if that does not help.",
-    "ConfigError": "Correct the argument; nothing was sent.",
-    "InternalError": "Report this as a bug, with the message and the call that raised it.",
-    "TransportError": "Check the base URL, the network and the proxy, then call again.",
-    "RequestTimeout": "Call again, or set a larger `timeout`.",
-    "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page "
-    "answers in its place.",
-    "PaginationError": "Resume from `.checkpoint` later; report the error if it repeats.",
-    "ApiError": "See the service's message.",
-    "InvalidParameter": "Correct the argument that the message names.",
-    "InvalidSymbol": "Verify that the code exists and is written as {market}.{code}.",
-    "ServiceError": "Call again later; report the error if it persists.",
-    "AuthenticationError": "Check the key id, that the public key was uploaded, or the token.",
-    "ClockSkewError": "Check this machine's clock, that the uploaded key is the one that signs, "
-    "and that you do not send too many requests.",
-    "PermissionDenied": "Log in again with more scopes, or use another account or key.",
-    "RateLimited": "Send fewer requests: set `rate_limit`.",
-    "OAuthError": "Start the login again.",
-    "LoginRequired": "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.",
-    "StoreError": "Check the owner and permissions of the file; for a token store, also the "
-    "passphrase, or that the keychain is unlocked. What it contained is kept.",
-}
 
 # Credentials.
 NO_CREDENTIALS = "No credentials were given: pass --profile NAME, or --key-id and --key-file."
@@ -74,7 +47,7 @@ UNUSED_PROXY = (
     "If the service can only be reached through it, pass it: --proxy URL, in Python proxy=."
 )
 CHECK_NAME = "Check the host in the base URL, and the DNS settings of this machine (network, VPN)."
-NOTHING_LISTENS = "Nothing listens there: check the host and the port of the base URL."
+NO_SERVER = "No server is listening: check the host and the port of the base URL."
 CHECK_NETWORK = (
     "Check the network, the VPN and the firewall; the service may only be reachable through a "
     "proxy (--proxy)."
@@ -98,7 +71,7 @@ UNTRUSTED_ISSUER = (
     "FILE, in Python ca_file=. Otherwise another server answers in its place."
 )
 NOT_TLS = "Check the port of the base URL, and the proxy."
-OLD_TLS = "The service has to be updated."
+OLD_TLS = "The server must support TLS 1.2."
 NO_TLS_CONNECTION = (
     "Check the port of the base URL; a firewall or proxy may be closing the connection."
 )

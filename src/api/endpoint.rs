@@ -23,6 +23,8 @@ pub struct Endpoint {
     pub summary: &'static str,
     /// A further paragraph of the same; may be empty.
     pub notes: &'static str,
+    /// Sentences of that paragraph which are about the method in Python only; may be empty.
+    pub python_notes: &'static str,
     /// The parameters in the order of the Python method; those of the path first.
     pub parameters: Cow<'static, [Parameter]>,
     /// The part of the request that carries arguments without a parameter, in the order given;
@@ -45,6 +47,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// The notes with those about Python, for its docstring.
+    pub fn notes_for_python(&self) -> String {
+        [self.notes, self.python_notes].join(" ").trim().to_owned()
+    }
+
     /// The parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)

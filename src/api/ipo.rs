@@ -21,6 +21,7 @@ pub static IPO_LIST: Endpoint = Endpoint {
     summary: "Subscribable and upcoming IPOs of a market, without historical ones.",
     notes: "The data depends on the user's primary broker: without one for the market the list \
             may be empty. A-shares cover SSE (with the STAR Market), SZSE (with ChiNext) and BSE.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path(
             "market",

@@ -30,6 +30,7 @@ pub static REGISTER: Endpoint = Endpoint {
     section: "4.1",
     summary: "Registers an OAuth client.",
     notes: "",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::body("redirect_uris", ParameterKind::TextList, "Callback URLs.").required(),
         Parameter::body(
@@ -65,6 +66,7 @@ pub static AUTHORIZE: Endpoint = Endpoint {
     section: "4.1",
     summary: "The page for login, choice of scopes and consent.",
     notes: "",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("client_id", ParameterKind::Text, "From registration.").required(),
         Parameter::query(
@@ -103,6 +105,7 @@ pub static TOKEN: Endpoint = Endpoint {
     summary: "Exchanges a code, or refreshes a token.",
     notes: "`code`, `redirect_uri` and `code_verifier` belong to the grant `authorization_code`; \
             `refresh_token` and `client_secret` to `refresh_token`.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::form(
             "grant_type",

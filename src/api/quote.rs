@@ -19,6 +19,7 @@ pub static SERVER_TIME: Endpoint = Endpoint {
     summary: "The service's clock.",
     notes: "Signed requests are rejected if the two clocks differ by more than 5 seconds; the \
             client then reads this clock and signs again.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[]),
     envelope: Envelope::Field("server_time_ms"),
     response: ResponseShape::ServerTime("server_time_ms"),
@@ -47,6 +48,7 @@ pub static TRADING_DAYS: Endpoint = Endpoint {
     summary: "The trading days of a market between two dates.",
     notes: "The service document does not show the fields of the response: they are returned \
             unchanged.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::query("market", ParameterKind::Market, "Market prefix such as `HK`.").required(),
         Parameter::query("start", ParameterKind::Date, "First date, in the market's time zone.")
@@ -95,6 +97,7 @@ pub static REFERENCE_FUTURES: Endpoint = Endpoint {
     summary: "The futures contracts related to a continuous futures contract.",
     notes: "Supported markets are HK, US, SG and JP. A symbol that is not a continuous \
             futures contract returns an empty list.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: Some(32) },
@@ -168,9 +171,10 @@ pub static DIVIDENDS: Endpoint = Endpoint {
     path: Cow::Borrowed("/api/v1.0/quote/{symbol}/corporate-actions/dividends"),
     section: "4.2",
     summary: "The dividend history of a security, newest first, at most 100 records.",
-    notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting currency). \
-            Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
+    notes: "Supported: HK, US, A-shares (SH, SZ), SG, CA, AU and JP; fields vary by market. \
             Securities without dividends return an empty list.",
+    python_notes: "`.meta` has `total_dividend_count` and `total_dividend_money` (reporting \
+                   currency).",
     parameters: Cow::Borrowed(&[Parameter::path(
         "symbol",
         ParameterKind::Symbol { max: None },
@@ -238,9 +242,9 @@ pub static PLATE_STOCKS: Endpoint = Endpoint {
     section: "4.2",
     summary: "The constituent stocks of a plate.",
     notes: "The service document shows neither the fields of a constituent nor the bounds of \
-            `limit`: both are passed through unchanged. It shows a request header \
-            `X-Service-Client-Nnid` in its examples without saying whether it is required: pass it \
-            with `Client(headers=...)`.",
+            `limit`: both are passed through unchanged.",
+    python_notes: "The document shows a request header `X-Service-Client-Nnid` in its examples \
+                   without saying whether it is required: pass it with `Client(headers=...)`.",
     parameters: Cow::Borrowed(&[
         Parameter::path(
             "plate_code",

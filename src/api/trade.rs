@@ -20,6 +20,7 @@ pub static CRYPTO_ORDERS: Endpoint = Endpoint {
     summary: "The open crypto orders of an account, newest first.",
     notes: "Open are the four states of `CryptoOrderStatus`. The unit of the times is not shown \
             in the service document, so they stay whole numbers.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountNumber, "Account id (uint64)."),
         Parameter::query(
@@ -97,6 +98,7 @@ pub static SIM_ORDERS: Endpoint = Endpoint {
     section: "4.3",
     summary: "Today's simulated-trading orders.",
     notes: "",
+    python_notes: "",
     parameters: Cow::Borrowed(&[Parameter::path(
         "acc_id",
         ParameterKind::AccountId,
@@ -159,6 +161,7 @@ pub static SIM_POSITIONS: Endpoint = Endpoint {
     section: "4.3",
     summary: "Simulated-trading positions.",
     notes: "The allowed values of `market` are not shown in the service document.",
+    python_notes: "",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Business account id."),
         Parameter::query(
@@ -227,10 +230,10 @@ pub static FILLS_HISTORY: Endpoint = Endpoint {
     section: "4.3",
     summary: "The historical fills of a trading account, latest first.",
     notes: "Without `end`, the time range reaches until now, by the service's clock; without `start`, \
-            it begins 90 days before its end. It is fixed before the first page, and the pager's \
-            `.range` is what it is. \
-            Times are update times. The allowed values of `trd_market` are not shown in the \
-            service document.",
+            it begins 90 days before its end. Times are update times. The allowed values of \
+            `trd_market` are not shown in the service document.",
+    python_notes: "The time range is fixed before the first page; the pager's `.range` is what it \
+                   is.",
     parameters: Cow::Borrowed(&[
         Parameter::path("acc_id", ParameterKind::AccountId, "Trading business account id."),
         Parameter::query("trd_market", ParameterKind::Text, "Trading market.").required(),

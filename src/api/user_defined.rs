@@ -92,6 +92,7 @@ impl Declaration {
             section: "",
             summary: "",
             notes: "",
+            python_notes: "",
             parameters: Cow::Owned(self.parameters(&names, rest, paging.is_some())?),
             undeclared: Some(rest),
             envelope: Envelope::Undocumented,

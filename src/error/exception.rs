@@ -3,7 +3,7 @@
 use super::{Error, ErrorKind, FailureClass};
 
 macro_rules! exception_classes {
-    ($($name:ident: $($base:ident),+;)+) => {
+    ($($name:ident: $($base:ident),+ => $hint:literal;)+) => {
         /// An exception class of `boardlot.errors`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ExceptionClass {
@@ -27,29 +27,57 @@ macro_rules! exception_classes {
                     $(ExceptionClass::$name => &[$(stringify!($base)),+],)+
                 }
             }
+
+            /// What to do about an error of this class, unless it has a hint of its own.
+            pub const fn hint(self) -> &'static str {
+                match self {
+                    $(ExceptionClass::$name => $hint,)+
+                }
+            }
         }
     };
 }
 
 exception_classes! {
-    BoardlotError: Exception;
-    ConfigError: BoardlotError, ValueError;
-    InternalError: BoardlotError, RuntimeError;
-    TransportError: BoardlotError, ConnectionError;
-    RequestTimeout: TransportError, TimeoutError;
-    ProtocolError: BoardlotError;
-    PaginationError: ProtocolError;
-    ApiError: BoardlotError;
-    InvalidParameter: ApiError, ValueError;
-    InvalidSymbol: ApiError, LookupError;
-    ServiceError: ApiError;
-    AuthenticationError: ApiError;
-    ClockSkewError: AuthenticationError;
-    PermissionDenied: ApiError;
-    RateLimited: ApiError;
-    OAuthError: BoardlotError;
-    LoginRequired: OAuthError;
-    StoreError: BoardlotError;
+    BoardlotError: Exception =>
+        "Read the message; report the error if that does not help.";
+    ConfigError: BoardlotError, ValueError =>
+        "Correct the argument; nothing was sent.";
+    InternalError: BoardlotError, RuntimeError =>
+        "Report this as a bug, with the message and the call that raised it.";
+    TransportError: BoardlotError, ConnectionError =>
+        "Check the base URL, the network and the proxy, then call again.";
+    RequestTimeout: TransportError, TimeoutError =>
+        "Call again, or set a larger `timeout`.";
+    ProtocolError: BoardlotError =>
+        "Check that the base URL is the API's own and that no proxy or login page answers in \
+         its place.";
+    PaginationError: ProtocolError =>
+        "Resume from `.checkpoint` later; report the error if it repeats.";
+    ApiError: BoardlotError =>
+        "See the service's message.";
+    InvalidParameter: ApiError, ValueError =>
+        "Correct the argument that the message names.";
+    InvalidSymbol: ApiError, LookupError =>
+        "Verify that the code exists and is written as {market}.{code}.";
+    ServiceError: ApiError =>
+        "Call again later; report the error if it persists.";
+    AuthenticationError: ApiError =>
+        "Check the key id, that the public key was uploaded, or the token.";
+    ClockSkewError: AuthenticationError =>
+        "Check this machine's clock, that the uploaded key is the one that signs, and that \
+         you do not send too many requests.";
+    PermissionDenied: ApiError =>
+        "Log in again with more scopes, or use another account or key.";
+    RateLimited: ApiError =>
+        "Send fewer requests: set `rate_limit`.";
+    OAuthError: BoardlotError =>
+        "Start the login again.";
+    LoginRequired: OAuthError =>
+        "Log in again: run `boardlot login`, or call `boardlot.login(base_url)`.";
+    StoreError: BoardlotError =>
+        "Check the owner and permissions of the file; for a token store, also the passphrase, \
+         or that the keychain is unlocked. Stored tokens are unchanged.";
 }
 
 impl Error {

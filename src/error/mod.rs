@@ -196,7 +196,7 @@ impl Error {
 
     /// A record that cannot become what was asked for, although the response can be read.
     pub fn conversion(message: impl Into<String>) -> Self {
-        let advice = "Do what the message says; the response itself was read without error.";
+        let advice = "Convert the records in another way; the response was read without error.";
         Self::protocol(message, b"").with_advice(advice.to_owned())
     }
 
@@ -284,23 +284,11 @@ impl Error {
             return advice.clone();
         }
         match self.kind.as_ref() {
-            ErrorKind::Config(_) => "Correct the argument; nothing was sent.".into(),
-            ErrorKind::Internal(_) => {
-                "Report this as a bug, with the message and the call that raised it.".into()
-            }
-            ErrorKind::Transport { .. } => {
-                "Check the base URL, the network and the proxy, then call again.".into()
-            }
-            ErrorKind::Timeout(_) => "Call again, or set a larger `timeout`.".into(),
-            ErrorKind::Protocol { .. } => {
-                "Check that the base URL is the API's own and that no proxy or login page answers \
-                 in its place."
-                    .into()
-            }
-            ErrorKind::Pagination(_) => {
-                "Resume from `.checkpoint` later; report the error if it repeats.".into()
-            }
-            ErrorKind::Api(api_failure) => api_failure.hint(),
+            ErrorKind::Api(ApiFailure {
+                class: FailureClass::RateLimited,
+                retry_after: Some(wait),
+                ..
+            }) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
             ErrorKind::OAuth { error, .. } if error == "invalid_request" => {
                 "Pass the full address that the browser was redirected to, or start the login again."
                     .into()
@@ -308,24 +296,14 @@ impl Error {
             ErrorKind::OAuth { error, .. } if is_temporary(error) => {
                 "Call again later; the login is still stored.".into()
             }
-            ErrorKind::OAuth { .. } | ErrorKind::GrantRejected { .. } => {
-                "Start the login again.".into()
-            }
             ErrorKind::LoginRequired { login: Login::OfUser, .. } => {
                 "Start a new login: send the user to the URL of `authorization_url()`.".into()
             }
-            ErrorKind::LoginRequired { origin, .. } => {
-                let url = origin.as_deref().unwrap_or("URL");
-                format!(
-                    "Log in again: run `boardlot login --base-url {url}`, or call \
-                     `boardlot.login(base_url)`."
-                )
-            }
-            ErrorKind::Store(_) => {
-                "Check the owner and permissions of the file; for a token store, also the passphrase, \
-                 or that the keychain is unlocked. What it contained is kept."
-                    .into()
-            }
+            ErrorKind::LoginRequired { origin: Some(url), .. } => format!(
+                "Log in again: run `boardlot login --base-url {url}`, or call \
+                 `boardlot.login(base_url)`."
+            ),
+            _ => self.exception_class().hint().into(),
         }
     }
 }
@@ -347,34 +325,6 @@ impl std::error::Error for Error {}
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Error { kind: Box::new(kind), endpoint: None, key: None, checkpoint: None, advice: None }
-    }
-}
-
-impl ApiFailure {
-    fn hint(&self) -> String {
-        match self.class {
-            FailureClass::InvalidParameter => "Correct the argument that the message names.".into(),
-            FailureClass::InvalidSymbol => {
-                "Verify that the code exists and is written as {market}.{code}.".into()
-            }
-            FailureClass::Service => "Call again later; report the error if it persists.".into(),
-            FailureClass::Authentication => {
-                "Check the key id, that the public key was uploaded, or the token.".into()
-            }
-            FailureClass::ClockSkew => {
-                "Check this machine's clock, that the uploaded key is the one that signs, and \
-                 that you do not send too many requests."
-                    .into()
-            }
-            FailureClass::PermissionDenied => {
-                "Log in again with more scopes, or use another account or key.".into()
-            }
-            FailureClass::RateLimited => match self.retry_after {
-                Some(wait) => format!("Wait {} s, or set `rate_limit`.", wait.as_secs()),
-                None => "Send fewer requests: set `rate_limit`.".into(),
-            },
-            FailureClass::Other => "See the service's message.".into(),
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The endpoint of a call, and its arguments.
 
+use boardlot_gated::gated;
 use pyo3::{prelude::*, types::PyString};
 
 use super::{
@@ -43,6 +44,14 @@ pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
         raise(value.py(), Error::argument("method", &shown, &expected))
     })?;
     Ok(found.into())
+}
+
+/// `; did you mean 'dividends'?`, or nothing: for names that Python code looks up.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_did_you_mean")]
+pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> String {
+    did_you_mean(&word.to_string_lossy(), known.iter().map(String::as_str))
 }
 
 /// An endpoint and its arguments, without those that are None.

@@ -95,6 +95,7 @@ mod _core {
         client_registration::{Registration, register_client},
         credentials::{ApiKey, BearerToken},
         endpoint::{Endpoint, load_endpoints},
+        endpoint_arguments::did_you_mean_of,
         files::rename_over,
         frame::{import_frame_library, to_frame},
         login::{LoginFlow, begin_login, login},

@@ -1,4 +1,4 @@
-"""`boardlot call`: endpoints of the user's own, from a file or a profile."""
+"""`boardlot call`: custom endpoints, from a file or a profile."""
 
 import json
 from pathlib import Path

@@ -264,7 +264,7 @@ def test_what_cannot_go_on_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"version": 2}', '{"a": 1}', "[" * 100_000, "\xff", "1"]
+    "content", ["", "{", "[]", '{"version": 1}', '{"a": 1}', "[" * 100_000, "\xff", "1"]
 )
 def test_a_file_that_is_no_checkpoint_is_refused_and_kept(
     content: str, live: list[str], tmp_path: Path, capsys: Any

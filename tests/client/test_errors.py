@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 import subprocess
 import sys
 import traceback
@@ -10,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from boardlot import errors
+from boardlot._hints import HINTS
 from boardlot.calendar import ipo_calendar
-from boardlot.hints import HINTS
 
-ROOT = Path(__file__).parents[2]
 TREE = {
     "BoardlotError": (Exception,),
     "ConfigError": ("BoardlotError", ValueError),
@@ -91,14 +89,6 @@ def test_every_error_says_what_to_do(name: str) -> None:
     assert kind("what happened", hint="Do this.").hint == "Do this."
     if sys.version_info >= (3, 11):
         assert kind("what happened").__notes__ == [f"hint: {hint}"]
-
-
-def test_the_core_gives_the_same_hints_as_the_python_classes() -> None:
-    source = "".join(path.read_text() for path in sorted((ROOT / "src" / "error").glob("*.rs")))
-    texts = re.sub(r"\\\n\s+", "", source)
-    # Those that the core itself raises; a login is asked for with its base URL.
-    of_python = {"BoardlotError", "LoginRequired"}
-    assert [name for name in TREE if name not in of_python and HINTS[name] not in texts] == []
 
 
 def test_a_class_of_a_users_own_has_the_hint_of_its_base() -> None:

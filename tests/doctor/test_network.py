@@ -65,7 +65,7 @@ def test_a_closed_port_is_found() -> None:
     findings = found(f"https://127.0.0.1:{port}")
     assert failed(findings) == ["connection"]
     assert f"127.0.0.1, port {port}" in findings["connection"].detail
-    assert "Nothing listens there" in findings["connection"].hint
+    assert "No server is listening" in findings["connection"].hint
 
 
 def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> None:

@@ -6,27 +6,40 @@ from pathlib import Path
 
 import boardlot as bl
 import griffe
+import pytest
 import stub_docstrings
 
 PACKAGE = Path(bl.__file__).parent
 
 
 def test_the_stub_has_the_docstrings_of_the_compiled_module():
-    stub = ast.parse(stub_docstrings.STUB.read_text("utf-8"))
-    found = list(stub_docstrings.documented(stub))
+    found = documented()
     assert len(found) > 100
     for node, docstring in found:
         assert ast.get_docstring(node) == docstring, f"{node.name}: run `make stubs`"
 
 
-def test_a_stub_without_docstrings_gets_them_and_one_with_them_stays():
-    stub = stub_docstrings.STUB.read_text("utf-8")
+@pytest.mark.parametrize("file", stub_docstrings.STUB, ids=lambda file: file.stem)
+def test_a_stub_without_docstrings_gets_them_and_one_with_them_stays(file):
+    stub = file.read_text("utf-8")
     bare = ast.parse(stub)
     for node, _ in stub_docstrings.documented(bare):
         node.body = node.body[1:] or [ast.Expr(ast.Constant(...))]
     again = stub_docstrings.completed(ast.unparse(bare))
     assert ast.dump(ast.parse(again)) == ast.dump(ast.parse(stub))
     assert stub_docstrings.completed(stub) == stub
+
+
+def test_the_stub_is_of_files_of_at_most_450_lines():
+    assert len(stub_docstrings.STUB) > 5
+    for file in stub_docstrings.STUB:
+        assert len(file.read_text("utf-8").splitlines()) <= 450, file
+
+
+def documented():
+    """Every public definition of the stub, with its docstring in the compiled module."""
+    trees = (ast.parse(file.read_text("utf-8")) for file in stub_docstrings.STUB)
+    return [pair for tree in trees for pair in stub_docstrings.documented(tree)]
 
 
 def public(thing, path):
@@ -40,13 +53,13 @@ def public(thing, path):
 
 def test_every_public_class_function_and_method_is_documented():
     package = griffe.load("boardlot", search_paths=[PACKAGE.parent], allow_inspection=False)
-    stub = griffe.visit(
-        "boardlot._core", PACKAGE / "_core.pyi", (PACKAGE / "_core.pyi").read_text()
-    )
+    members = {}
+    for file in stub_docstrings.STUB:
+        part = griffe.visit("boardlot._core", filepath=file, code=file.read_text("utf-8"))
+        members |= {name: thing for name, thing in part.members.items() if not thing.is_alias}
     checked = 0
     for name in set(bl.__all__) - {"__version__"}:
-        native = name in stub.members and not stub.members[name].is_alias
-        thing = stub.members[name] if native else package[name].final_target
+        thing = members[name] if name in members else package[name].final_target
         for path, member in public(thing, name):
             assert member.docstring and member.docstring.value.strip(), path
             checked += 1
@@ -59,7 +72,6 @@ def test_modules_have_docstrings():
 
 
 def test_the_docstring_that_help_shows_is_that_of_the_stub():
-    stub = ast.parse(stub_docstrings.STUB.read_text("utf-8"))
-    documented = {node.name: docstring for node, docstring in stub_docstrings.documented(stub)}
-    assert documented["Pager"] == inspect.getdoc(bl.Pager)
-    assert documented["login"] == inspect.getdoc(bl.login)
+    shown = {node.name: docstring for node, docstring in documented()}
+    assert shown["Pager"] == inspect.getdoc(bl.Pager)
+    assert shown["login"] == inspect.getdoc(bl.login)

@@ -41,8 +41,9 @@ pub fn text() -> String {
 
 fn section(endpoint: &Endpoint) -> String {
     let mut out = format!("\n## {}\n\n{}\n", endpoint.name, endpoint.summary);
-    if !endpoint.notes.is_empty() {
-        out += &format!("\n{}\n", endpoint.notes);
+    let notes = endpoint.notes_for_python();
+    if !notes.is_empty() {
+        out += &format!("\n{notes}\n");
     }
     if !endpoint.parameters.is_empty() {
         out += "\n| Parameter | In | Required | Allowed | |\n|---|---|---|---|---|\n";

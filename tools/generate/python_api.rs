@@ -67,8 +67,8 @@ fn context(face: Face) -> String {
          from .clients.mistakes import missing_attribute\n\n            \
          raise missing_attribute(self, name)\n\n        \
          def __{other}enter__(self):\n            \
-         from .clients.mistakes import wrong_with\n\n            \
-         raise wrong_with(self)\n\n        \
+         from .clients.mistakes import wrong_context_manager\n\n            \
+         raise wrong_context_manager(self)\n\n        \
          __{other}exit__ = __{other}enter__\n"
     )
 }
@@ -203,8 +203,9 @@ fn annotation(parameter: &Parameter) -> String {
 
 fn docstring(face: Face, endpoint: &Endpoint) -> String {
     let mut parts = vec![endpoint.summary.to_owned()];
-    if !endpoint.notes.is_empty() {
-        parts.push(wrapped(endpoint.notes, 90, ""));
+    let notes = endpoint.notes_for_python();
+    if !notes.is_empty() {
+        parts.push(wrapped(&notes, 90, ""));
     }
     let mut arguments = Vec::new();
     for parameter in endpoint.arguments() {
@@ -223,11 +224,9 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
     if endpoint.time_range().is_some() {
         arguments.push(hanging(
             &format!(
-                "- `windows`: split the time range into this many windows, 1 to {WINDOWS_MAX}, and \
-                 fetch them concurrently: one stream with each record once, the latest window first, \
-                 each window in the service's order. If the service sorts by the update time, the order \
-                 is the same as without `windows`. `.all()` and `.to_*()` gain most; an iteration \
-                 prefetches at most one page per window."
+                "- `windows`: {} `.all()` and `.to_*()` gain most; an iteration prefetches at most \
+                 one page per window.",
+                windows_doc()
             ),
             "",
         ));
@@ -248,6 +247,16 @@ fn docstring(face: Face, endpoint: &Endpoint) -> String {
         parts.push(example_of(face, endpoint, example));
     }
     parts.join("\n\n")
+}
+
+/// What the parameter `windows` means, in Python and on the command line.
+pub fn windows_doc() -> String {
+    format!(
+        "split the time range into this many windows, 1 to {WINDOWS_MAX}, and fetch them \
+         concurrently: one stream with each record once, the latest window first, each window in the \
+         service's order. If the service sorts by the update time, the order is the same as without \
+         `windows`."
+    )
 }
 
 fn example_of(face: Face, endpoint: &Endpoint, example: &Example) -> String {

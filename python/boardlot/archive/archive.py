@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, overload
 from boardlot import AsyncClient, Client, _core
 from boardlot.archive import observations, steps
 from boardlot.archive.arguments import EVERY_MIN, follower_name, seconds, series_of
-from boardlot.archive.database import open_database, path_of
 from boardlot.archive.export import export
 from boardlot.archive.fills import FillStore, gaps
 from boardlot.archive.follow import follow
 from boardlot.archive.lists import LISTS, Series, list_named
+from boardlot.archive.open import open_database, path_of
 from boardlot.archive.progress import Bar, awaited_with
 from boardlot.archive.report import UpdateReport
 from boardlot.archive.sql import QueryResult, views
@@ -185,7 +185,7 @@ class Archive:
             "futures": futures,
             "plates": plates,
         }
-        checked = [(of, of.keys(keys[name])) for name, of in LISTS.items()]
+        checked = [(spec, spec.keys(keys[name])) for name, spec in LISTS.items()]
         bar = Bar(shown=progress)
         update = self._update(client, series_of(fills), checked, since, overlap, bar)
         work = update.steps()
@@ -265,11 +265,11 @@ class Archive:
         Returns:
             The records in the service's order; empty if the list had not been read yet.
         """
-        of = list_named(list)
-        (key,) = of.keys([key])
-        moment = None if at is None else _core._micros("at", at)
-        texts = observations.seen(self._database, of, key, moment)
-        records: Records[Any] = of.records(key, texts)
+        spec = list_named(list)
+        (key,) = spec.keys([key])
+        at_micros = None if at is None else _core._micros("at", at)
+        texts = observations.seen(self._database, spec, key, at_micros)
+        records: Records[Any] = spec.records(key, texts)
         return records
 
     def changes(self, list: str, key: str | int) -> Records[Any]:
@@ -279,10 +279,10 @@ class Archive:
         columns), and `change`: `"new"`, `"changed"` or `"gone"`. A record that is gone is shown as
         it was seen last.
         """
-        of = list_named(list)
-        (key,) = of.keys([key])
-        texts = observations.changes(self._database, of, key)
-        records: Records[Any] = of.records(key, texts, observed=True)
+        spec = list_named(list)
+        (key,) = spec.keys([key])
+        texts = observations.changes(self._database, spec, key)
+        records: Records[Any] = spec.records(key, texts, observed=True)
         return records
 
     def gaps(self, account: str | int, market: str) -> list[tuple[datetime, datetime]]:
@@ -433,5 +433,5 @@ class Archive:
         return steps.iterate(work)
 
 
-def _datetime(moment: int) -> datetime:
-    return EPOCH.astimezone(timezone.utc) + timedelta(microseconds=moment)
+def _datetime(at_micros: int) -> datetime:
+    return EPOCH.astimezone(timezone.utc) + timedelta(microseconds=at_micros)

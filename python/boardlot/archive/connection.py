@@ -12,12 +12,12 @@ from typing import Any, Generic, TypeVar
 from boardlot.archive.database import Database
 from boardlot.errors import ConfigError, StoreError
 
-__all__ = ["Connected"]
+__all__ = ["DatabaseConnection"]
 
 C = TypeVar("C")
 
 
-class Connected(Database, Generic[C]):
+class DatabaseConnection(Database, Generic[C]):
     """A database with one connection in each process, which one thread at a time uses."""
 
     # What all errors of the driver are.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -12,9 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from boardlot.errors import ConfigError, StoreError
+from boardlot.errors import StoreError
 
 __all__ = [
+    "LATEST",
     "RESTORE",
     "WAIT",
     "Database",
@@ -23,25 +22,16 @@ __all__ = [
     "Transaction",
     "digest",
     "held_by",
-    "open_database",
-    "path_of",
-    "server_address",
     "store_error",
 ]
 
 Row = tuple[Any, ...]
 
-# The start of an address; a single letter is a drive of Windows. `Path` makes one slash of two.
-SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]+):/", re.IGNORECASE | re.ASCII)
-
-# A connection string of libpq, such as "host=db user=me", which may contain a password.
-CONNECTION_STRING = re.compile(
-    r"\s*([a-z_]+\s*=.*\s)?(password|passfile|user|host|hostaddr|port|dbname|service)\s*=",
-    re.IGNORECASE | re.DOTALL,
-)
-
 # What to do about an archive that was damaged.
 RESTORE = "Restore it from a backup."
+
+# The last microsecond of the year 9999.
+LATEST = 253_402_300_799_999_999
 
 # How often a lock that another process has is tried again, in seconds.
 WAIT = 0.05
@@ -99,7 +89,7 @@ class Database(ABC):
         """Run a statement that creates something unless it exists, in one process at a time."""
 
     @abstractmethod
-    def joined(self, column: str) -> str:
+    def concat_sql(self, column: str) -> str:
         """The aggregate of a column of texts: its values in UTF-8, separated by commas."""
 
     @abstractmethod
@@ -134,7 +124,7 @@ class Database(ABC):
         """The expression of a declared field of the column `record`; null if it is not valid."""
 
     @abstractmethod
-    def moment(self, column: str) -> str:
+    def timestamp_sql(self, column: str) -> str:
         """The expression of a column of microseconds as a point in time."""
 
 
@@ -203,66 +193,3 @@ def digest(text: str) -> str:
 
 def store_error(name: str, what: str, *, retryable: bool = False, hint: str) -> StoreError:
     return StoreError(f"the archive {name} {what}", retryable=retryable, hint=hint)
-
-
-def server_address(target: str) -> str | None:
-    """The address of a PostgreSQL database; `None` if the target is a path.
-
-    Raises:
-        ConfigError: It is neither. The error does not show it, as it may contain a password.
-    """
-    expected = "expected the path of a SQLite file or postgresql://user@host:port/database"
-    scheme = SCHEME.match(target)
-    if scheme is not None or "://" in target:
-        before, separator, rest = target.partition("://")
-        if not separator or before.strip().lower() not in ("postgresql", "postgres"):
-            raise ConfigError(f"target is an address that is not supported; {expected}, as text")
-        return f"postgresql://{rest.strip()}"
-    if CONNECTION_STRING.match(target):
-        raise ConfigError(
-            f"target is a connection string with names and values; {expected}",
-            hint="If it is the name of a file, pass the absolute path.",
-        )
-    return None
-
-
-def path_of(name: str, given: Any) -> str:
-    """A path that a caller passed.
-
-    Raises:
-        ConfigError: It is not one.
-    """
-    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
-    if not isinstance(path, str):
-        raise ConfigError(f"{name} is of type {type(given).__name__}; expected a path as text")
-    try:
-        valid = path != "" and b"\0" not in os.fsencode(path)
-    except UnicodeError:
-        valid = False
-    if not valid:
-        # An address may contain a password.
-        raise ConfigError(f"{name} is empty or has characters that no path has; expected a path")
-    return path
-
-
-def open_database(target: str, wait: float) -> Database:
-    """The database at a path or a PostgreSQL address.
-
-    Raises:
-        ConfigError: It is an address of something else.
-        StoreError: It cannot be opened.
-        ImportError: The driver of PostgreSQL is not installed.
-    """
-    address = server_address(target)
-    if address is not None:
-        try:
-            from boardlot.archive.postgres import Postgres
-        except ModuleNotFoundError as missing:
-            raise ImportError(
-                "an archive in PostgreSQL needs psycopg: pip install 'boardlot[postgres]'",
-                name=missing.name,
-            ) from missing
-        return Postgres(address)
-    from boardlot.archive.sqlite import Sqlite
-
-    return Sqlite(target, wait)

@@ -10,9 +10,10 @@ from typing import Any
 
 from boardlot import _core, crash_safe
 from boardlot.archive import observations
-from boardlot.archive.database import Database, path_of
+from boardlot.archive.database import Database
 from boardlot.archive.fills import FillStore
 from boardlot.archive.lists import Series, list_named
+from boardlot.archive.open import path_of
 from boardlot.errors import ConfigError, StoreError
 
 __all__ = ["export"]
@@ -69,11 +70,11 @@ def _fills(database: Database) -> Iterator[tuple[dict[str, str], Any]]:
 
 
 def _changes(database: Database, name: str) -> Iterator[tuple[dict[str, str], Any]]:
-    of = list_named(name)
-    rows = database.read("select key from lists where list = ? order by id", (of.name,))
+    spec = list_named(name)
+    rows = database.read("select key from lists where list = ? order by id", (spec.name,))
     for (key,) in rows:
-        texts = observations.changes(database, of, key)
-        yield {of.column: key}, of.records(key, texts, observed=True)
+        texts = observations.changes(database, spec, key)
+        yield {spec.column: key}, spec.records(key, texts, observed=True)
 
 
 def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
@@ -81,6 +82,6 @@ def _empty(name: str) -> Iterator[tuple[dict[str, str], Any]]:
     if name == "fills":
         yield {"account": "", "market": ""}, Series("0", "-").records([])
         return
-    of = list_named(name)
-    for key in of.examples:
-        yield {of.column: key}, of.records(key, [], observed=True)
+    spec = list_named(name)
+    for key in spec.examples:
+        yield {spec.column: key}, spec.records(key, [], observed=True)

@@ -70,7 +70,7 @@ class FillStore:
         condition, codes = ("", []) if code is None else ("and f.code = ? ", [code])
         # A text for each record would take Python longer than all of this takes the database.
         query = (
-            f"select {self._database.joined('record')} from (select f.record "
+            f"select {self._database.concat_sql('record')} from (select f.record "
             "from fill_versions f join series s on s.id = f.series "
             f"where s.account = ? and s.market = ? and {CURRENT} {condition}"
             "and f.updated >= ? and f.updated <= ? "

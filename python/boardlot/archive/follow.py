@@ -19,11 +19,11 @@ BATCH = 500
 # A tick reads again the latest fills, as many as one request returns with room for new ones, and
 # all fills of this time before the newest one, in microseconds: some arrive late.
 RECENT = 39
-LATE = 10 * 60 * 1_000_000
+LATE_WINDOW_US = 10 * 60 * 1_000_000
 # How often a tick reads all of `overlap` instead, and the service's clock: seconds.
-FULL = 3600
+FULL_READ_INTERVAL_S = 3600
 # For how many seconds another follower of the same name may still be ending.
-ENDING = 1.0
+LOCK_WAIT_S = 1.0
 # The longest wait after errors, in seconds.
 BACKOFF = 60.0
 
@@ -31,7 +31,7 @@ BACKOFF = 60.0
 def follow(update: Update, series: Series, every: float, name: str) -> Steps:
     """Deliver each fill, oldest first, and look for new ones every so many seconds."""
     lock = update.database.lock(f"follow:{series} {name}")
-    yield Store(lambda: lock.acquire(ENDING))
+    yield Store(lambda: lock.acquire(LOCK_WAIT_S))
     try:
         yield from _Follower(update, series, every, name).steps()
     finally:
@@ -82,18 +82,22 @@ class _Follower:
 
     def _look(self) -> Steps:
         """Read what is new: one request, unless there is more than a page of it."""
-        if self._clock is None or time.monotonic() - self._clock[1] > FULL:
+        if self._clock is None or time.monotonic() - self._clock[1] > FULL_READ_INTERVAL_S:
             end = yield Request(self._update.client._service_now)
             # The service's clock has passed that time by now.
             self._clock = (end, time.monotonic())
         now = self._clock[0] + int((time.monotonic() - self._clock[1]) * 1e6)
         state = yield Store(self._store.state)
         read_at = state.overlap_read_at if self._read_overlap else None
-        if read_at is None or state.newest is None or now - read_at > FULL * 1_000_000:
+        if (
+            read_at is None
+            or state.newest is None
+            or now - read_at > FULL_READ_INTERVAL_S * 1_000_000
+        ):
             recent = None
         else:
             recent = yield Store(lambda: self._store.time_of_recent(RECENT))
-            recent = recent and min(recent, min(state.newest, now) - LATE)
+            recent = recent and min(recent, min(state.newest, now) - LATE_WINDOW_US)
         yield from self._update.fills_steps(self._series, now, Counts(), recent)
         self._read_overlap = True
 

@@ -9,11 +9,11 @@ from typing import Any
 from boardlot import _core
 from boardlot.errors import ConfigError
 
-__all__ = ["LISTS", "List", "Series", "list_named"]
+__all__ = ["LISTS", "ListSpec", "Series", "list_named"]
 
 
 @dataclass(frozen=True)
-class List:
+class ListSpec:
     """A list that is read as a whole, so that a record can disappear from it."""
 
     name: str
@@ -114,25 +114,25 @@ class Series:
 LISTS = {
     one.name: one
     for one in (
-        List("crypto_orders", "crypto_orders", "acc_id", "account", ("order_id",), paged=True),
-        List("sim_orders", "sim_orders", "acc_id", "account", ("order_id",)),
-        List("sim_positions", "sim_positions", "acc_id", "account", ("pstn_id",)),
-        List(
+        ListSpec("crypto_orders", "crypto_orders", "acc_id", "account", ("order_id",), paged=True),
+        ListSpec("sim_orders", "sim_orders", "acc_id", "account", ("order_id",)),
+        ListSpec("sim_positions", "sim_positions", "acc_id", "account", ("pstn_id",)),
+        ListSpec(
             "ipos", "ipo_list", "market", "market", ("code",),
             ignored=("apply_countdown_secs", "placing_countdown_secs"),
         ),
         # The service gives a dividend no identifier.
-        List(
+        ListSpec(
             "dividends", "dividends", "symbol", "symbol", ("ex_date", "pub_date"),
             total="total_dividend_count",
         ),
-        List("futures", "reference_futures", "symbol", "symbol", ("code",)),
-        List("plates", "plate_stocks", "plate_code", "plate", ("code",), paged=True),
+        ListSpec("futures", "reference_futures", "symbol", "symbol", ("code",)),
+        ListSpec("plates", "plate_stocks", "plate_code", "plate", ("code",), paged=True),
     )
 }  # fmt: skip
 
 
-def list_named(name: str) -> List:
+def list_named(name: str) -> ListSpec:
     """The list with this name.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 
 from boardlot import _core
 from boardlot.archive.database import Database, Row, Transaction
-from boardlot.archive.lists import List
+from boardlot.archive.lists import ListSpec
 from boardlot.archive.report import Counts
 
 __all__ = ["changes", "seen", "store_read", "stored"]
@@ -17,13 +17,13 @@ __all__ = ["changes", "seen", "store_read", "stored"]
 Record = tuple[str, str, str]
 
 
-def stored(of: List, pages: Iterable[Any]) -> list[Record]:
+def stored(spec: ListSpec, pages: Iterable[Any]) -> list[Record]:
     """The records of a list's pages. Several with the same identity are told apart by number."""
     records: list[Record] = []
     seen_before: Counter[str] = Counter()
     for page in pages:
         for identity, digest, text in _core._record_texts(
-            page, list(of.identity), list(of.ignored)
+            page, list(spec.identity), list(spec.ignored)
         ):
             seen_before[identity] += 1
             number = seen_before[identity]
@@ -32,7 +32,7 @@ def stored(of: List, pages: Iterable[Any]) -> list[Record]:
 
 
 def store_read(
-    database: Database, of: List, key: str, records: list[Record], complete: bool, now: int
+    database: Database, spec: ListSpec, key: str, records: list[Record], complete: bool, now: int
 ) -> Counts:
     """Store what a list contained, in one transaction.
 
@@ -42,7 +42,7 @@ def store_read(
         now: The time in microseconds. The times of one list never go back, whatever the clock does.
     """
     with database.transaction() as transaction:
-        row, read_at, snapshot = _list_row(transaction, of, key)
+        row, read_at, snapshot = _list_row(transaction, spec, key)
         now = max(now, (read_at or 0) + 1)
         transaction.execute("update lists set read_at = ? where id = ?", (now, row))
         before = _records_of(transaction, row, snapshot)
@@ -88,13 +88,13 @@ def store_read(
     return counts
 
 
-def _list_row(transaction: Transaction, of: List, key: str) -> Row:
+def _list_row(transaction: Transaction, spec: ListSpec, key: str) -> Row:
     """The id of a list, when it was read last, and its snapshot; created if it does not exist."""
     transaction.execute(
-        "insert into lists (list, key) values (?, ?) on conflict do nothing", (of.name, key)
+        "insert into lists (list, key) values (?, ?) on conflict do nothing", (spec.name, key)
     )
     return transaction.execute(
-        "select id, read_at, snapshot from lists where list = ? and key = ?", (of.name, key)
+        "select id, read_at, snapshot from lists where list = ? and key = ?", (spec.name, key)
     )[0]
 
 
@@ -124,7 +124,7 @@ def _store_snapshot(
     transaction.execute("update lists set snapshot = ? where id = ?", (snapshot, row))
 
 
-def seen(database: Database, of: List, key: str, at: int | None) -> list[str]:
+def seen(database: Database, spec: ListSpec, key: str, at: int | None) -> list[str]:
     """The texts of a list's records as they were seen last, or last at a time."""
     rows = database.read(
         "select v.record from lists l "
@@ -133,17 +133,17 @@ def seen(database: Database, of: List, key: str, at: int | None) -> list[str]:
         "where l.list = ? and l.key = ? and r.snapshot = "
         "(select max(id) from snapshots where list = l.id and seen_at <= ?) "
         "order by r.position",
-        (of.name, key, 2**63 - 1 if at is None else at),
+        (spec.name, key, 2**63 - 1 if at is None else at),
     )
     return [text for (text,) in rows]
 
 
-def changes(database: Database, of: List, key: str) -> list[str]:
+def changes(database: Database, spec: ListSpec, key: str) -> list[str]:
     """The texts of a list's changes in their order, each with its time and kind."""
     rows = database.read(
         "select v.seen_at, v.change, v.record from lists l join versions v on v.list = l.id "
         "where l.list = ? and l.key = ? order by v.id",
-        (of.name, key),
+        (spec.name, key),
     )
     return [_observed(text, seen_at, change) for seen_at, change, text in rows]
 

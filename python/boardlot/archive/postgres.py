@@ -11,9 +11,10 @@ import psycopg
 from psycopg import conninfo
 
 from boardlot.archive import schema
-from boardlot.archive.connection import Connected
-from boardlot.archive.database import Lock, Row, Transaction, held_by, store_error
+from boardlot.archive.connection import DatabaseConnection
+from boardlot.archive.database import LATEST, Lock, Row, Transaction, held_by, store_error
 from boardlot.errors import ConfigError, StoreError
+from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["Postgres"]
 
@@ -23,7 +24,7 @@ CONNECT_TIMEOUT = 10
 PREPARING = "prepare"
 
 
-class Postgres(Connected[psycopg.Connection[Row]]):
+class Postgres(DatabaseConnection[psycopg.Connection[Row]]):
     """The tables are in a schema of their own, `boardlot_archive`.
 
     A connection that was lost is made again by the next call.
@@ -111,7 +112,7 @@ class Postgres(Connected[psycopg.Connection[Row]]):
             transaction.execute("select pg_advisory_xact_lock(?)", (self._key(PREPARING),))
             transaction.execute(statement)
 
-    def joined(self, column: str) -> str:
+    def concat_sql(self, column: str) -> str:
         return f"convert_to(string_agg({column}, ','), 'UTF8')"
 
     def query(
@@ -159,14 +160,14 @@ class Postgres(Connected[psycopg.Connection[Row]]):
             "number": f"case when {of_type} = 'number' and {number}",
             "flag": f"case when {of_type} = 'boolean' then {value} = 'true' end",
             "decimal": f"case when {of_type} in ('number', 'string') and {number}",
-            "timestamp": self.moment(
-                f"({integer})::numeric * {1_000_000 // PER_SECOND.get(unit, 1)}"
+            "timestamp": self.timestamp_sql(
+                f"({integer})::numeric * {MICROSECONDS.get(unit, 1_000_000)}"
             ),
             "date": f"case when {day} ~ '{DATE}' then ({day})::date end",
             "text": f"case when {of_type} = 'string' then {value} end",
         }.get(kind, value)
 
-    def moment(self, column: str) -> str:
+    def timestamp_sql(self, column: str) -> str:
         since = f"timestamptz 'epoch' + (({column})::bigint * interval '1 microsecond')"
         return f"case when ({column}) between 1 and {LATEST} then {since} end"
 
@@ -247,8 +248,6 @@ def _marked(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-LATEST = 253_402_300_799_999_999
 # What PostgreSQL converts without an error; the rest is null in a view.
 NUMBER = "^-?[0-9]{1,200}([.][0-9]{1,200})?([eE][+-]?[0-9]{1,2})?$"
 LEAP_YEAR = "([0-9][0-9](0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from boardlot import _core
 from boardlot.archive.database import Database, Row
 from boardlot.archive.fills import CURRENT
-from boardlot.archive.lists import LISTS, List, Series
+from boardlot.archive.lists import LISTS, ListSpec, Series
 
 if TYPE_CHECKING:
     import pandas
@@ -145,36 +145,36 @@ def views(database: Database) -> list[str]:
             f"from fill_versions f join series s on s.id = f.series where {CURRENT}",
         )
     ]
-    for of in LISTS.values():
-        fields = _columns(database, _fields_of(of), {of.column, "seen_at", "change"})
-        seen_at = f"{database.moment('v.seen_at')} as seen_at"
-        chosen = ", ".join([f"l.key as {of.column}", *filter(None, [fields]), seen_at])
+    for spec in LISTS.values():
+        fields = _columns(database, _fields_of(spec), {spec.column, "seen_at", "change"})
+        seen_at = f"{database.timestamp_sql('v.seen_at')} as seen_at"
+        chosen = ", ".join([f"l.key as {spec.column}", *filter(None, [fields]), seen_at])
         join = "join versions v on v.list = r.list and v.id = r.version"
         current = (
             f"select {chosen}, record from lists l join snapshot_records r on r.list = l.id "
-            f"and r.snapshot = l.snapshot {join} where l.list = '{of.name}'"
+            f"and r.snapshot = l.snapshot {join} where l.list = '{spec.name}'"
         )
         history = (
             f"select {chosen}, v.change as change, record from lists l "
-            f"join versions v on v.list = l.id where l.list = '{of.name}'"
+            f"join versions v on v.list = l.id where l.list = '{spec.name}'"
         )
-        statements.append(database.create_view(of.name, current))
-        statements.append(database.create_view(f"{of.name}_history", history))
+        statements.append(database.create_view(spec.name, current))
+        statements.append(database.create_view(f"{spec.name}_history", history))
     return statements
 
 
-def _fields_of(of: List) -> list[Any]:
+def _fields_of(spec: ListSpec) -> list[Any]:
     """The declared fields of a list; those of IPOs are of all markets."""
-    schemas = [_schema(of.records(key, [])) for key in of.examples]
+    schemas = [_schema(spec.records(key, [])) for key in spec.examples]
     return list({field.name: field for schema in reversed(schemas) for field in schema}.values())
 
 
 def _declaring() -> Iterator[Any]:
     """Empty records that have, between them, the columns of all views."""
     yield Series("0", "-").records([])
-    for of in LISTS.values():
-        for key in of.examples:
-            yield of.records(key, [], observed=True)
+    for spec in LISTS.values():
+        for key in spec.examples:
+            yield spec.records(key, [], observed=True)
 
 
 def _schema(records: Any) -> list[Any]:

@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 from boardlot import crash_safe
 from boardlot.archive import schema
-from boardlot.archive.connection import Connected
+from boardlot.archive.connection import DatabaseConnection
 from boardlot.archive.database import (
+    LATEST,
     RESTORE,
     WAIT,
     Lock,
@@ -27,6 +28,7 @@ from boardlot.archive.database import (
     store_error,
 )
 from boardlot.errors import ConfigError, StoreError
+from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["Sqlite"]
 
@@ -40,7 +42,7 @@ ROWS = 50
 LOG_PAGES = 4_000
 
 
-class Sqlite(Connected[sqlite3.Connection]):
+class Sqlite(DatabaseConnection[sqlite3.Connection]):
     """A file in WAL mode: readers and the writer do not block each other."""
 
     identity = "integer primary key"
@@ -179,7 +181,7 @@ class Sqlite(Connected[sqlite3.Connection]):
         with self.transaction() as transaction:
             transaction.execute(statement)
 
-    def joined(self, column: str) -> str:
+    def concat_sql(self, column: str) -> str:
         # As bytes, which Python does not decode.
         return f"cast(group_concat({column}, ',') as blob)"
 
@@ -234,12 +236,12 @@ class Sqlite(Connected[sqlite3.Connection]):
                 f"case when {number} or json_type({text}) in ('integer', 'real') "
                 f"then cast({value} as real) end"
             ),
-            "timestamp": self.moment(f"({count}) * {1_000_000 // PER_SECOND.get(unit, 1)}"),
+            "timestamp": self.timestamp_sql(f"({count}) * {MICROSECONDS.get(unit, 1_000_000)}"),
             "date": f"case when {of_type} = 'text' and {exists} then {day} end",
             "text": f"case when {of_type} = 'text' then {value} end",
         }.get(kind, value)
 
-    def moment(self, column: str) -> str:
+    def timestamp_sql(self, column: str) -> str:
         seconds = f"strftime('%Y-%m-%d %H:%M:%S', ({column}) / 1000000, 'unixepoch')"
         rest = f"printf('.%06d+00:00', ({column}) % 1000000)"
         return f"case when ({column}) between 1 and {LATEST} then {seconds} || {rest} end"
@@ -330,6 +332,3 @@ HINTS = {
     "malformed": "It was damaged: restore it from a backup.",
     "no such": f"Something of it is missing: it was damaged. {RESTORE}",
 }
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
-# The last microsecond of the year 9999.
-LATEST = 253_402_300_799_999_999

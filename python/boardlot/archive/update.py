@@ -13,7 +13,7 @@ from boardlot import _core
 from boardlot.archive import observations
 from boardlot.archive.database import Database
 from boardlot.archive.fills import Fills, FillStore, State, add
-from boardlot.archive.lists import List, Series
+from boardlot.archive.lists import ListSpec, Series
 from boardlot.archive.report import Counts, Name, UpdateReport
 from boardlot.archive.steps import Request, Steps, Store, next_page
 from boardlot.errors import (
@@ -24,7 +24,7 @@ from boardlot.errors import (
     StoreError,
 )
 
-__all__ = ["Update", "holding", "micros", "read_fills"]
+__all__ = ["Update", "micros", "read_fills", "with_update_lock"]
 
 # How many fills are read before they are stored, and for how long: a transaction for each page
 # would take longer than its request. An update that is killed reads these pages again.
@@ -40,7 +40,7 @@ class Update:
     database: Database
     client: Any
     fills: list[Series]
-    lists: list[tuple[List, list[str]]]
+    lists: list[tuple[ListSpec, list[str]]]
     # Microseconds.
     since: int | None
     overlap: int
@@ -65,15 +65,15 @@ class Update:
                 raise
             except BoardlotError as error:
                 report.errors[name] = error
-        for of, keys in self.lists:
+        for spec, keys in self.lists:
             for key in keys:
-                counts = report.lists[of.name, key] = Counts()
+                counts = report.lists[spec.name, key] = Counts()
                 try:
-                    yield from self._list(of, key, counts)
+                    yield from self._list(spec, key, counts)
                 except (ConfigError, StoreError):
                     raise
                 except BoardlotError as error:
-                    report.errors[of.name, key] = error
+                    report.errors[spec.name, key] = error
         return report
 
     def fills_steps(
@@ -106,7 +106,7 @@ class Update:
                     self, store, series, span, now, counts, whole_overlap=not_before is None
                 )
 
-        yield from holding(self.database, f"fills {series}", self.wait, read())
+        yield from with_update_lock(self.database, f"fills {series}", self.wait, read())
 
     def _spans(
         self, series: Series, state: State, now: int, not_before: int | None
@@ -129,32 +129,32 @@ class Update:
             if at < start:
                 yield at, start
 
-    def _list(self, of: List, key: str, counts: Counts) -> Steps:
+    def _list(self, spec: ListSpec, key: str, counts: Counts) -> Steps:
         def read() -> Steps:
             pages = []
-            if of.paged:
-                pager = of.request(self.client, key).pages()
+            if spec.paged:
+                pager = spec.request(self.client, key).pages()
                 while (page := (yield next_page(pager))) is not None:
                     pages.append(page)
             else:
-                pages.append((yield Request(lambda: of.request(self.client, key))))
+                pages.append((yield Request(lambda: spec.request(self.client, key))))
             # A list is complete, or nothing is stored: an error midway has ended this.
-            records = observations.stored(of, pages)
-            total = pages[0].meta.get(of.total) if of.total is not None else None
+            records = observations.stored(spec, pages)
+            total = pages[0].meta.get(spec.total) if spec.total is not None else None
             complete = not isinstance(total, int) or len(records) >= total
             now = time.time_ns() // 1000
             counts.add(
                 (
                     yield Store(
                         lambda: observations.store_read(
-                            self.database, of, key, records, complete, now
+                            self.database, spec, key, records, complete, now
                         )
                     )
                 )
             )
             self.on_rows(len(records))
 
-        yield from holding(self.database, f"{of.name} {key}", self.wait, read())
+        yield from with_update_lock(self.database, f"{spec.name} {key}", self.wait, read())
 
 
 def read_fills(
@@ -207,7 +207,7 @@ def read_fills(
     yield Store(lambda: store.publish(start, end, now, whole_overlap))
 
 
-def holding(database: Database, what: str, wait: float, steps: Steps) -> Steps:
+def with_update_lock(database: Database, what: str, wait: float, steps: Steps) -> Steps:
     """Do the steps with the lock of a list."""
     lock = database.lock(f"update:{what}")
     yield Store(lambda: lock.acquire(wait))

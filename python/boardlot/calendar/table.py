@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from boardlot import _core
 from boardlot.calendar.events import events, in_order
 from boardlot.errors import BoardlotError
 from boardlot.results import frames, tables
+from boardlot.results.cell_format import Column
 
 if TYPE_CHECKING:
     import pandas
@@ -56,7 +57,7 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return cls(in_order(events(market, records)))
 
     @property
-    def schema(self) -> tuple[Field, ...]:
+    def schema(self) -> tuple[Column, ...]:
         """Name, kind, unit and description of each column."""
         return SCHEMA
 
@@ -147,27 +148,17 @@ class IpoCalendar(Sequence[dict[str, Any]]):
         return ical(zip(self, (row[-1] for row in self._rows), strict=True), stamp)
 
 
-class Field(NamedTuple):
-    """A column, with the attributes of those in `Records.schema`."""
-
-    name: str
-    kind: str
-    unit: str
-    doc: str
-    values: str | None = None
-
-
 SCHEMA = (
-    Field("date", "date", "", "Date of the event, in the market's time zone"),
-    Field("market", "text", "", "List that contains the IPO: hk, us, cn, sg or my"),
-    Field("code", "text", "", "Code with market prefix"),
-    Field("event", "text", "", "What happens: one of `EVENTS`"),
-    Field("name", "text", "", "Name"),
-    Field("time", "timestamp", "ms", "Time of the event; midnight in the market if only its date is known"),  # noqa: E501
-    Field("currency", "text", "", "Currency of the prices"),
-    Field("price_min", "number", "", "Lower bound of the price range"),
-    Field("price_max", "number", "", "Upper bound of the price range"),
-    Field("price", "number", "", "The price, if it is fixed"),
-    Field("field", "text", "", "Field of the service's record that contains the date"),
+    Column("date", "date", "", "Date of the event, in the market's time zone"),
+    Column("market", "text", "", "List that contains the IPO: hk, us, cn, sg or my"),
+    Column("code", "text", "", "Code with market prefix"),
+    Column("event", "text", "", "What happens: one of `EVENTS`"),
+    Column("name", "text", "", "Name"),
+    Column("time", "timestamp", "ms", "Time of the event; midnight in the market if only its date is known"),  # noqa: E501
+    Column("currency", "text", "", "Currency of the prices"),
+    Column("price_min", "number", "", "Lower bound of the price range"),
+    Column("price_max", "number", "", "Upper bound of the price range"),
+    Column("price", "number", "", "The price, if it is fixed"),
+    Column("field", "text", "", "Field of the service's record that contains the date"),
 )  # fmt: skip
 NAMES = tuple(field.name for field in SCHEMA)

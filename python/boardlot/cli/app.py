@@ -38,7 +38,7 @@ COMMANDS = {
     "archive": ("archive", "Keep what the service forgets, and read it again."),
     "open": ("open", "Open the docs or another page of the project in the browser."),
     "mcp": ("mcp", "Serve read-only tools to language models."),
-    "call": ("call", "Call an endpoint of your own, from a TOML file."),
+    "call": ("call", "Call a custom endpoint, from a TOML file."),
     "request": ("request", "Send any request, and print the response unchanged."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
@@ -83,7 +83,7 @@ class _Commands(CommandGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, line) for name, (_, line) in COMMANDS.items()]
-        data = [(name, endpoints.summary(name)) for name in endpoints.ENDPOINTS]
+        data = [(name, endpoint.summary) for name, endpoint in endpoints.ENDPOINTS.items()]
         for title, lines in (("Commands", own), ("Data", data)):
             with formatter.section(title):
                 formatter.write_dl(lines)

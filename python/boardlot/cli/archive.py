@@ -13,8 +13,8 @@ import click
 
 from boardlot.archive import Archive
 from boardlot.archive.arguments import EVERY_MIN, SECONDS_MAX
-from boardlot.archive.database import server_address
 from boardlot.archive.lists import LISTS
+from boardlot.archive.open import server_address
 from boardlot.cli.click_classes import Argument, CommandGroup, DataCommand
 from boardlot.cli.endpoints import parse_time
 from boardlot.cli.numbers import Number

@@ -1,4 +1,4 @@
-"""`boardlot call`: an endpoint of the user's own, from a TOML file."""
+"""`boardlot call`: a custom endpoint, from a TOML file."""
 
 from __future__ import annotations
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 from click.shell_completion import CompletionItem
 
+from boardlot._endpoints import ENDPOINTS, MARKETS
 from boardlot.errors import BoardlotError
 
 __all__ = ["complete_columns", "complete_condition", "complete_markets", "complete_profiles"]
 
-# The prefixes that the service document names.
-MARKETS = ["HK", "US", "SH", "SZ", "SG", "CA", "AU", "JP", "MY"]
+COLUMNS = {endpoint.command: endpoint.columns for endpoint in ENDPOINTS}
 
 
 def complete_profiles(
@@ -57,17 +55,6 @@ def complete_condition(
     return [CompletionItem(name) for name in _columns(ctx) if name.startswith(typed)]
 
 
-def _columns(ctx: click.Context) -> list[str]:
+def _columns(ctx: click.Context) -> tuple[str, ...]:
     """The declared fields of the command's rows, in all their markets."""
-    from boardlot import _records
-    from boardlot._api import Client
-    from boardlot.cli.endpoints import ENDPOINTS
-
-    endpoint = ENDPOINTS.get(ctx.info_name or "")
-    if endpoint is None:
-        return []
-    returns = str(getattr(Client, endpoint.method).__annotations__.get("return", ""))
-    names: dict[str, None] = {}
-    for record in re.findall(r"_records\.(\w+)", returns):
-        names |= dict.fromkeys(getattr(_records, record).__annotations__)
-    return list(names)
+    return COLUMNS.get(ctx.info_name or "", ())

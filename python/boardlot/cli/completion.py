@@ -18,10 +18,9 @@ def script(shell: str) -> None:
     bash must be 4.4 or newer. The script asks `boardlot` itself for completions, so it needs no
     update when boardlot is updated.
     """
-    from boardlot.cli.app import app
-
     kind = get_completion_class(shell)
     assert kind is not None
+    app = click.get_current_context().find_root().command
     text = kind(app, {}, "boardlot", "_BOARDLOT_COMPLETE").source()
     # click's script for fish splits at every comma; a list of columns has some itself.
     click.echo(text.replace('string split ","', 'string split -m 1 ","'))

@@ -19,6 +19,7 @@ from boardlot.cli.numbers import Whole
 from boardlot.cli.output import replacing
 from boardlot.cli.paths import UserPath
 from boardlot.results import tables
+from boardlot.results.cell_format import counted
 
 __all__ = ["command"]
 
@@ -175,7 +176,7 @@ def _show_tables(steps: _Steps, sandbox: Any, client: Any) -> None:
         with steps.timed() as done:
             records = fetch()
             some = f"; the first {ROWS}" if len(records) > ROWS else ""
-            done(f"fetched {title}: {len(records):,} row{'' if len(records) == 1 else 's'}{some}")
+            done(f"fetched {title}: {counted(len(records), 'row')}{some}")
         shown = tables.text(records[:ROWS], width=WIDTH - 6, columns=columns)
         # The last line counts the rows and columns chosen here, not those fetched.
         for line in shown.splitlines()[:-1]:

@@ -1,63 +1,40 @@
-"""The commands that call the service: one for each endpoint in the generated table.
-
-The table has their names, examples and key columns. Arguments, options, their allowed values and
-their help come from the signature and docstring of the method of `boardlot.Client`.
-"""
+"""The commands that call the service: one for each endpoint in the generated table."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from boardlot import _endpoints
-from boardlot._api import Client
 from boardlot.cli.click_classes import Argument, DataCommand
 from boardlot.cli.completers import complete_markets
 from boardlot.cli.numbers import Whole
 from boardlot.cli.paths import UserPath
 from boardlot.cli.settings import Settings
 
-__all__ = ["ENDPOINTS", "command", "request_number", "summary"]
+__all__ = ["ENDPOINTS", "command", "parse_time", "request_number"]
 
-TIME = "ISO 8601 with an offset, a date (midnight UTC), or microseconds since 1970."
-DAY = "As yyyy-MM-dd."
 # Where the option --page-size is stored for a method that calls it limit.
 PAGE_LIMIT = "page_limit"
-# Sentences of a docstring that are about Python, by their beginning or their content.
-OF_PYTHON = re.compile(r"^(An aware|A) `date|`\.\w|`resume`|Client\(|`(Cn)?IpoRequest`")
-
+RESUME_HINT = "To make it resumable, run:"
 
 ENDPOINTS = {endpoint.command: endpoint for endpoint in _endpoints.ENDPOINTS}
-
-
-def summary(name: str) -> str:
-    """The line of a command in the list of commands."""
-    return _Text.of(ENDPOINTS[name].method).summary
 
 
 def command(name: str) -> click.Command:
     """The command of that name."""
     endpoint = ENDPOINTS[name]
-    text = _Text.of(endpoint.method)
-    signature = inspect.signature(getattr(Client, endpoint.method))
-    parameters = [
-        _parameter(parameter, text)
-        for parameter in list(signature.parameters.values())[1:]
-        if parameter.name != "resume"
-    ]
-    if _is_resumable(endpoint.method):
+    parameters = [_parameter(parameter) for parameter in endpoint.parameters]
+    if endpoint.resumable:
         parameters.append(RESUME)
     return DataCommand(
         name,
         params=parameters,
-        help="\n\n".join([text.summary, *text.body]),
+        help="\n\n".join(filter(None, (endpoint.summary, endpoint.notes))),
         examples=endpoint.examples,
         callback=click.pass_obj(_caller(endpoint)),
     )
@@ -71,13 +48,6 @@ RESUME = click.Option(
     "Needs --out, as csv or jsonl. No row is lost or written twice.",
 )
 
-RESUME_HINT = "To make it resumable, run:"
-
-
-def _is_resumable(method: str) -> bool:
-    """Whether the method lists a range of time, whose rows have a fixed order."""
-    return "windows" in inspect.signature(getattr(Client, method)).parameters
-
 
 def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     def call(settings: Settings, /, checkpoint: Path | None = None, **arguments: Any) -> None:
@@ -86,7 +56,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
         from boardlot.cli.resume_command import resumable_command
 
         if checkpoint is not None:
-            typed = _typed(endpoint.method, arguments)
+            typed = _typed(endpoint, arguments)
             run_resumable(settings, checkpoint, endpoint.method, arguments, typed)
             return
         check_out(settings)
@@ -98,7 +68,7 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
         with settings.client(identified=endpoint.method != "server_time") as client:
             result = getattr(client, endpoint.method)(**arguments)
             if not isinstance(result, datetime):
-                if _is_resumable(endpoint.method) and not settings.chooses_rows:
+                if endpoint.resumable and not settings.chooses_rows:
                     settings.resume_hint = f"{RESUME_HINT}\n  {resumable_command(settings)}"
                 emit(settings, result, endpoint.key_columns)
                 return
@@ -111,56 +81,30 @@ def _caller(endpoint: _endpoints.Endpoint) -> Callable[..., None]:
     return call
 
 
-def _typed(method: str, arguments: dict[str, Any]) -> dict[str, str]:
+def _typed(endpoint: _endpoints.Endpoint, arguments: dict[str, Any]) -> dict[str, str]:
     """The arguments and options that were given, by their names on the command line."""
-    typed = {}
-    for name, parameter in inspect.signature(getattr(Client, method)).parameters.items():
-        value = arguments.get(name)
-        if value is not None:
-            option = f"--{name.replace('_', '-')}"
-            typed[name.upper() if parameter.default is parameter.empty else option] = str(value)
-    return typed
+    return {
+        name.upper() if parameter.required else f"--{name.replace('_', '-')}": str(arguments[name])
+        for parameter in endpoint.parameters
+        if arguments.get(name := parameter.name) is not None
+    }
 
 
-def _parameter(parameter: inspect.Parameter, text: _Text) -> click.Parameter:
+def _parameter(parameter: _endpoints.Parameter) -> click.Parameter:
     """The argument or option of a method's parameter."""
-    help_text = text.parameters.get(parameter.name, "")
-    kind: Any = None
-    complete: Any = None
-    annotation = re.sub(r"\b(?:typing|_arguments)\.", "", str(parameter.annotation))
-    if annotation.startswith("Literal["):
-        # Type checkers also accept a `str` that is known at run time only.
-        values = annotation.removeprefix("Literal").removesuffix(" | str")
-        kind = click.Choice(ast.literal_eval(values), False)
-        help_text = (
-            help_text
-            if "`" in help_text.partition("such as")[0]
-            else f"{help_text} {_one_of(kind.choices)}"
+    name, kind = parameter.name, TYPES.get(parameter.kind)
+    if parameter.kind == "choice":
+        kind = click.Choice(parameter.choices, case_sensitive=False)
+    if parameter.required:
+        complete = complete_markets if parameter.kind == "market" else None
+        return Argument(
+            name, parameter.help, type=kind, metavar=name.upper(), shell_complete=complete
         )
-    elif annotation.startswith("Time"):
-        kind, help_text = parse_time, f"{help_text} {TIME}"
-    elif annotation.startswith("Day"):
-        help_text = f"{help_text} {DAY}"
-    elif parameter.name == "request_type":
-        names = f"{_request_names('hk')}; in cn {_request_names('cn')}"
-        help_text = f"What to list, by name or number: {names}."
-    elif "int" in annotation and "str" not in annotation:
-        kind = Whole()
-    elif parameter.name in ("market", "trd_market"):
-        kind, complete = _market, complete_markets
-    elif parameter.name in ("symbol", "plate_code"):
-        kind = _symbol
-    help_text = _plain(help_text[:1].upper() + help_text[1:])
-    if parameter.default is parameter.empty:
-        name = parameter.name
-        return Argument(name, help_text, type=kind, metavar=name.upper(), shell_complete=complete)
     # The name of the value, not of its type: --start TIME, --limit N.
-    metavar = "TIME" if kind is parse_time else "N" if isinstance(kind, Whole) else "NAME"
-    options = [f"--{parameter.name.replace('_', '-')}"]
-    if parameter.name == "limit":
-        # The rows of a page: --limit is the number of rows that are written.
-        options = ["--page-size", PAGE_LIMIT]
-    return click.Option(options, type=kind, help=help_text, metavar=metavar)
+    metavar = {"time": "TIME", "integer": "N"}.get(parameter.kind, "NAME")
+    # The rows of a page: --limit is the number of rows that are written.
+    options = ["--page-size", PAGE_LIMIT] if name == "limit" else [f"--{name.replace('_', '-')}"]
+    return click.Option(options, type=kind, help=parameter.help, metavar=metavar)
 
 
 def _market(text: str) -> str:
@@ -172,10 +116,6 @@ def _symbol(text: str) -> str:
     """A symbol with its market in capital letters; codes such as HK.HSImain have a case."""
     market, dot, code = text.partition(".")
     return f"{_market(market)}{dot}{code}" if dot else text
-
-
-def _one_of(values: Sequence[str]) -> str:
-    return f"One of {', '.join(values)}."
 
 
 def parse_time(text: str) -> str | int:
@@ -211,33 +151,9 @@ def _option_value(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-class _Text(NamedTuple):
-    """A method's docstring, as far as it is about the service."""
-
-    summary: str
-    body: list[str]
-    parameters: dict[str, str]
-
-    @classmethod
-    def of(cls, method: str) -> _Text:
-        first, *others = (inspect.getdoc(getattr(Client, method)) or "").split("\n\n")
-        body: list[str] = []
-        parameters: dict[str, str] = {}
-        for paragraph in others:
-            if paragraph.startswith("- `"):
-                for name, text in re.findall(r"- `(\w+)`: (.*?)(?=\n- |\Z)", paragraph, re.DOTALL):
-                    parameters[name] = _of_the_service(text)
-            elif re.match(r"Returns|A pager|Raises|Service document, section|>>>", paragraph):
-                break
-            elif kept := _plain(_of_the_service(paragraph)):
-                body.append(kept)
-        return cls(_plain(first), body, parameters)
-
-
-def _of_the_service(text: str) -> str:
-    sentences = re.split(r"(?<=\.)\s+(?=[A-Z`])", " ".join(text.split()))
-    return " ".join(x for x in sentences if not OF_PYTHON.search(x))
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "")
+TYPES: dict[str, Any] = {
+    "time": parse_time,
+    "integer": Whole(),
+    "market": _market,
+    "symbol": _symbol,
+}

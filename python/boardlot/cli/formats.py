@@ -18,9 +18,9 @@ from boardlot.cli.fields import Fields, Rows, names_of
 from boardlot.cli.json_colours import coloured_json
 from boardlot.cli.terminal import coloured
 from boardlot.results import tables
-from boardlot.results.cell_format import escaped
+from boardlot.results.cell_format import counted, escaped
 
-__all__ = ["WRITERS", "Writer", "compact", "counted"]
+__all__ = ["WRITERS", "Writer", "compact"]
 
 # Control characters, and those that change the direction of text: always escaped in JSON.
 CONTROL = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -66,7 +66,7 @@ class Table:
         columns = f"{hidden} columns are" if hidden > 1 else "1 column is"
         more = f"; {columns} not shown: see --columns and --format" if hidden else ""
         if self._stdout:
-            line = f"{counted(self._rows)}{more}"
+            line = f"{counted(self._rows, 'row')}{more}"
             width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
             click.echo("\n".join(tables.wrapped(line, width)), err=True)
 
@@ -174,10 +174,6 @@ def _colour(file: BinaryIO) -> Callable[[bytes], bytes]:
     return lambda text: coloured_json(text.decode("utf-8", "surrogateescape")).encode(
         "utf-8", "surrogateescape"
     )
-
-
-def counted(rows: int) -> str:
-    return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
 def compact(value: Any) -> bytes:

@@ -70,7 +70,7 @@ class Input:
     def __init__(self, stdin: int, output: Output) -> None:
         self._stdin = stdin
         self._output = output
-        self.ended = False
+        self.ended: bool = False
 
     async def __aiter__(self) -> AsyncIterator[str]:
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes]()

@@ -52,7 +52,6 @@ class Tool(NamedTuple):
     """One endpoint, and the parameters that its tool has."""
 
     endpoint: _endpoints.Endpoint
-    summary: str
     help: str
     parameters: dict[str, click.Parameter]
     # The parameter that is an account, if there is one.
@@ -62,14 +61,12 @@ class Tool(NamedTuple):
     def of(cls, endpoint: _endpoints.Endpoint) -> Tool:
         command = endpoints.command(endpoint.command)
         parameters = {str(p.name): p for p in command.params if p.name not in PAGING}
-        required = [name for name, p in parameters.items() if isinstance(p, Argument)]
         accounts = [
             name
-            for name, example in zip(required, endpoint.arguments, strict=False)
+            for name, example in zip(parameters, endpoint.arguments, strict=False)
             if isinstance(example, _endpoints.Account)
         ]
-        summary = endpoints.summary(endpoint.command)
-        return cls(endpoint, summary, command.help or "", parameters, next(iter(accounts), None))
+        return cls(endpoint, command.help or "", parameters, next(iter(accounts), None))
 
     @property
     def has_rows(self) -> bool:
@@ -92,7 +89,7 @@ class Tool(NamedTuple):
         required = [name for name, p in self.parameters.items() if isinstance(p, Argument)]
         return types.Tool(
             name=self.endpoint.method,
-            title=self.summary.rstrip("."),
+            title=self.endpoint.summary.rstrip("."),
             description=self.help,
             input_schema={
                 "type": "object",

@@ -14,10 +14,11 @@ import click
 
 from boardlot import crash_safe
 from boardlot.cli.fields import Fields
-from boardlot.cli.formats import WRITERS, Writer, counted
+from boardlot.cli.formats import WRITERS, Writer
 from boardlot.cli.paths import check_writable, same_file
 from boardlot.cli.row_choice import check_choice, chosen_pages
 from boardlot.cli.settings import Settings
+from boardlot.results.cell_format import counted
 
 __all__ = [
     "Progress",
@@ -58,7 +59,7 @@ def emit(settings: Settings, records: Any, key_columns: Any = ()) -> None:
         file.flush()
     show_range(records)
     if settings.out is not None:
-        click.echo(f"wrote {counted(progress.rows)} to {settings.out}", err=True)
+        click.echo(f"wrote {counted(progress.rows, 'row')} to {settings.out}", err=True)
 
 
 def show_range(records: Any) -> None:

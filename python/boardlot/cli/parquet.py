@@ -9,7 +9,6 @@ is the file itself.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -25,8 +24,6 @@ __all__ = ["Parquet"]
 
 # Rows of one row group: at most these are in memory.
 GROUP = 20_000
-# What a message advises for Python: an argument that the command line does not have.
-PYTHON_ADVICE = re.compile(r"; [^;]*\binvalid=.*", re.DOTALL)
 
 
 class Parquet:
@@ -89,12 +86,9 @@ class Parquet:
         try:
             return page.to_arrow()
         except ProtocolError as error:
-            if not PYTHON_ADVICE.search(str(error)):
-                raise
+            # The error's own hint is about arguments that the command line does not have.
             raise ProtocolError(
-                PYTHON_ADVICE.sub("", str(error)),
-                hint=hints.PARQUET_VALUE,
-                checkpoint=error.checkpoint,
+                str(error), hint=hints.PARQUET_VALUE, checkpoint=error.checkpoint
             ) from error
 
     def _untyped(self, page: Rows) -> Any:

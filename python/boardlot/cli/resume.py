@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import click
 
 from boardlot.cli.fields import Fields
-from boardlot.cli.formats import WRITERS, counted
+from boardlot.cli.formats import WRITERS
 from boardlot.cli.output import (
     PART,
     Progress,
@@ -34,10 +34,11 @@ from boardlot.cli.resume_command import RESUMABLE_FORMATS, same_command
 from boardlot.cli.settings import Settings
 from boardlot.crash_safe import HAS_LOCKS, locked, replace_file, sync
 from boardlot.errors import ConfigError
+from boardlot.results.cell_format import counted
 
 __all__ = ["run_resumable"]
 
-VERSION = 2
+VERSION = 1
 
 
 @dataclass
@@ -63,18 +64,17 @@ class State:
             text = file.read_bytes()
         except FileNotFoundError:
             return None
-        problem = f"--resume {file} was not written by `boardlot fills --resume`"
         try:
-            read = json.loads(text)
-            if isinstance(read, dict) and read.get("version") not in (None, VERSION):
-                problem = f"--resume {file} was written by another version of boardlot"
-            state = cls(**read)
+            state = cls(**json.loads(text))
             # A file that was truncated or edited is not trusted.
             valid = state.version == VERSION and state.digest == state.computed_digest()
         except (ValueError, TypeError, RecursionError):
             valid = False
         if not valid:
-            raise click.UsageError(f"{problem}, or was changed: use another file, or delete it")
+            raise click.UsageError(
+                f"--resume {file} was not written by `boardlot fills --resume`, or was changed: "
+                "use another file, or delete it"
+            )
         return state
 
     def save(self, file: Path) -> None:
@@ -257,10 +257,12 @@ def _finish(settings: Settings, state: State, file: Path, out: Path) -> None:
     part = _part_of(out)
     if part.exists() and part.stat().st_size == state.length:
         replace_file(part, out, settings.force)
-        click.echo(f"wrote {counted(state.rows)} to {settings.out}", err=True)
+        click.echo(f"wrote {counted(state.rows, 'row')} to {settings.out}", err=True)
     elif out.exists() and out.stat().st_size == state.length:
         part.unlink(missing_ok=True)
-        click.echo(f"{settings.out} is complete: {counted(state.rows)}; nothing to do", err=True)
+        click.echo(
+            f"{settings.out} is complete: {counted(state.rows, 'row')}; nothing to do", err=True
+        )
     else:
         raise click.UsageError(
             f"{settings.out} is not the file that --resume {file} records: "

@@ -25,6 +25,23 @@ from boardlot.cli.settings import Settings
 __all__ = ["command"]
 
 RATE = Number(0.0, 1.0)
+# Options of `boardlot.Sandbox`, then those of `boardlot.Faults`.
+NUMBERS: list[tuple[str, Number | Whole, float, str]] = [
+    ("--port", Whole(0, 65535), 0, "Port; 0 picks a free one."),
+    ("--seed", Whole(0), 0, "Seed of the data."),
+    ("--fills", Whole(0), 2000, "Number of fills."),
+    ("--orders", Whole(0), 120, "Number of orders."),
+    ("--plate-stocks", Whole(0), 500, "Number of stocks."),
+    ("--token-lifetime", Number(0), 7200.0, "Seconds that an access token is valid."),
+    ("--clock-offset", Number(), 0.0, "Seconds its clock is ahead."),
+    ("--latency", Number(0), 0.0, "Seconds before a response."),
+    ("--error-rate", RATE, 0.0, "Fraction of responses that are errors."),
+    ("--drop-rate", RATE, 0.0, "Fraction of connections dropped."),
+    ("--truncate-rate", RATE, 0.0, "Fraction of responses cut short."),
+    ("--throttle-rate", RATE, 0.0, "Fraction of responses with HTTP 429."),
+    ("--html-rate", RATE, 0.0, "Fraction of responses that are HTML pages."),
+]
+FAULTS = ("latency", "error_rate", "drop_rate", "truncate_rate", "throttle_rate", "html_rate")
 # A signal that arrives just before a sleep does not end it, and the exception that a handler raises
 # within a finalizer is lost.
 SECONDS_BETWEEN_CHECKS = 0.5
@@ -39,39 +56,16 @@ SECONDS_BETWEEN_CHECKS = 0.5
         "boardlot sandbox --profile paper",
         "boardlot sandbox --latency 0.05 --error-rate 0.01",
     ],
-    params=[profile_option("Register it as a profile of that name until it ends.")],
+    params=[
+        profile_option("Register it as a profile of that name until it ends."),
+        *(
+            click.Option([name], type=kind, default=default, show_default=bool(default), help=text)
+            for name, kind, default, text in NUMBERS
+        ),
+    ],
 )
-@click.option("--port", type=Whole(0, 65535), default=0, help="Port; 0 picks a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a --host that other machines can reach.")
-@click.option("--seed", type=Whole(0), default=0, help="Seed of the data.")
-@click.option("--fills", type=Whole(0), default=2000, show_default=True, help="Number of fills.")
-@click.option("--orders", type=Whole(0), default=120, show_default=True, help="Number of orders.")
-@click.option(
-    "--plate-stocks",
-    type=Whole(0),
-    default=500,
-    show_default=True,
-    help="Number of stocks.",
-)
-@click.option(
-    "--token-lifetime",
-    type=Number(0),
-    default=7200.0,
-    show_default=True,
-    help="Seconds that an access token is valid.",
-)
-@click.option("--clock-offset", type=Number(), default=0.0, help="Seconds its clock is ahead.")
-@click.option("--latency", type=Number(0), default=0.0, help="Seconds before a response.")
-@click.option("--error-rate", type=RATE, default=0.0, help="Fraction of responses that are errors.")
-@click.option("--drop-rate", type=RATE, default=0.0, help="Fraction of connections dropped.")
-@click.option("--truncate-rate", type=RATE, default=0.0, help="Fraction of responses cut short.")
-@click.option(
-    "--throttle-rate", type=RATE, default=0.0, help="Fraction of responses with HTTP 429."
-)
-@click.option(
-    "--html-rate", type=RATE, default=0.0, help="Fraction of responses that are HTML pages."
-)
 @click.option(
     "--algorithm",
     type=click.Choice(["Ed25519", "RSA-SHA256"]),
@@ -88,18 +82,11 @@ SECONDS_BETWEEN_CHECKS = 0.5
 def command(
     settings: Settings,
     /,
-    port: int,
     host: str,
     expose: bool,
-    seed: int,
-    fills: int,
-    orders: int,
-    plate_stocks: int,
-    token_lifetime: float,
-    clock_offset: float,
     algorithm: Literal["Ed25519", "RSA-SHA256"],
     key_file: Path | None,
-    **faults: float,
+    **numbers: Any,
 ) -> None:
     """Serve the whole service on this machine, with invented data, until Ctrl-C.
 
@@ -134,20 +121,11 @@ def command(
 
     import boardlot as bl
 
-    options: dict[str, Any] = {
-        "seed": seed,
-        "port": port,
-        "host": host,
-        "fills": fills,
-        "orders": orders,
-        "plate_stocks": plate_stocks,
-        "token_lifetime": token_lifetime,
-        "clock_offset": clock_offset,
-        "faults": bl.Faults(seed=seed, **faults) if any(faults.values()) else None,
-    }
+    rates = {name: numbers.pop(name) for name in FAULTS}
+    faults = bl.Faults(seed=numbers["seed"], **rates) if any(rates.values()) else None
     with ExitStack() as stack:
         signals = stack.enter_context(_signals_that_stop())
-        sandbox = stack.enter_context(bl.Sandbox(**options))
+        sandbox = stack.enter_context(bl.Sandbox(host=host, faults=faults, **numbers))
         info: dict[str, Any] = {"base_url": sandbox.base_url, "accounts": sandbox.accounts}
         if key_file is None and name is not None:
             key_file = stack.enter_context(key_folder()) / "key.pem"

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "missing_attribute", "missing_name", "nearest", "wrong_with"]
+from boardlot import _core
 
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant, in whatever case; `None` if none is near."""
-    by_lower = {word.lower(): word for word in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
-    return by_lower[found[0]] if found else None
+__all__ = ["did_you_mean", "missing_attribute", "missing_name", "wrong_context_manager"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'dividends'?`, or nothing."""
-    found = nearest(name, known)
-    return f"; did you mean '{found}'?" if found else ""
+    return _core._did_you_mean(name, list(known))
 
 
 def missing_attribute(instance: object, name: str) -> AttributeError:
@@ -39,7 +32,7 @@ def missing_name(module: str, known: Iterable[str], name: str) -> AttributeError
     return AttributeError(text, obj=None)
 
 
-def wrong_with(client: object) -> TypeError:
+def wrong_context_manager(client: object) -> TypeError:
     """The error for a client in the other kind of `with`."""
     name = type(client).__name__
     if getattr(client, "_call_mode", "sync") == "async":

@@ -32,7 +32,7 @@ class Passphrase:
     """The file that contains it, readable only by its owner."""
     command: tuple[str, ...] | None = None
     """The program and its arguments that print it; no shell is involved."""
-    called: str = "passphrase"
+    label: str = "passphrase"
     """What the terminal calls it: a key has a password."""
 
     @classmethod
@@ -41,14 +41,14 @@ class Passphrase:
         of: str | PathLike[str],
         file: str | PathLike[str] | None,
         command: Sequence[str] | None,
-        called: str = "passphrase",
+        label: str = "passphrase",
     ) -> Passphrase:
         """The passphrase of a file, from one of these or from the terminal."""
         return cls(
             os.fspath(of),
             None if file is None else os.fspath(file),
             None if command is None else tuple(command),
-            called,
+            label,
         )
 
     def __call__(self) -> str:
@@ -61,7 +61,7 @@ class Passphrase:
             return _only_line(_content(self.file), f"passphrase_file {self.file}")
         if self.command is not None:
             return _only_line(_output(self.command), f"passphrase_command {self.command[0]}")
-        return self.ask(f"{self.called} of {self.of}: ")
+        return self.ask(f"{self.label} of {self.of}: ")
 
     @property
     def unattended(self) -> bool:

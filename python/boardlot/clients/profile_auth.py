@@ -61,11 +61,11 @@ def profile_store(entry: Mapping[str, Any]) -> EncryptedFileStore | KeyringStore
 
 
 def passphrase_of(
-    entry: Mapping[str, Any], file: str | PathLike[str], called: str = "passphrase"
+    entry: Mapping[str, Any], file: str | PathLike[str], label: str = "passphrase"
 ) -> Passphrase:
     """The passphrase of the profile's encrypted file."""
     command = entry.get("passphrase_command")
-    return Passphrase.source(file, entry.get("passphrase_file"), command, called)
+    return Passphrase.source(file, entry.get("passphrase_file"), command, label)
 
 
 def _is_encrypted(key_file: str | PathLike[str]) -> bool:

@@ -31,16 +31,6 @@ class Finding(NamedTuple):
     detail: str
     hint: str = ""
 
-    @property
-    def fact(self) -> str:
-        """The earlier name of `detail`."""
-        return self.detail
-
-    @property
-    def advice(self) -> str:
-        """The earlier name of `hint`."""
-        return self.hint
-
 
 class Failed(Exception):
     """A step failed: the detail, and what to do."""

@@ -248,5 +248,5 @@ def _hint_for(error: Exception, proxy: SplitResult | None) -> str:
             return hints.BEYOND_PROXY
         return hints.PROXY_PASSWORD_REJECTED if proxy.username else hints.PROXY_PASSWORD_MISSING
     if isinstance(error, ConnectionRefusedError):
-        return hints.NOTHING_LISTENS
+        return hints.NO_SERVER
     return hints.CHECK_NETWORK

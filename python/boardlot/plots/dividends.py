@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boardlot.plots import style
 from boardlot.plots.rows import day, number, rows, text
+from boardlot.results.cell_format import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def _unit(part: Sequence[_Payment], currency: str, *, alone: bool) -> str:
 
 
 def dividends_title(paid: Sequence[_Payment], symbols: Sequence[str]) -> str:
-    count = f"{len(paid):,} cash dividend{'' if len(paid) == 1 else 's'}"
+    count = counted(len(paid), "cash dividend")
     if not any(symbols):
         return count
     of = style.label(symbols[0]) if len(symbols) == 1 else f"{len(symbols)} securities"

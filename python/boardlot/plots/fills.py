@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boardlot.plots import style
 from boardlot.plots.rows import number, rows, text, time_of, units
+from boardlot.results.cell_format import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,8 +127,8 @@ def fill_points(source: Any) -> list[_Point]:
 def fills_title(found: Sequence[_Point]) -> str:
     points = [point for point in found if point.done]
     codes = len({point.code for point in points})
-    total = f"{len(points):,} fill{'' if len(points) == 1 else 's'}"
-    return f"Prices of {total} of {codes} code{'' if codes == 1 else 's'}{_not_drawn(found)}"
+    total = counted(len(points), "fill")
+    return f"Prices of {total} of {counted(codes, 'code')}{_not_drawn(found)}"
 
 
 def _not_drawn(points: Sequence[_Point]) -> str:

@@ -22,6 +22,7 @@ from boardlot.plots.dividends import dividends_title, payments
 from boardlot.plots.fills import SIDES, fill_points, fills_title
 from boardlot.plots.ipos import MARKERS, SUBSCRIPTION, ipo_lines, ipos_title
 from boardlot.plots.positions import NAMES, VALUES, position_bars
+from boardlot.results.cell_format import counted
 
 __all__ = ["dividends", "fills", "ipos", "positions"]
 
@@ -131,7 +132,7 @@ def positions(
         )
         .properties(width=WIDTH)
     )
-    count = f"{len(bars):,} position{'' if len(bars) == 1 else 's'}"
+    count = counted(len(bars), "position")
     return _facet(chart, values, "market", f"{NAMES[value]} of {count}", share_x=False)
 
 

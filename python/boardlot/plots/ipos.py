@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boardlot.plots import style
 from boardlot.plots.rows import day, rows, text, units
+from boardlot.results.cell_format import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +81,7 @@ def ipos(records_or_frame: Any, ax: Axes | None = None) -> Axes:
 
 def ipos_title(lines: Sequence[_Line]) -> str:
     markets = len({line.market for line in lines})
-    count = f"{len(lines):,} IPO{'' if len(lines) == 1 else 's'}"
-    return f"{count} of {markets} market{'' if markets == 1 else 's'}"
+    return f"{counted(len(lines), 'IPO')} of {counted(markets, 'market')}"
 
 
 class _Line(NamedTuple):

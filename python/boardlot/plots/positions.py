@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from boardlot.errors import ConfigError
 from boardlot.plots import style
 from boardlot.plots.rows import number, rows, text
+from boardlot.results.cell_format import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +84,7 @@ def positions(
             panel.set_xlabel(AMOUNTS[value].format(style.label(part[0].market)), **style.PLAIN)
     some = f"{len(shown)} of " if len(shown) < len(bars) else ""
     hatched = ", short ones hatched" if any(bar.short for bar in shown) else ""
-    count = f"{len(bars):,} position{'' if len(bars) == 1 else 's'}"
+    count = counted(len(bars), "position")
     ax.set_title(f"{NAMES[value]} of {some}{count}{hatched}", **style.PLAIN)
     return ax
 

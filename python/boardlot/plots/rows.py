@@ -9,10 +9,9 @@ from typing import Any
 
 from boardlot._core import Records
 from boardlot.errors import ConfigError
+from boardlot.results.cell_format import MICROSECONDS
 
 __all__ = ["day", "number", "rows", "text", "time_of", "units"]
-
-MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def rows(
@@ -59,7 +58,7 @@ def time_of(value: Any, unit: str = "us") -> datetime | None:
     if value in (None, "", 0, "0") or value != value:
         return None
     try:
-        since_1970 = timedelta(microseconds=int(value) * MICROS[unit])
+        since_1970 = timedelta(microseconds=int(value) * MICROSECONDS[unit])
         return datetime(1970, 1, 1, tzinfo=timezone.utc) + since_1970
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(

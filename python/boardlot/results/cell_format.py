@@ -12,12 +12,14 @@ from boardlot.results.value_names import value_names
 
 __all__ = [
     "ELLIPSIS",
+    "MICROSECONDS",
     "TITLE_CAP",
     "WIDEST",
     "Column",
     "cells_of",
     "clean",
     "columns_of",
+    "counted",
     "digits_of",
     "escaped",
     "truncated",
@@ -37,7 +39,8 @@ EMOJI_STYLE = "\ufe0f"
 JOINED_JAMO = frozenset(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD7FC))))
 # No more of a text is read.
 LONGEST = 2 * TITLE_CAP
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+# Of one unit of a time.
+MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 class Column(NamedTuple):
@@ -168,7 +171,7 @@ def _time_of(value: object, unit: str) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return value
     try:
-        micros = int(value) * (1_000_000 // PER_SECOND[unit])
+        micros = int(value) * MICROSECONDS[unit]
         return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
     except (KeyError, OverflowError, ValueError):
         return value
@@ -191,6 +194,11 @@ def _json(value: object) -> str:
         if len(text) >= LONGEST:
             break
     return text
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def clean(value: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Invalid = Literal["raise", "null"]
 
 # More nullable columns than the document declares for any record.
-MANY = 200
+CONCAT_THRESHOLD = 200
 
 __all__ = ["to_arrow", "to_pandas", "to_polars"]
 
@@ -136,7 +136,7 @@ def pandas_frame(columns: Any) -> pandas.DataFrame:
     # `self_destruct` frees each column as it is converted, so that not all data is in memory twice.
     frame: pandas.DataFrame = table.to_pandas(date_as_object=False, self_destruct=True)
     del table
-    if len(nullable) > MANY:
+    if len(nullable) > CONCAT_THRESHOLD:
         # Inserting takes as long as the frame is wide: so many at once are joined at once.
         rest = iter(frame.items())
         columns = {

@@ -20,6 +20,7 @@ from boardlot.results.cell_format import (
     cells_of,
     clean,
     columns_of,
+    counted,
     digits_of,
     truncated,
     undeclared,
@@ -230,11 +231,11 @@ class _Grid(NamedTuple):
         return self.total - len(self.rows)
 
     def summary(self, hidden: int) -> str:
-        rows = f"{self.total:,} row{'' if self.total == 1 else 's'}"
         hidden += self.left_out
-        number = len(self.columns) + self.left_out
-        columns = f"{number} column{'' if number == 1 else 's'}"
-        return f"{rows} × {columns}" + (f", {hidden} of them not shown" if hidden else "")
+        columns = counted(len(self.columns) + self.left_out, "column")
+        return f"{counted(self.total, 'row')} × {columns}" + (
+            f", {hidden} of them not shown" if hidden else ""
+        )
 
 
 class _TextColumn:

@@ -12,9 +12,9 @@ def value_names(values: str) -> dict[int, str]:
     """The name of each number of an enum of `boardlot`; empty for an enum of texts."""
     from enum import IntEnum
 
-    import boardlot
+    from boardlot import _records
 
-    members = getattr(boardlot, values)
+    members = getattr(_records, values)
     if not issubclass(members, IntEnum):
         return {}
     return {int(member): member.name.lower().replace("_", " ") for member in members}

@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema};
 
 use super::{
-    errors::{page_too_large, too_sparse, type_mismatch},
+    errors::{READ_DICTS, page_too_large, too_sparse, type_mismatch},
     field_columns::{Column, FieldColumns, PushValue, finish_all},
     field_matcher::MAX_UNDECLARED,
     options::{ColumnOptions, InvalidValues},
@@ -178,9 +178,8 @@ impl Columns {
         for part in parts {
             let schema = batches.first().map(RecordBatch::schema);
             batches.push(part.into_batch(schema).map_err(|error| {
-                Error::conversion(format!(
-                    "the records cannot become columns: {error}; read them as dicts"
-                ))
+                Error::conversion(format!("the records cannot become columns: {error}"))
+                    .with_advice(READ_DICTS.to_owned())
             })?);
         }
         let schema = batches.first().map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);

@@ -5,27 +5,32 @@ use crate::{
     error::{Error, record_value},
 };
 
+/// What can be done with records that have no columns.
+pub(super) const READ_DICTS: &str = "Read the records as dicts.";
+
 /// The error for a value that is not of its field's kind.
 pub(crate) fn type_mismatch(field: &str, number: RecordNumber, json: &str) -> Error {
     let shown = record_value(json);
     Error::conversion(format!(
-        "{field} of {number} is {shown}, which is not of the field's declared kind; read \
-         the records as dicts, or as a frame with invalid='null'"
+        "{field} of {number} is {shown}, which is not of the field's declared kind"
     ))
+    .with_advice("Read the records as dicts, or as a frame with invalid='null'.".to_owned())
 }
 
 /// The error for records that would be a table of mostly empty cells.
 pub(super) fn too_sparse(fields: usize, rows: usize) -> Error {
     Error::conversion(format!(
         "{rows} records with {fields} or more undeclared fields, nearly all of them empty, are \
-         too sparse for columns; read the records as dicts"
+         too sparse for columns"
     ))
+    .with_advice(READ_DICTS.to_owned())
 }
 
 /// The error for a page whose text does not fit into one column.
 pub(super) fn page_too_large(bytes: usize, maximum: usize) -> Error {
     Error::conversion(format!(
         "the records of one page have {bytes} bytes, which is too large for columns; expected \
-         at most {maximum}: request smaller pages"
+         at most {maximum}"
     ))
+    .with_advice("Request smaller pages.".to_owned())
 }

@@ -49,6 +49,7 @@ const fn endpoint(name: &'static str, path: &'static str, rows: &'static str) ->
         section: "2.4",
         summary: "",
         notes: "",
+        python_notes: "",
         parameters: Cow::Borrowed(PARAMETERS),
         undeclared: None,
         envelope: Envelope::RetCode,

@@ -1,0 +1,165 @@
+"""Keys, tokens and their stores."""
+
+from collections.abc import Callable
+from datetime import datetime
+from os import PathLike
+from typing import Any, Protocol, final
+
+from typing_extensions import Self
+
+from ._types import _Algorithm
+
+@final
+class ApiKey:
+    """An API key: its id, and the private key that signs the requests.
+
+    `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
+    PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
+    Service document, section 5.2.
+    """
+
+    def __new__(
+        cls,
+        key_id: str,
+        private_key: str | bytes | PathLike[str],
+        *,
+        password: str | bytes | None = None,
+    ) -> Self: ...
+    @property
+    def key_id(self) -> str:
+        """The id that the service assigned to the key: the value of `X-Api-Key`."""
+    @property
+    def algorithm(self) -> _Algorithm:
+        """`"Ed25519"` or `"RSA-SHA256"`."""
+    def public_key_pem(self) -> str:
+        """The public key as PEM, to be uploaded to the dashboard."""
+    def sign(self, payload: bytes) -> str:
+        """Signs a payload and returns the signature in Base64."""
+    def __getnewargs__(self) -> tuple[str, Any]: ...
+
+@final
+class BearerToken:
+    """A bearer token, sent unchanged."""
+
+    def __new__(cls, token: str) -> Self: ...
+    def __getnewargs__(self) -> None: ...
+
+@final
+class GeneratedKey:
+    """A new key pair."""
+
+    @property
+    def private_pem(self) -> str:
+        """The private key as PEM (PKCS#8). Store it where nobody else can read it."""
+    @property
+    def public_pem(self) -> str:
+        """The public key as PEM, to be uploaded to the dashboard."""
+
+def generate_key(algorithm: _Algorithm = "Ed25519", *, bits: int = 3072) -> GeneratedKey:
+    """Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
+    key.
+    """
+
+def signature_payload(
+    timestamp_ms: int, method: str, path: str, query: str = "", body: bytes = b""
+) -> bytes:
+    """The canonical request (five lines) that is signed. Service document, section 5.2."""
+
+class _Store(Protocol):
+    """What keeps tokens: the three stores, or an object of your own."""
+
+    def load(self, key: str, /) -> bytes | None: ...
+    def save(self, key: str, data: bytes, /) -> None: ...
+    def delete(self, key: str, /) -> None: ...
+
+@final
+class KeyringStore:
+    """The keychain of the operating system: Secret Service, Keychain or Credential Manager.
+
+    Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
+    """
+
+    def __new__(cls) -> Self: ...
+    def load(self, key: str) -> bytes | None:
+        """Returns the bytes stored under a key, or None."""
+    def save(self, key: str, data: bytes) -> None:
+        """Stores bytes under a key."""
+    def delete(self, key: str) -> None:
+        """Deletes a key, if it exists."""
+    def __getnewargs__(self) -> tuple[()]: ...
+
+@final
+class EncryptedFileStore:
+    """A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
+
+    `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
+    callable without arguments that returns one and is called when it is needed. Raises `StoreError`
+    for a wrong passphrase, a modified file, or a file that other users can access; the file is not
+    changed.
+    """
+
+    def __new__(cls, path: str | PathLike[str], passphrase: str | Callable[[], str]) -> Self: ...
+    @property
+    def path(self) -> Any:
+        """The file."""
+    def load(self, key: str) -> bytes | None:
+        """Returns the bytes stored under a key, or None."""
+    def save(self, key: str, data: bytes) -> None:
+        """Stores bytes under a key."""
+    def delete(self, key: str) -> None:
+        """Deletes a key, if it exists."""
+    def __getnewargs__(self) -> Any: ...
+
+@final
+class MemoryStore:
+    """Keeps tokens in memory, until the process ends."""
+
+    def __new__(cls) -> Self: ...
+    def load(self, key: str) -> bytes | None:
+        """Returns the bytes stored under a key, or None."""
+    def save(self, key: str, data: bytes) -> None:
+        """Stores bytes under a key."""
+    def delete(self, key: str) -> None:
+        """Deletes a key, if it exists."""
+    def __getnewargs__(self) -> Any: ...
+
+@final
+class OAuth:
+    """The tokens of a login. They are kept in a store and refreshed automatically, before they expire and
+    when the service rejects them: once for all threads, tasks and processes that share the store.
+
+    The constructor uses the tokens that an earlier `boardlot.login` saved in `store`; with `user`, those
+    that `OAuthApp.fetch_token` saved for this user. They belong to one service: `base_url`, or that of the
+    first client which uses them. Users share no tokens, refreshes or logouts. Service document, section
+    5.1.
+    """
+
+    def __new__(
+        cls,
+        client_id: str,
+        *,
+        store: _Store,
+        client_secret: str | None = None,
+        base_url: str | None = None,
+        user: str | None = None,
+    ) -> Self: ...
+    @property
+    def client_id(self) -> str:
+        """The id that the service assigned to this client when it was registered."""
+    @property
+    def user(self) -> str | None:
+        """The application's user that the tokens belong to; None for a login of one's own."""
+    @property
+    def base_url(self) -> str | None:
+        """The service that the tokens belong to; None until a client has used them."""
+    def __getnewargs_ex__(self) -> Any: ...
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes that the user granted, such as `frozenset({"quote:read", "accid:*"})`."""
+    @property
+    def expires_at(self) -> datetime:
+        """When the access token expires, as an aware UTC datetime. It is refreshed before that."""
+    def logout(self) -> None:
+        """Deletes the tokens from the store, and the client's registration unless there is a `user`. If there
+        are none, it writes nothing. Raises `StoreError` if the store cannot be read or written.
+        """

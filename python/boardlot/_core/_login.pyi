@@ -1,0 +1,218 @@
+"""Logging in, for oneself and for the users of a web application."""
+
+from collections.abc import Awaitable, Generator, Sequence
+from datetime import datetime
+from os import PathLike
+from typing import Any, final
+
+from typing_extensions import Self, disjoint_base
+
+from ._credentials import OAuth, _Store
+
+@final
+class Registration:
+    """A registered client."""
+
+    @property
+    def client_id(self) -> str:
+        """The id of the client."""
+    @property
+    def client_secret(self) -> str | None:
+        """The secret of a confidential client; None if the service issued none."""
+    @property
+    def redirect_uris(self) -> list[str]:
+        """The redirect URIs, as the service registered them."""
+    @property
+    def scope(self) -> str | None:
+        """The scopes that users can grant, separated by spaces; None if the response has none."""
+    @property
+    def issued_at(self) -> datetime | None:
+        """When the client was registered, as an aware UTC datetime; None if the response does not say it."""
+    def __reduce__(self) -> Any: ...
+
+def register_client(
+    base_url: str,
+    *,
+    redirect_uris: Sequence[str],
+    client_name: str = "boardlot",
+    confidential: bool = False,
+    timeout: float = 30.0,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> Registration:
+    """Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
+    the service does not show them again.
+
+    `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
+    `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
+    client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
+    seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
+    4.1.
+    """
+
+@final
+class AuthorizationRequest:
+    """A login that begins: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+    to keep in the user's session until the callback.
+    """
+
+    @property
+    def url(self) -> str:
+        """The page where the user logs in and grants access."""
+    @property
+    def state(self) -> str:
+        """What the callback has to repeat; 43 random characters."""
+    @property
+    def code_verifier(self) -> str:
+        """What proves at the exchange that this application began the login; 43 random characters. A secret."""
+    def __reduce__(self) -> Any: ...
+
+@disjoint_base
+class OAuthAppBase:
+    """What the two classes have in common."""
+
+    @property
+    def client_id(self) -> str:
+        """The id from the registration."""
+    @property
+    def redirect_uri(self) -> str:
+        """Where users return to, as it is registered."""
+    @property
+    def base_url(self) -> str:
+        """The address of the service."""
+    def authorization_url(self) -> AuthorizationRequest:
+        """Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+        `.state` and `.code_verifier` in the user's session on the server. Sends nothing.
+        """
+    def auth(self, *, user: str) -> OAuth:
+        """The credentials of a user who has logged in, in any process that has the store. Reads the store,
+        so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
+        store has no tokens of this user, and `StoreError` if it cannot be read.
+        """
+    def __getnewargs_ex__(self) -> Any: ...
+
+@final
+class OAuthApp(OAuthAppBase):
+    """A web application with its own users: it sends them to the service's page, receives the callback at
+    its own address, and calls the service for each of them.
+
+    `client_id` and `client_secret` come from `register_client`, or from wherever the application was
+    registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
+    keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
+    request, in seconds. Opens no port and no browser; can be shared by threads. Service document,
+    sections 4.1 and 5.1.
+    """
+
+    def __new__(
+        cls,
+        base_url: str,
+        client_id: str,
+        *,
+        redirect_uri: str,
+        store: _Store | None = None,
+        client_secret: str | None = None,
+        timeout: float = 30.0,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+    ) -> Self: ...
+    def fetch_token(
+        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
+    ) -> OAuth:
+        """Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
+        returns the user's `OAuth`.
+
+        `callback_url` is the URL that the browser requested, or its path and query. `state` and
+        `code_verifier` are those of `authorization_url`, from the session of the user who sends
+        the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+        and sends nothing if the state differs, a parameter occurs twice, or the service reports
+        an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
+        was sent and the tokens were lost. After each of them, start a new login.
+        """
+
+@final
+class AsyncOAuthApp(OAuthAppBase):
+    """Like `OAuthApp`, with a `fetch_token` that is awaited. `auth` waits for the store: if that takes
+    long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    """
+
+    def __new__(
+        cls,
+        base_url: str,
+        client_id: str,
+        *,
+        redirect_uri: str,
+        store: _Store | None = None,
+        client_secret: str | None = None,
+        timeout: float = 30.0,
+        proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+    ) -> Self: ...
+    def fetch_token(
+        self, callback_url: str, *, state: str | None, code_verifier: str | None, user: str
+    ) -> Awaitable[OAuth]:
+        """Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
+        returns the user's `OAuth`.
+
+        `callback_url` is the URL that the browser requested, or its path and query. `state` and
+        `code_verifier` are those of `authorization_url`, from the session of the user who sends
+        the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+        and sends nothing if the state differs, a parameter occurs twice, or the service reports
+        an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
+        was sent and the tokens were lost. After each of them, start a new login.
+        """
+
+@final
+class LoginFlow:
+    """A login in progress: the user opens `url`, and a port of this machine listens for the callback."""
+
+    @property
+    def url(self) -> str:
+        """The page where the user logs in and grants access."""
+    def finish(self, callback_url: str) -> OAuth:
+        """Completes the login with the URL to which the browser was redirected, copied from its address
+        bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
+        be completed then.
+        """
+    def wait(self) -> OAuth:
+        """Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login."""
+    def cancel(self) -> None:
+        """Cancels the login and closes its port."""
+    def __await__(self) -> Generator[Any, None, OAuth]: ...
+
+def login(
+    base_url: str,
+    *,
+    store: _Store | None = None,
+    client_id: str | None = None,
+    client_name: str = "boardlot",
+    redirect_port: int = 0,
+    open_browser: bool = True,
+    timeout: float = 300.0,
+    confidential: bool = False,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> OAuth:
+    """Logs in with the browser and returns the credentials for a client.
+
+    Registers a client if the store has none, opens the browser, waits for its callback, and saves the
+    tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
+    ways to complete the login from another machine. Service document, section 5.1.
+    """
+
+def begin_login(
+    base_url: str,
+    *,
+    store: _Store | None = None,
+    client_id: str | None = None,
+    client_name: str = "boardlot",
+    redirect_port: int = 0,
+    timeout: float = 300.0,
+    confidential: bool = False,
+    proxy: str | None = None,
+    ca_file: str | PathLike[str] | None = None,
+) -> LoginFlow:
+    """Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
+
+    Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
+    on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
+    """

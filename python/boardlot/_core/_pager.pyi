@@ -1,0 +1,293 @@
+"""Pagers and their iterators."""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Any, Generic, Literal, final, overload
+
+import pandas
+import polars
+from typing_extensions import Self, disjoint_base
+
+from ._records import Records
+from ._types import _T, _Decimals, _Invalid, _RecordBatch, _Row_co, _Table
+
+@disjoint_base
+class PagerBase(Generic[_Row_co]):
+    """What `Pager` and `AsyncPager` have in common."""
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read, as aware UTC datetimes of its start and its end.
+
+        A range that was given is known at once. One that ends now is fixed by the service's clock when
+        the first page is requested: until then it is `None`, as it is for a list without a time range.
+        """
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
+    def checkpoint(self) -> str:
+        """The exact position of the iteration as a small JSON string without secrets. Pass it to the
+        same method with the same arguments as `resume=`, in another process too.
+        """
+    def select(self, *names: str, undeclared: bool = False) -> Any:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
+        """
+    def as_type(self, cls: type[Any]) -> Any:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
+    # Each gives its result, or an awaitable of it in `AsyncPager`: typed in the subclasses.
+    def pages(self) -> Any:
+        """An iterator over the pages, each as `Records`."""
+    def all(
+        self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
+    ) -> Any:
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+        fails midway, the pager's position does not change.
+
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
+        """
+    def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> Any:
+        """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+    def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> Any:
+        """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: bool = False,
+    ) -> Any:
+        """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+        `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
+        """
+
+@final
+class Pager(PagerBase[_Row_co], Iterator[_Row_co]):
+    """An iterator over the rows of a paged list. It has one page in memory, and fetches at most one page
+    ahead.
+    """
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Row_co: ...
+    def select(self, *names: str, undeclared: bool = False) -> Pager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
+        """
+    def as_type(self, cls: type[_T]) -> RowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
+    def pages(self) -> PageIterator[_Row_co]:
+        """An iterator over the pages, each as `Records`."""
+    def all(
+        self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
+    ) -> Records[_Row_co]:
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+        fails midway, the pager's position does not change.
+
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
+        """
+    def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> pandas.DataFrame:
+        """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+    def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> polars.DataFrame:
+        """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
+    @overload  # type: ignore[override]
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[False] = False,
+    ) -> _Table:
+        """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+        `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
+        """
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> Iterator[_RecordBatch]: ...
+
+@final
+class AsyncPager(PagerBase[_Row_co], AsyncIterator[_Row_co]):
+    """An async iterator over the rows of a paged list. It has one page in memory, and fetches at most one
+    page ahead.
+    """
+
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> _Row_co: ...
+    def select(self, *names: str, undeclared: bool = False) -> AsyncPager[dict[str, Any]]:
+        """The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+        have nothing else. It shares the position with this pager.
+
+        A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+        declares no fields, it is looked for in the first page that has records, and refused then.
+        """
+    def as_type(self, cls: type[_T]) -> AsyncRowIterator[_T]:
+        """An iterator over the rows as instances of a class, each field converted to its annotation; see
+        `Records.as_type`. It shares the position with this pager.
+        """
+    def pages(self) -> AsyncPageIterator[_Row_co]:
+        """An iterator over the pages, each as `Records`."""
+    async def all(
+        self, max_items: int | None = None, max_pages: int | None = None, *, progress: bool = False
+    ) -> Records[_Row_co]:
+        """The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+        fails midway, the pager's position does not change.
+
+        An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
+        """
+    async def to_pandas(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> pandas.DataFrame:
+        """The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+    async def to_polars(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+    ) -> polars.DataFrame:
+        """The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`."""
+    @overload  # type: ignore[override]
+    async def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[False] = False,
+    ) -> _Table:
+        """The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+        `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+
+        A field that the endpoint does not declare is a column of the batches that have it, and there it
+        is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+        with `promote_options="permissive"`.
+        """
+    @overload
+    def to_arrow(
+        self,
+        *,
+        decimals: _Decimals = "float64",
+        invalid: _Invalid = "raise",
+        progress: bool = False,
+        batches: Literal[True],
+    ) -> AsyncIterator[_RecordBatch]: ...
+
+@final
+class PageIterator(Iterator[Records[_Row_co]]):
+    """An iterator over the pages of a pager, from its current position."""
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Records[_Row_co]: ...
+
+@final
+class AsyncPageIterator(AsyncIterator[Records[_Row_co]]):
+    """An async iterator over the pages of a pager, from its current position."""
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> Records[_Row_co]: ...
+
+@final
+class RowIterator(Iterator[_Row_co]):
+    """An iterator over the rows of a pager as instances of a class, from the pager's current position.
+    It moves the position of the pager.
+    """
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Row_co: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read; see `Pager.range`."""
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""
+
+@final
+class AsyncRowIterator(AsyncIterator[_Row_co]):
+    """An async iterator over the rows of a pager as instances of a class, from the pager's current
+    position. It moves the position of the pager.
+    """
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> _Row_co: ...
+    def checkpoint(self) -> str:
+        """The exact position of the pager; see `Pager.checkpoint`."""
+    @property
+    def total(self) -> int | None:
+        """The total number of items, or `None` if the service does not report it."""
+    @property
+    def range(self) -> tuple[datetime, datetime] | None:
+        """The time range that is read; see `Pager.range`."""
+    @property
+    def requests(self) -> int:
+        """How many pages were requested."""

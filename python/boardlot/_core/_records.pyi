@@ -1,0 +1,125 @@
+"""Records, their fields and columns."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, final, overload
+
+import pandas
+import polars
+from typing_extensions import CapsuleType, Self
+
+from ..errors import BoardlotError
+from ._types import _T, _Decimals, _Invalid, _Row_co, _Table
+
+@final
+class SchemaField:
+    """A declared field of records."""
+
+    @property
+    def name(self) -> str:
+        """The name on the wire, in dicts and of the column."""
+    @property
+    def kind(self) -> str:
+        """`text`, `integer`, `number`, `flag`, `decimal`, `timestamp`, `date` or `object`."""
+    @property
+    def unit(self) -> str:
+        """The unit, if there is one; of a timestamp `s`, `ms` or `us`."""
+    @property
+    def doc(self) -> str:
+        """What the field means, in one line."""
+    @property
+    def values(self) -> str | None:
+        """The name of the enum of its values, if the service documents a closed set."""
+
+@final
+class ArrowStream:
+    """Typed columns that any library with the Arrow PyCapsule interface can take over once."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
+
+# A `Sequence` by registration: it inherits nothing.
+@final
+class Records(Sequence[_Row_co]):
+    """An immutable sequence of records.
+
+    `records[i]` and iteration return dicts with the service's own values, unchanged. Slices are
+    `Records`. It equals a list of the same dicts. `to_pandas()`, `to_polars()`, `to_arrow()` and
+    the Arrow PyCapsule interface return typed columns of the declared schema.
+    """
+
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> Any: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> _Row_co: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Records[_Row_co]: ...
+    def __iter__(self) -> RecordsIterator[_Row_co]: ...
+    def __reversed__(self) -> RecordsIterator[_Row_co]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+    def __lt__(self, value: object, /) -> bool: ...
+    def __le__(self, value: object, /) -> bool: ...
+    def __gt__(self, value: object, /) -> bool: ...
+    def __ge__(self, value: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
+    def count(self, value: Any) -> int:
+        """The number of records that equal `value`."""
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The index of the first record that equals `value`; raises `ValueError` if there is none."""
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The members next to the list and in the `pagination` object; of `fetch_many`, for each key."""
+    @property
+    def errors(self) -> dict[str, BoardlotError]:
+        """The keys that failed in `fetch_many(on_error="collect")`, each with its error."""
+    @property
+    def schema(self) -> tuple[SchemaField, ...]:
+        """Name, kind, unit and description of each declared field."""
+    def select(self, *names: str, undeclared: bool = False) -> Records[dict[str, Any]]:
+        """The records restricted to these fields, in this order: dicts, frames, `schema` and iteration
+        have nothing else. A name is unknown if it is neither declared nor in any record; while there
+        are no records, `undeclared=True` permits any names.
+        """
+    def as_type(self, cls: type[_T]) -> list[_T]:
+        """The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
+        `msgspec.Struct` or another class with annotated fields that accepts them as keywords.
+
+        Each field is converted to its annotation: `str` (as sent), `int`, `float`, `bool`, `Decimal`,
+        `datetime` (aware, UTC), `date`, an `Enum`, `dict`, `list`, `Any`, or one of these with `| None`.
+        Fields that the class lacks are skipped; a field that a record lacks takes its default.
+
+        Raises a `ConfigError` if an annotation is not supported or a required field is unknown, and a
+        `ProtocolError` that names record, field, value and type if a value cannot be converted.
+        """
+    def to_dicts(self, *, typed: bool = False) -> list[dict[str, Any]]:
+        """The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
+        and `None` as the schema declares.
+        """
+    def to_pandas(
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
+    ) -> pandas.DataFrame:
+        """The records as a pandas DataFrame; see `boardlot.frames.to_pandas`."""
+    def to_polars(
+        self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise"
+    ) -> polars.DataFrame:
+        """The records as a polars DataFrame; see `boardlot.frames.to_polars`."""
+    def to_arrow(self, *, decimals: _Decimals = "float64", invalid: _Invalid = "raise") -> _Table:
+        """The records as a pyarrow Table; see `boardlot.frames.to_arrow`."""
+    def __arrow_c_stream__(self, requested_schema: object = None) -> CapsuleType: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self: ...
+    def _arrow(self, decimals: str, invalid: str, strings: str) -> ArrowStream: ...
+    def _json(self, names: list[str] | None = None) -> list[str]: ...
+    def _names(self) -> list[str]: ...
+    def _take(self, indices: list[int]) -> Records[_Row_co]: ...
+    def _texts(self, names: list[str]) -> list[list[str | None]]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class RecordsIterator(Iterator[_Row_co]):
+    """An iterator over records, which creates each dict on demand."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _Row_co: ...
+    def __length_hint__(self) -> int: ...

@@ -1,0 +1,33 @@
+"""Runs stubtest on the compiled module and its stub, whose files are no modules of their own.
+
+Stubtest checks a name in the module that defines it: here a file of the stub, to which belongs what
+the compiled module has of its names.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+
+from boardlot import _core
+from mypy import stubtest
+from stub_docstrings import STUB
+
+
+def main() -> int:
+    for file in STUB:
+        if file.stem == "__init__":
+            continue
+        part = ModuleType(f"{_core.__name__}.{file.stem}")
+        for node in ast.parse(file.read_text("utf-8")).body:
+            name = getattr(node, "name", "")
+            if hasattr(_core, name):
+                setattr(part, name, getattr(_core, name))
+        sys.modules[part.__name__] = part
+    sys.argv[1:] = [_core.__name__, "--mypy-config-file", "pyproject.toml"]
+    return stubtest.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+//! `_hints.py`: what to do about an error of each exception class.
+
+use boardlot::error::ExceptionClass;
+
+pub fn text() -> String {
+    let hints = ExceptionClass::ALL.iter().map(|class| {
+        let (name, hint) = (class.name(), class.hint());
+        format!("    \"{name}\": \"{hint}\",\n")
+    });
+    format!(
+        "\"\"\"What to do about an error of each exception class, unless it has a hint of its own.\n\n\
+         Generated from `src/error/exception.rs` by `make generate`: change that, not this.\n\
+         \"\"\"\n\nHINTS = {{\n{}}}\n",
+        hints.collect::<String>()
+    )
+}
