@@ -6,6 +6,7 @@ Generated from `src/error/exception.rs` by `make generate`: change that, not thi
 HINTS = {
     "BoardlotError": "Read the message; report the error if that does not help.",
     "ConfigError": "Correct the argument; nothing was sent.",
+    "InternalError": "Report this as a bug, with the message and the call that raised it.",
     "TransportError": "Check the base URL, the network and the proxy, then call again.",
     "RequestTimeout": "Call again, or set a larger `timeout`.",
     "ProtocolError": "Check that the base URL is the API's own and that no proxy or login page answers in its place.",

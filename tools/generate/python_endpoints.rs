@@ -78,14 +78,14 @@ fn endpoint(row: &Endpoint, command: &Command) -> String {
     let (required, optional): (Vec<&Parameter>, Vec<&Parameter>) =
         row.arguments().partition(|parameter| parameter.required);
     let mut parameters: Vec<String> = required.into_iter().chain(optional).map(parameter).collect();
-    if row.has_span() {
+    if row.time_range().is_some() {
         let windows = sentence(&windows_doc());
         parameters.push(format!("Parameter(\"windows\", \"integer\", {})", quoted(&windows)));
     }
     let members = [
         ("method", quoted(&row.name)),
         ("paged", boolean(row.paging.is_some())),
-        ("resumable", boolean(row.has_span())),
+        ("resumable", boolean(row.time_range().is_some())),
         ("arguments", tuple(arguments)),
         ("command", quoted(command.name)),
         ("summary", quoted(&sentence(row.summary))),
