@@ -2,78 +2,17 @@
 //! rows and errors to Python objects. Only this module knows Python.
 #![allow(missing_debug_implementations, reason = "these types have a Python repr")]
 
-#[cfg(not(system_allocator))]
-mod allocator;
 mod arguments;
-mod arrow;
-mod auth;
-mod blocking;
-mod call;
-mod callback;
-mod caller_context;
-mod cassette;
+mod calls;
 mod client;
-mod client_options;
-mod client_registration;
-mod completion;
-mod converter;
 mod credentials;
-mod dates;
-mod endpoint;
-mod endpoint_arguments;
-mod errors;
-mod event_loop;
-mod files;
-mod fork_safe_cell;
-mod forks;
-mod frame;
-mod instances;
-mod logging;
+mod hooks;
+mod interpreter;
 mod login;
-mod login_prompt;
-mod notifier;
-mod oauth;
-mod oauth_app;
-mod objects;
-mod observer;
-mod operation;
-mod page_iterator;
 mod pager;
-mod pager_state;
-mod paging;
-mod profile;
-mod progress;
-mod python_store;
-mod records;
-mod request_arguments;
-mod request_events;
-mod response;
-mod response_bodies;
-mod row_builder;
-mod row_class;
-mod row_errors;
-mod row_layout;
-mod row_spec;
-mod row_view;
-#[cfg(feature = "sandbox")]
-mod sandbox;
-#[cfg(feature = "sandbox")]
-mod sandbox_rows;
-mod schema_field;
-mod shapes;
-mod shutdown_gate;
-mod signals;
-mod signing;
-mod store_argument;
-mod store_call;
-mod stored_records;
-mod stores;
-mod texts;
-mod thread_end;
-mod time_range;
-mod trial;
-mod value_cache;
-mod weak_ref;
+mod rows;
+mod testing;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -83,45 +22,45 @@ mod _core {
     use pyo3::{exceptions::PyImportError, ffi, prelude::*};
 
     use super::{
-        callback::{Invoke, import},
-        shutdown_gate::ExitHandler,
+        interpreter::callback::{Invoke, import},
+        interpreter::shutdown_gate::ExitHandler,
     };
 
     #[pymodule_export]
     use super::{
-        arrow::ArrowStream,
-        cassette::{Recorder, Replay},
-        client::ClientBase,
-        client_registration::{Registration, register_client},
-        credentials::{ApiKey, BearerToken},
-        endpoint::{Endpoint, load_endpoints},
-        endpoint_arguments::did_you_mean_of,
-        files::rename_over,
-        frame::{import_frame_library, to_frame},
-        login::{LoginFlow, begin_login, login},
-        oauth::OAuth,
-        oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
-        page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
-        pager::{AsyncPager, Pager, PagerBase},
-        paging::DateRange,
-        profile::{
+        client::cassette::{Recorder, Replay},
+        client::client::ClientBase,
+        client::endpoint::{Endpoint, load_endpoints},
+        client::endpoint_arguments::did_you_mean_of,
+        client::paging::DateRange,
+        client::response::{Explanation, Response},
+        client::stored_records::{fill_rows, micros, record_texts, stored_records},
+        credentials::credentials::{ApiKey, BearerToken},
+        credentials::files::rename_over,
+        credentials::oauth::OAuth,
+        credentials::profile::{
             check_profile_address, config_file, load_profile, profile_names, remove_profile,
             save_profile, set_default_profile,
         },
-        records::{Records, RecordsIterator},
-        request_events::{RequestEvent, ResponseEvent},
-        response::{Explanation, Response},
-        response_bodies::{pager_of_bodies, response_parser},
-        schema_field::SchemaField,
-        signing::{GeneratedKey, generate_key, signature_payload},
-        stored_records::{fill_rows, micros, record_texts, stored_records},
-        stores::{EncryptedFileStore, KeyringStore, MemoryStore},
-        time_range::time_range_of,
+        credentials::signing::{GeneratedKey, generate_key, signature_payload},
+        credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+        hooks::request_events::{RequestEvent, ResponseEvent},
+        login::client_registration::{Registration, register_client},
+        login::login::{LoginFlow, begin_login, login},
+        login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
+        pager::page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
+        pager::pager::{AsyncPager, Pager, PagerBase},
+        rows::arrow::ArrowStream,
+        rows::frame::{import_frame_library, to_frame},
+        rows::records::{Records, RecordsIterator},
+        rows::schema_field::SchemaField,
+        testing::response_bodies::{pager_of_bodies, response_parser},
+        values::time_range::time_range_of,
     };
 
     #[cfg(feature = "sandbox")]
     #[pymodule_export]
-    use super::sandbox::{Faults, RecordedRequest, Sandbox};
+    use super::testing::sandbox::{Faults, RecordedRequest, Sandbox};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -132,7 +71,7 @@ mod _core {
             ));
         }
         create_types(py);
-        super::forks::watch();
+        super::interpreter::forks::watch();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         // Importing `collections.abc` would load more of the standard library.
         let sequence = import(py, "_collections_abc")?.getattr("Sequence")?;
@@ -151,8 +90,8 @@ mod _core {
     /// Creates the types that are not in the module. Later it could be done while another thread forks:
     /// see `fork_safe_cell`.
     fn create_types(py: Python<'_>) {
-        py.get_type::<super::operation::Operation>();
-        py.get_type::<super::event_loop::ResolveFinished>();
-        py.get_type::<super::weak_ref::StrongRef>();
+        py.get_type::<super::calls::operation::Operation>();
+        py.get_type::<super::calls::event_loop::ResolveFinished>();
+        py.get_type::<super::interpreter::weak_ref::StrongRef>();
     }
 }

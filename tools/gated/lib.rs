@@ -61,7 +61,7 @@ fn with_gates(tokens: TokenStream) -> TokenStream {
 }
 
 fn enter() -> TokenStream {
-    "let _entered = crate::py::shutdown_gate::enter();".parse().unwrap_or_default()
+    "let _entered = crate::py::interpreter::shutdown_gate::enter();".parse().unwrap_or_default()
 }
 
 fn regrouped(group: &Group, tokens: TokenStream) -> TokenTree {

@@ -1,0 +1,152 @@
+//! Values of Python arguments. Their types are checked here; what an endpoint allows is checked by
+//! the core.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use pyo3::{
+    prelude::*,
+    types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple},
+};
+
+use super::request_arguments::compact_json;
+pub use crate::py::interpreter::texts::{optional_text, secret_bytes, secret_text, text, text_of};
+use crate::{
+    api::Argument,
+    error::Error,
+    py::{
+        interpreter::{
+            callback::Invoke,
+            errors::{is_error, raise, wrong_type},
+            texts::not_unicode,
+        },
+        values::dates::{DateClasses, date},
+    },
+};
+
+/// An argument of an endpoint's method.
+pub fn argument(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Argument> {
+    const EXPECTED: &str = "a string, a number, a date or an aware datetime";
+    let py = value.py();
+    let refuse =
+        |shown: &str, expected: &str| Err(raise(py, Error::argument(name, shown, expected)));
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Argument::Flag(flag.is_true()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return match text.to_str() {
+            Ok(text) => Ok(Argument::Text(text.to_owned())),
+            Err(_) => Err(not_unicode(name, value)),
+        };
+    }
+    // Also the integers of other libraries, such as numpy's.
+    if value.hasattr("__index__")? {
+        return match value.invoke_method("__index__", ()) {
+            Ok(number) => match number.extract::<i128>() {
+                Ok(number) => Ok(Argument::Integer(number)),
+                Err(_) => refuse("out of range", "an integer of at most 127 bits"),
+            },
+            Err(_) => Err(wrong_value(name, value, EXPECTED)),
+        };
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        let number = number.value();
+        return match number.is_finite() {
+            true => Ok(Argument::Number(format!("{number:?}"))),
+            false => refuse(&number.to_string(), "a finite number"),
+        };
+    }
+    if value.is_instance_of::<PyDict>()
+        || value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+    {
+        return compact_json(name, value).map(Argument::Json);
+    }
+    let classes = DateClasses::get(py)?;
+    if value.is_instance(classes.datetime.bind(py))? {
+        if value.getattr("tzinfo")?.is_none() || value.invoke_method("utcoffset", ())?.is_none() {
+            return refuse(
+                &format!("{value}, a naive datetime"),
+                "an aware datetime: write datetime(..., tzinfo=timezone.utc) or \
+                 .replace(tzinfo=ZoneInfo('Asia/Hong_Kong'))",
+            );
+        }
+        let since = value.sub(classes.epoch.bind(py))?;
+        let micros = since.floor_div(classes.microsecond.bind(py))?.extract::<i64>()?;
+        return match date(value)? {
+            Some(date) => Ok(Argument::Instant(micros, date)),
+            None => refuse("out of range", "a datetime in the years 1 to 9999"),
+        };
+    }
+    if value.is_instance(classes.date.bind(py))? {
+        return match date(value)? {
+            Some(date) => Ok(Argument::Date(date)),
+            None => refuse("out of range", "a date in the years 1 to 9999"),
+        };
+    }
+    if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
+        return match value.invoke_method("is_finite", ())?.is_truthy()? {
+            // The service writes decimal numbers as text.
+            true => Ok(Argument::Text(value.str()?.extract()?)),
+            false => refuse(&value.str()?.to_string(), "a finite number"),
+        };
+    }
+    Err(wrong_value(name, value, EXPECTED))
+}
+
+/// The error for an argument whose value or type is not supported.
+fn wrong_value(name: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let shown = match (value.repr(), value.get_type().name()) {
+        (Ok(repr), Ok(class)) => {
+            let repr: String = repr.to_string().chars().take(64).collect();
+            format!("{repr}, of type {class}")
+        }
+        (Err(error), _) | (_, Err(error)) => return error,
+    };
+    raise(value.py(), Error::argument(name, &shown, expected))
+}
+
+/// A number of seconds.
+pub fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    /// A day: every call is bounded in time.
+    const SECONDS_MAX: f64 = 86_400.0;
+    match value.extract::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err(wrong_value(name, value, "a number of seconds above 0 and up to 86400")),
+    }
+}
+
+/// A number of requests per second.
+pub fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    match value.extract::<f64>() {
+        Ok(rate) if (0.001..=1_000_000.0).contains(&rate) => Ok(rate),
+        _ => Err(wrong_value(name, value, "requests per second from 0.001 to 1000000, or None")),
+    }
+}
+
+/// An integer of a range.
+pub fn integer(name: &str, value: &Bound<'_, PyAny>, min: usize, max: usize) -> PyResult<usize> {
+    match value.extract::<usize>() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(wrong_value(name, value, &format!("an integer from {min} to {max}"))),
+    }
+}
+
+/// A path.
+pub fn path(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    value.extract().map_err(|error| match is_error(value.py(), &error) {
+        true => wrong_type(name, value, "a path"),
+        false => error,
+    })
+}
+
+/// The contents of the file with this path.
+pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8>> {
+    fs::read(path)
+        .map_err(|error| raise(py, Error::config(format!("{name} {}: {error}", path.display()))))
+}

@@ -1,0 +1,4 @@
+//! Arguments of Python callers, checked.
+
+pub mod arguments;
+pub mod request_arguments;

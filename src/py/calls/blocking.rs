@@ -1,0 +1,104 @@
+//! Waiting for a future on the calling thread, detached from the interpreter.
+
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    time::Duration,
+};
+
+use pyo3::prelude::*;
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    http::PoolSlot,
+    process::on_behalf_of,
+    py::{
+        hooks::{logging, observer},
+        interpreter::{errors::raise, shutdown_gate},
+    },
+};
+
+/// How often a thread that waits checks for signals such as Ctrl-C.
+pub const SIGNAL_POLL: Duration = Duration::from_millis(50);
+
+/// Waits for a future on the shared runtime. Signals are handled meanwhile.
+pub fn block<T: Send>(
+    py: Python<'_>,
+    future: impl Future<Output = Result<T>> + Send,
+) -> PyResult<T> {
+    block_polling(py, future, |_| Ok(()))
+}
+
+/// The same; `on_poll` is called each time that signals were checked.
+pub fn block_polling<T: Send>(
+    py: Python<'_>,
+    future: impl Future<Output = Result<T>> + Send,
+    on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
+) -> PyResult<T> {
+    block_in(py, PoolSlot::shared, future, on_poll)
+}
+
+/// The same in a slot of the blocking pool, which is taken once the thread is detached.
+pub fn block_in<T: Send>(
+    py: Python<'_>,
+    slot: impl FnOnce() -> Result<PoolSlot> + Send,
+    future: impl Future<Output = Result<T>> + Send,
+    on_poll: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync,
+) -> PyResult<T> {
+    logging::refresh_levels(py);
+    let future = on_behalf_of(observer::origin(py)?, future);
+    let (mut outcome, mut slot) = (None, Some(slot));
+    let waited = {
+        let mut take = || slot.take().map_or_else(PoolSlot::shared, |slot| slot());
+        let future = pin!(async { outcome = Some(future.await) });
+        wait(py, &mut take, future, &on_poll)?
+    };
+    match waited {
+        Ok(slot) => slot.release(outcome.as_ref().is_some_and(left_nothing_running)),
+        Err(error) => outcome = Some(Err(error)),
+    }
+    let outcome = outcome.unwrap_or_else(|| Err(Error::internal("the call has no outcome")));
+    let value = outcome.map_err(|error| raise(py, error))?;
+    // A signal that arrived meanwhile is raised now, before anything counts as received.
+    py.check_signals()?;
+    Ok(value)
+}
+
+/// Waits until a future is ready, in a slot that is taken once the thread is detached. Not generic: copies
+/// for the futures of all calls were over one percent of the wheel.
+///
+/// A signal handler may make a call of its own, so it runs outside the runtime. For it, this thread attaches
+/// again in the way in which it was attached, as it may be a thread whose Python state is being removed.
+fn wait(
+    py: Python<'_>,
+    slot: &mut (dyn FnMut() -> Result<PoolSlot> + Send),
+    mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
+    on_poll: &dyn Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<Result<PoolSlot>> {
+    let taken = shutdown_gate::detach(py, || {
+        let mut slot = slot()?;
+        let is_ready = slot.wait(SIGNAL_POLL, &mut future).is_some();
+        Ok((slot, is_ready))
+    });
+    let (mut slot, mut is_ready) = match taken {
+        Ok(taken) => taken,
+        Err(error) => return Ok(Err(error)),
+    };
+    while !is_ready {
+        let polled = || py.check_signals().and_then(|()| on_poll(py));
+        if let Err(error) = shutdown_gate::in_interrupted_call(polled) {
+            slot.release(false);
+            return Err(error);
+        }
+        is_ready = shutdown_gate::detach(py, || slot.wait(SIGNAL_POLL, &mut future).is_some());
+    }
+    Ok(Ok(slot))
+}
+
+/// Whether the call left nothing behind that is still running.
+fn left_nothing_running<T>(outcome: &Result<T>) -> bool {
+    match outcome {
+        Ok(_) => true,
+        Err(error) => matches!(*error.kind, ErrorKind::Api(_) | ErrorKind::Config(_)),
+    }
+}

@@ -1,0 +1,200 @@
+//! Waking the tasks of an event loop whose operations have finished.
+//!
+//! Each loop has a queue. The runtime's worker threads never attach to the interpreter: they push the
+//! asyncio future that a task waits for, and only the one that finds the queue empty wakes the loop,
+//! by writing a byte to a socket that the loop reads. The loop then resolves all futures that were
+//! pushed meanwhile, so that concurrent requests share a wake-up. A loop that cannot watch sockets
+//! (the proactor of Windows) is woken by the notifier, a thread that attaches.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use boardlot_gated::gated;
+use pyo3::{
+    prelude::*,
+    types::{PyWeakrefMethods, PyWeakrefReference},
+};
+
+use crate::{
+    error::Error,
+    process::PerProcess,
+    py::interpreter::{
+        callback::Invoke,
+        errors::raise,
+        fork_safe_cell::{ForkSafeOnce, intern},
+        notifier::{Notifier, Wake},
+    },
+};
+
+/// The event loop that runs on this thread.
+pub fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    load_asyncio(py)?.invoke(()).map_err(|_| {
+        let text = "no asyncio event loop is running on this thread; await this in a coroutine \
+                    run by asyncio.run(), or use Client (with trio, in a thread of \
+                    trio.to_thread.run_sync)";
+        raise(py, Error::config(text))
+    })
+}
+
+/// `asyncio.get_running_loop`, imported on first use.
+pub fn load_asyncio(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static GET_RUNNING_LOOP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    GET_RUNNING_LOOP.import(py, "asyncio", "get_running_loop")
+}
+
+/// The asyncio futures of one event loop whose operations have finished.
+pub struct CompletionQueue {
+    finished: Mutex<Vec<Py<PyAny>>>,
+    waker: Waker,
+}
+
+/// How an event loop is woken.
+enum Waker {
+    #[cfg(unix)]
+    Socket(std::os::unix::net::UnixStream),
+    Notifier(Arc<Notifier>, Py<PyAny>),
+}
+
+/// The event loops of this process, each with its queue.
+static QUEUES: PerProcess<Mutex<Vec<LoopQueue>>> = PerProcess::new();
+
+/// A weak reference to a loop, so that one that is dropped without being closed is collected.
+type LoopQueue = (Py<PyWeakrefReference>, Arc<CompletionQueue>);
+
+impl CompletionQueue {
+    pub fn of(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+        let py = event_loop.py();
+        let queues = QUEUES.get_or_make(|| Ok(Mutex::default())).map_err(|e| raise(py, e))?;
+        let queues = || queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |queues: &[LoopQueue]| {
+            let is_it = |known: &Py<PyWeakrefReference>| {
+                known.bind(py).upgrade().is_some_and(|known| known.is(event_loop))
+            };
+            queues.iter().find(|(known, _)| is_it(known)).map(|(_, queue)| queue.clone())
+        };
+        if let Some(queue) = known(&queues()) {
+            return Ok(queue);
+        }
+        // `asyncio.run` makes a loop each time, so those that were closed are removed here. Asking
+        // them runs Python code, which must not happen under the lock.
+        let before = std::mem::take(&mut *queues());
+        let is_closed = |event_loop: &Py<PyWeakrefReference>| -> PyResult<bool> {
+            let Some(event_loop) = event_loop.bind(py).upgrade() else { return Ok(true) };
+            event_loop.invoke_method(intern!(py, "is_closed"), ())?.is_truthy()
+        };
+        let mut open = Vec::with_capacity(before.len() + 1);
+        for entry in before {
+            if !is_closed(&entry.0).unwrap_or(true) {
+                open.push(entry);
+            }
+        }
+        let queue = CompletionQueue::new(event_loop)?;
+        open.push((PyWeakrefReference::new(event_loop)?.unbind(), queue.clone()));
+        // Another thread may have added the queue of its own loop meanwhile.
+        queues().append(&mut open);
+        Ok(queue)
+    }
+
+    fn new(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+        #[cfg(unix)]
+        if let Ok(queue) = CompletionQueue::with_socket(event_loop) {
+            return Ok(queue);
+        }
+        let notifier = Notifier::get().map_err(|error| raise(event_loop.py(), error))?;
+        let waker = Waker::Notifier(notifier, event_loop.clone().unbind());
+        Ok(Arc::new(CompletionQueue { finished: Mutex::default(), waker }))
+    }
+
+    /// A queue with a socket that the loop watches.
+    #[cfg(unix)]
+    fn with_socket(event_loop: &Bound<'_, PyAny>) -> PyResult<Arc<Self>> {
+        use std::os::{fd::AsRawFd, unix::net::UnixStream};
+        let (sender, receiver) = UnixStream::pair()?;
+        sender.set_nonblocking(true)?;
+        receiver.set_nonblocking(true)?;
+        let descriptor = receiver.as_raw_fd();
+        let waker = Waker::Socket(sender);
+        let queue = Arc::new(CompletionQueue { finished: Mutex::default(), waker });
+        let callback = ResolveFinished { queue: queue.clone(), socket: Some(receiver) };
+        let py = event_loop.py();
+        event_loop.invoke_method(intern!(py, "add_reader"), (descriptor, callback))?;
+        Ok(queue)
+    }
+
+    /// Has the event loop resolve this future.
+    pub fn push(self: &Arc<Self>, waiter: Py<PyAny>) {
+        let was_empty = {
+            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            finished.push(waiter);
+            finished.len() == 1
+        };
+        if !was_empty {
+            return;
+        }
+        match &self.waker {
+            #[cfg(unix)]
+            Waker::Socket(socket) => {
+                // It only fails if the loop was closed, or if it is being woken already.
+                let _ = std::io::Write::write(&mut &*socket, &[0]);
+            }
+            Waker::Notifier(notifier, _) => notifier.notify(self.clone()),
+        }
+    }
+}
+
+impl Wake for CompletionQueue {
+    fn wake(self: Arc<Self>, py: Python<'_>) {
+        if let Waker::Notifier(_, event_loop) = &self.waker {
+            let event_loop = event_loop.clone_ref(py);
+            let callback = ResolveFinished {
+                queue: self,
+                #[cfg(unix)]
+                socket: None,
+            };
+            // It only fails if the loop was closed, and then no task waits.
+            let _ =
+                event_loop.bind(py).invoke_method(intern!(py, "call_soon_threadsafe"), (callback,));
+        }
+    }
+}
+
+/// Resolves, on the event loop's own thread, every future whose operation has finished.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ResolveFinished {
+    queue: Arc<CompletionQueue>,
+    #[cfg(unix)]
+    socket: Option<std::os::unix::net::UnixStream>,
+}
+
+#[gated]
+#[pymethods]
+impl ResolveFinished {
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        #[cfg(unix)]
+        if let Some(mut socket) = self.socket.as_ref() {
+            // Before the queue is emptied: a push after that writes to the socket again.
+            let _ = std::io::Read::read(&mut socket, &mut [0; 16]);
+        }
+        let finished = std::mem::take(
+            &mut *self.queue.finished.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        let mut waiters = finished.into_iter();
+        while let Some(waiter) = waiters.next() {
+            if let Err(error) = resolve(waiter.bind(py)) {
+                // For example of a signal handler: the others, and this one, have their turn again.
+                [waiter].into_iter().chain(waiters).for_each(|waiter| self.queue.push(waiter));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Wakes the task that waits for this future.
+fn resolve(waiter: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = waiter.py();
+    // It is done already if its task was cancelled.
+    if !waiter.invoke_method(intern!(py, "done"), ())?.is_truthy()? {
+        waiter.invoke_method(intern!(py, "set_result"), (py.None(),))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! The awaitable of an async method: it starts at the first `await`, and its result is made when the
+//! awaiting code resumes.
+//!
+//! Between the moment when the event loop is woken and the moment when the awaiting code resumes, the
+//! task can be cancelled, for example by a deadline that falls into the same iteration of the loop. So
+//! a finished operation only wakes the loop. Its outcome stays in its `Completion` until the awaiting
+//! code resumes; if it is dropped there, nothing has been received.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use boardlot_gated::gated;
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::{PyRuntimeError, PyRuntimeWarning, PyStopAsyncIteration, PyStopIteration},
+    prelude::*,
+};
+use tokio::task::AbortHandle;
+
+use super::{
+    completion::{Completed, Completion, CompletionGuard, Startable},
+    event_loop::{CompletionQueue, running_loop},
+};
+use crate::{
+    process::{on_behalf_of, runtime},
+    py::{
+        hooks::{logging, observer},
+        interpreter::{
+            callback::{Invoke, no_stop_iteration},
+            errors::raise,
+            fork_safe_cell::intern,
+        },
+    },
+};
+
+/// An awaitable that can be awaited once. Cancelling or dropping it cancels the operation.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Operation(Mutex<State>);
+
+/// As of a coroutine: see `inspect.getcoroutinestate`.
+enum State {
+    Created(Box<dyn Startable>),
+    Suspended {
+        /// The asyncio future that the task waits for.
+        waiter: Py<PyAny>,
+        completion: Arc<Completion>,
+        task: AbortHandle,
+        owner: Option<Py<PyAny>>,
+    },
+    Closed,
+}
+
+impl Operation {
+    pub fn awaitable(py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Operation(Mutex::new(State::Created(operation))))?.into_any())
+    }
+
+    /// Python code never runs under this lock.
+    fn replace(&self, state: State) -> State {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
+    }
+
+    /// Spawns the work, unless the result is available, and returns the future to wait for.
+    fn start(&self, py: Python<'_>, operation: Box<dyn Startable>) -> PyResult<Step> {
+        if let Some(value) = operation.try_ready(py)? {
+            return Ok(Step::Returned(value));
+        }
+        let event_loop = running_loop(py)?;
+        let runtime = runtime().map_err(|error| raise(py, error))?;
+        logging::refresh_levels(py);
+        let queue = CompletionQueue::of(&event_loop)?;
+        let waiter = event_loop.invoke_method(intern!(py, "create_future"), ())?.unbind();
+        let completion = Arc::new(Completion::default());
+        let owner = operation.owner().map(|owner| owner.clone_ref(py));
+        let work = on_behalf_of(observer::origin(py)?, operation.start(py)?);
+        let guard = CompletionGuard::new(completion.clone(), queue, waiter.clone_ref(py));
+        let task = runtime.spawn(async move { guard.finish(work.await) }).abort_handle();
+        // What `await` on an asyncio future does, so that the task accepts it from `__next__`.
+        waiter.setattr(py, intern!(py, "_asyncio_future_blocking"), true)?;
+        let yielded = waiter.clone_ref(py);
+        self.replace(State::Suspended { waiter, completion, task, owner });
+        Ok(Step::Waits(yielded))
+    }
+
+    /// What the awaiting code gets, in the protocol of iterators.
+    fn step(&self, py: Python<'_>) -> PyResult<Step> {
+        match self.replace(State::Closed) {
+            State::Created(operation) => self.start(py, operation),
+            State::Suspended { completion, owner, .. } => {
+                let _owner = owner;
+                match completion.take()?(py)? {
+                    Completed::With(value) => Ok(Step::Returned(value)),
+                    Completed::AtEnd => Ok(Step::AtEnd),
+                    Completed::Again(operation) => self.start(py, operation),
+                }
+            }
+            State::Closed => Err(PyRuntimeError::new_err("cannot reuse already awaited operation")),
+        }
+    }
+}
+
+/// What an operation does when it is resumed.
+enum Step {
+    /// It waits for this future.
+    Waits(Py<PyAny>),
+    Returned(Py<PyAny>),
+    /// The iteration is at its end.
+    AtEnd,
+}
+
+// The iterator that `await` uses. Returning a future of the loop with a callback that notices its
+// cancellation would cost each request one more iteration of the loop.
+#[gated]
+#[pymethods]
+impl Operation {
+    fn __await__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// First returns the future to wait for, then the result; in between another future, if somebody else
+    /// received what it waited for.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.step(py) {
+            Ok(Step::Waits(future)) => Ok(future),
+            Ok(Step::Returned(value)) => Err(PyStopIteration::new_err((value,))),
+            Ok(Step::AtEnd) => Err(PyStopAsyncIteration::new_err(())),
+            Err(error) => Err(no_stop_iteration(py, error)),
+        }
+    }
+
+    fn send(&self, py: Python<'_>, _value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.__next__(py)
+    }
+
+    /// Raises in place of the result: the task was cancelled.
+    #[pyo3(signature = (kind, value = None, _traceback = None))]
+    fn throw(
+        &self,
+        kind: Bound<'_, PyAny>,
+        value: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.close(kind.py())?;
+        Err(PyErr::from_value(value.unwrap_or(kind)))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if let State::Suspended { waiter, completion, task, .. } = self.replace(State::Closed) {
+            completion.close();
+            task.abort();
+            waiter.bind(py).invoke_method(intern!(py, "cancel"), ())?;
+        }
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Created(operation) => format!("<operation {}, not awaited>", operation.name()),
+            State::Suspended { .. } => "<operation, running>".to_owned(),
+            State::Closed => "<operation, closed>".to_owned(),
+        }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // If the lock is held, a thread is using this object, so it is not garbage.
+        match self.0.try_lock().as_deref() {
+            Ok(State::Created(operation)) => visit.call(operation.owner()),
+            Ok(State::Suspended { waiter, owner, .. }) => {
+                visit.call(waiter)?;
+                visit.call(owner)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        self.replace(State::Closed);
+    }
+}
+
+impl Drop for Operation {
+    fn drop(&mut self) {
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(state, State::Closed) {
+            State::Created(operation) => warn_never_awaited(&operation.name()),
+            State::Suspended { completion, task, .. } => {
+                completion.close();
+                task.abort();
+            }
+            State::Closed => {}
+        }
+    }
+}
+
+/// As Python warns of its own coroutines.
+#[expect(clippy::disallowed_methods, reason = "this thread is attached: it drops a Python object")]
+fn warn_never_awaited(name: &str) {
+    let _ = Python::try_attach(|py| {
+        // An object can be dropped at any moment, also while an exception propagates.
+        let raised = PyErr::take(py);
+        let text = std::ffi::CString::new(format!("{name} was never awaited")).unwrap_or_default();
+        let category = py.get_type::<PyRuntimeWarning>();
+        if let Err(error) = PyErr::warn(py, &category, &text, 1) {
+            error.write_unraisable(py, None);
+        }
+        if let Some(raised) = raised {
+            raised.restore(py);
+        }
+    });
+}

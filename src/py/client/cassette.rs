@@ -1,0 +1,113 @@
+//! `Recorder` and `Replay`: the `cassette` of a client.
+
+use std::{path::PathBuf, sync::Arc};
+
+use boardlot_gated::gated;
+use pyo3::{prelude::*, types::PyTuple};
+
+use crate::{
+    http::{Cassette, Recorder as CoreRecorder, Replay as CoreReplay},
+    py::interpreter::errors::{cannot_pickle, raise, wrong_type},
+};
+
+/// Records the traffic of clients in a new file, for tests and bug reports.
+///
+/// Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
+/// The file has one JSON object per line, written when each request ends, and only its owner can read
+/// it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
+/// and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
+/// or cannot be written.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Recorder {
+    cassette: Arc<Cassette>,
+    path: PathBuf,
+}
+
+#[gated]
+#[pymethods]
+impl Recorder {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let recorder = CoreRecorder::create(&path).map_err(|error| raise(py, error))?;
+        Ok(Recorder { cassette: Arc::new(Cassette::Recorder(recorder)), path })
+    }
+
+    /// Ends the recording. Clients that still use it raise `ConfigError`.
+    fn close(&self) {
+        if let Cassette::Recorder(recorder) = self.cassette.as_ref() {
+            recorder.close();
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Recorder('{}')", self.path.display())
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(cannot_pickle(py, "a Recorder", "create one for each process"))
+    }
+}
+
+/// Replays recorded traffic from a file, without a network or credentials.
+///
+/// Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
+/// same method, path, query and body. If there are several, they are returned in order, and then the
+/// last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
+/// that is not a recording; an empty file is one, of a recorder that was not used.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Replay {
+    cassette: Arc<Cassette>,
+    path: PathBuf,
+    base_url: Option<String>,
+}
+
+#[gated]
+#[pymethods]
+impl Replay {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let replay = CoreReplay::open(&path).map_err(|error| raise(py, error))?;
+        let base_url = replay.base_url().map(str::to_owned);
+        Ok(Replay { cassette: Arc::new(Cassette::Replay(replay)), path, base_url })
+    }
+
+    /// The base URL of the recorded service; `None` if nothing was recorded.
+    #[getter]
+    fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Replay('{}')", self.path.display())
+    }
+
+    /// A pickle contains the path. When it is loaded, the replay starts from the beginning.
+    fn __getnewargs__(&self) -> (PathBuf,) {
+        (std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),)
+    }
+}
+
+/// The base URL of a client that replays an empty cassette. It is never resolved, since every request
+/// is refused, and no host can have this name.
+const NOTHING_RECORDED: &str = "https://nothing-recorded.invalid";
+
+/// The cassette of an argument, and the base URL of the recorded service if it is known.
+pub fn cassette(name: &str, value: &Bound<'_, PyAny>) -> PyResult<(Arc<Cassette>, Option<String>)> {
+    if let Ok(recorder) = value.cast::<Recorder>() {
+        return Ok((recorder.get().cassette.clone(), None));
+    }
+    if let Ok(replay) = value.cast::<Replay>() {
+        let base_url = replay.get().base_url.as_deref().unwrap_or(NOTHING_RECORDED);
+        return Ok((replay.get().cassette.clone(), Some(base_url.to_owned())));
+    }
+    Err(wrong_type(name, value, "a Recorder or a Replay"))
+}

@@ -1,0 +1,151 @@
+//! The keyword arguments of a client's constructor, read by the table of `crate::client_options`.
+
+use std::sync::Arc;
+
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyType},
+};
+
+use super::cassette::cassette;
+use crate::{
+    client::Client as Core,
+    client_options::{CLIENT_OPTIONS, OptionKind},
+    error::{Error, Result, did_you_mean},
+    http::{BaseUrl, TransportOptions, is_public_header},
+    profile::Profile,
+    py::{
+        arguments::{arguments, request_arguments::headers},
+        credentials::auth::Auth,
+        hooks::observer::{Hooks, PythonObserver},
+        interpreter::{
+            caller_context::load_contextvars,
+            errors::{cannot_pickle_secret, raise},
+        },
+    },
+};
+
+/// A client made from its Python arguments, its observer, and the Python objects to which it has only
+/// weak references: they must live as long as the client.
+pub fn build_client(
+    py: Python<'_>,
+    base_url: Option<String>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<(Core, Arc<PythonObserver>, Vec<Py<PyAny>>)> {
+    let refuse = |error| raise(py, error);
+    let mut transport = TransportOptions::default();
+    let (mut auth, mut profile) = (None, None);
+    let mut recorded_base_url = None;
+    let (mut on_request, mut on_response) = (None, None);
+    for option in CLIENT_OPTIONS {
+        let name = option.name;
+        let Some(value) = given.get_item(name)?.filter(|value| !value.is_none()) else { continue };
+        match option.kind {
+            OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
+            OptionKind::Profile => {
+                profile = Some(Profile::load(&arguments::text(name, &value)?).map_err(refuse)?);
+            }
+            OptionKind::Cassette => {
+                let (cassette, base_url) = cassette(name, &value)?;
+                transport.cassette = Some(cassette);
+                recorded_base_url = base_url;
+            }
+            OptionKind::RequestHook => on_request = Some(value),
+            OptionKind::ResponseHook => on_response = Some(value),
+            OptionKind::WebSocketUrl => {
+                let url = arguments::text(name, &value)?;
+                check_websocket_url(name, &url).map_err(refuse)?;
+            }
+            OptionKind::Seconds(field) => {
+                *field(&mut transport) = arguments::seconds(name, &value)?;
+            }
+            OptionKind::Integer { min, max, set, .. } => {
+                set(&mut transport, arguments::integer(name, &value, min, max)?);
+            }
+            OptionKind::Rate(field) => {
+                *field(&mut transport) = Some(arguments::rate(name, &value)?)
+            }
+            OptionKind::Text(field) => {
+                *field(&mut transport) = Some(arguments::text(name, &value)?)
+            }
+            OptionKind::CertificateFile(field) => {
+                *field(&mut transport) =
+                    Some(arguments::file_contents(py, name, &arguments::path(name, &value)?)?);
+            }
+            OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
+        }
+    }
+    load_contextvars(py)?;
+    let (hooks, strong_refs) = Hooks::new(on_request, on_response)?;
+    let observer = Arc::new(PythonObserver::new(hooks));
+    transport.observer = Some(observer.clone());
+    let is_replay = recorded_base_url.is_some();
+    let base_url = base_url
+        .or(recorded_base_url)
+        .or_else(|| profile.as_ref().map(|profile| profile.base_url.clone()))
+        .ok_or_else(|| refuse(Error::config("base_url is missing; pass base_url or profile")))?;
+    let auth = match (auth, profile) {
+        (Some(auth), _) => Some(auth),
+        (None, Some(profile)) => {
+            Auth::from_profile(py, profile, (!is_replay).then_some(base_url.as_str()))?
+        }
+        (None, None) => None,
+    };
+    let (credentials, object) = auth.map(|auth| (auth.credentials, auth.object)).unzip();
+    let base = BaseUrl::parse(&base_url).map_err(refuse)?;
+    let core = Core::new(base, credentials, transport).map_err(refuse)?;
+    let referents = strong_refs.into_iter().map(Py::into_any).chain(object.flatten()).collect();
+    Ok((core, observer, referents))
+}
+
+/// Refuses misspelled options with the nearest name. The constructor of a subclass may have others.
+pub fn check_names(class: &Bound<'_, PyType>, given: &Bound<'_, PyDict>) -> PyResult<()> {
+    if class.module()? != "boardlot._api" {
+        return Ok(());
+    }
+    for name in given.keys() {
+        let name = name.extract::<String>()?;
+        let known = || CLIENT_OPTIONS.iter().map(|option| option.name);
+        if !known().any(|option| option == name) {
+            let nearest = did_you_mean(&name, known());
+            let class = class.name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{class}() got an unexpected keyword argument '{name}'{nearest}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to pickle options that are secrets or may be: a pickle is a file that others can read.
+pub fn check_picklable(given: &Bound<'_, PyDict>) -> PyResult<()> {
+    let py = given.py();
+    let proxy = given.get_item("proxy")?.map(|proxy| proxy.to_string()).unwrap_or_default();
+    if proxy.contains('@') {
+        return Err(cannot_pickle_secret(py, "a client whose proxy has a password"));
+    }
+    let given = given.get_item("headers")?.filter(|headers| !headers.is_none());
+    let headers = headers("headers", given.as_ref())?;
+    match headers.keys().find(|name| !is_public_header(name.as_str())) {
+        Some(name) => {
+            let what = format!("a client with the header '{name}', whose value may be a secret");
+            Err(cannot_pickle_secret(py, &what))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_websocket_url(name: &str, url: &str) -> Result<()> {
+    // The same rules as for the base URL, checked by the same code.
+    let http_url = match (url.strip_prefix("wss://"), url.strip_prefix("ws://")) {
+        (Some(rest), _) => format!("https://{rest}"),
+        (None, Some(rest)) => format!("http://{rest}"),
+        (None, None) => String::new(),
+    };
+    if BaseUrl::parse(&http_url).is_err() {
+        let expected = "wss:// (ws:// goes only to a loopback address such as ws://127.0.0.1:8080)";
+        return Err(Error::argument(name, "not valid", expected));
+    }
+    Ok(())
+}

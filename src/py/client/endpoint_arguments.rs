@@ -1,0 +1,70 @@
+//! The endpoint of a call, and its arguments.
+
+use boardlot_gated::gated;
+use pyo3::{prelude::*, types::PyString};
+
+use super::endpoint::Endpoint;
+use crate::{
+    api::{Argument, ENDPOINTS, EndpointRef, endpoint},
+    error::{Error, did_you_mean},
+    py::{
+        arguments::arguments::{argument, text},
+        interpreter::errors::{raise, wrong_type},
+    },
+};
+
+/// The arguments of an endpoint's method by name, unchecked.
+pub type Arguments<'py> = Vec<(ArgumentName, Bound<'py, PyAny>)>;
+
+/// A keyword, which can be any string.
+pub struct ArgumentName(pub String);
+
+impl FromPyObject<'_, '_> for ArgumentName {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        text("the name of an argument", &object).map(ArgumentName)
+    }
+}
+
+/// The endpoint that a user declared, or that of a method with this name.
+pub fn endpoint_argument(value: &Bound<'_, PyAny>) -> PyResult<EndpointRef> {
+    if let Ok(endpoint) = value.cast::<Endpoint>() {
+        return Ok(endpoint.get().row.clone().into());
+    }
+    if !value.is_instance_of::<PyString>() {
+        return Err(wrong_type("endpoint", value, "an Endpoint or the name of a method"));
+    }
+    let method = text("method", value)?;
+    let found = endpoint(&method).ok_or_else(|| {
+        let methods: Vec<&str> = ENDPOINTS.iter().map(|endpoint| endpoint.name.as_ref()).collect();
+        let nearest = did_you_mean(&method, methods.iter().copied());
+        let expected = format!("one of {}{nearest}", methods.join(", "));
+        let shown = format!("'{}'", method.escape_debug());
+        raise(value.py(), Error::argument("method", &shown, &expected))
+    })?;
+    Ok(found.into())
+}
+
+/// `; did you mean 'dividends'?`, or nothing: for names that Python code looks up.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_did_you_mean")]
+pub fn did_you_mean_of(word: &Bound<'_, PyString>, known: Vec<String>) -> String {
+    did_you_mean(&word.to_string_lossy(), known.iter().map(String::as_str))
+}
+
+/// An endpoint and its arguments, without those that are None.
+pub fn endpoint_arguments<'py>(
+    endpoint: &Bound<'py, PyAny>,
+    arguments: &Arguments<'py>,
+) -> PyResult<(EndpointRef, Vec<(String, Argument)>)> {
+    let endpoint = endpoint_argument(endpoint)?;
+    let mut given = Vec::with_capacity(arguments.len());
+    for (ArgumentName(name), value) in arguments {
+        if !value.is_none() {
+            given.push((name.clone(), argument(name, value)?));
+        }
+    }
+    Ok((endpoint, given))
+}

@@ -1,0 +1,111 @@
+//! The `paging` argument of `paginate`.
+
+use ::http::Method;
+use boardlot_gated::gated;
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString, PyTuple},
+};
+
+use crate::{
+    api::{FirstPage, NextEnd, ParameterLocation},
+    error::Error,
+    pages::PagingStyle,
+    py::{arguments::arguments::optional_text, interpreter::errors::raise},
+};
+
+/// Pages backward by moving the end of a date range (service document, section 2.4).
+///
+/// `end` is the name of the parameter to move. Its next value is read from `next`, a dotted path in the
+/// response such as `"extra.next_time"`, or it is the day before the earliest date in the records' field
+/// `before`, such as `"data_date"`. Pass exactly one of the two. `unique` is the name of the field that
+/// identifies a row, so that rows repeated on the next page can be dropped. The iteration ends if
+/// `pagination.has_more` is false, or if the next end is before the `start` of the query or body.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct DateRange(pub crate::api::DateRange);
+
+#[gated]
+#[pymethods]
+impl DateRange {
+    #[new]
+    #[pyo3(
+        signature = (end = None, *, next = None, before = None, unique = None),
+        text_signature = "(end='end', *, next=None, before=None, unique=None)"
+    )]
+    fn new(
+        py: Python<'_>,
+        end: Option<&Bound<'_, PyAny>>,
+        next: Option<&Bound<'_, PyAny>>,
+        before: Option<&Bound<'_, PyAny>>,
+        unique: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let end = optional_text("end", end)?.unwrap_or_else(|| "end".to_owned());
+        let next = optional_text("next", next)?;
+        let before = optional_text("before", before)?;
+        let unique = optional_text("unique", unique)?;
+        let given = [Some(&end), next.as_ref(), before.as_ref(), unique.as_ref()];
+        if given.into_iter().flatten().any(String::is_empty) {
+            let text = "a DateRange has an empty name; expected the name of a parameter or field";
+            return Err(raise(py, Error::config(text)));
+        }
+        let next = match (next, before) {
+            (Some(place), None) => NextEnd::At(place.split('.').map(str::to_owned).collect()),
+            (None, Some(field)) => NextEnd::DayBefore(field),
+            _ => {
+                let text = "DateRange takes exactly one of next and before";
+                return Err(raise(py, Error::config(text)));
+            }
+        };
+        Ok(DateRange(crate::api::DateRange { end, next, unique }))
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<DateRange>() else { return Ok(py.NotImplemented()) };
+        let is_equal = self.0 == other.get().0;
+        Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, &self.__repr__()).hash()
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let crate::api::DateRange { end, next, unique } = &self.0;
+        let named = PyDict::new(py);
+        match next {
+            NextEnd::At(place) => named.set_item("next", place.join("."))?,
+            NextEnd::DayBefore(field) => named.set_item("before", field)?,
+        }
+        if let Some(field) = unique {
+            named.set_item("unique", field)?;
+        }
+        ((end,), named).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// The paging style of an argument. The cursor is sent in the query of a GET, otherwise in the body.
+pub fn style(paging: &Bound<'_, PyAny>, method: &Method) -> PyResult<PagingStyle> {
+    let place =
+        if method == Method::GET { ParameterLocation::Query } else { ParameterLocation::Body };
+    if let Ok(range) = paging.cast::<DateRange>() {
+        return Ok(PagingStyle::DateRange(place, range.get().0.clone()));
+    }
+    match paging.extract::<&str>() {
+        Ok("next_key") => Ok(PagingStyle::NextKey(place)),
+        // Some endpoints expect an empty cursor for the first page. The caller puts it in the query or
+        // body.
+        Ok("page_flag") => Ok(PagingStyle::PageFlag(place, FirstPage::Omitted)),
+        _ => Err(raise(
+            paging.py(),
+            Error::argument(
+                "paging",
+                &paging.repr()?.to_string(),
+                "'next_key', 'page_flag' or a DateRange",
+            ),
+        )),
+    }
+}

@@ -1,0 +1,130 @@
+//! The results of `request` and `explain`.
+
+use boardlot_gated::gated;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+
+use crate::{
+    error::Error,
+    http::{HttpResponse, is_public_header},
+    py::interpreter::{
+        callback::{Invoke, import},
+        errors::raise,
+    },
+};
+
+/// A response as it was received; the envelope is not checked.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Response(pub HttpResponse);
+
+#[gated]
+#[pymethods]
+impl Response {
+    /// The HTTP status.
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status().as_u16()
+    }
+
+    /// The headers, with names in lower case; the values of a repeated header are joined by commas.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let headers = PyDict::new(py);
+        for name in self.0.headers().keys() {
+            let values: Vec<_> = self
+                .0
+                .headers()
+                .get_all(name)
+                .iter()
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                .collect();
+            headers.set_item(name.as_str(), values.join(", "))?;
+        }
+        Ok(headers)
+    }
+
+    /// The body as bytes, decompressed.
+    #[getter]
+    fn content<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.body())
+    }
+
+    /// The body parsed as JSON; raises `ProtocolError` if it is not valid.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        import(py, "json")?.invoke_method("loads", (self.content(py),)).map_err(|error| {
+            let text = format!("the response is not valid JSON: {}", error.value(py));
+            // The caller has the body, which may repeat secrets.
+            raise(py, Error::protocol(text, b""))
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Response {}, {} bytes>", self.status(), self.0.body().len())
+    }
+}
+
+/// A request as it would be sent: signed, but without secrets.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Explanation(pub crate::client::Explanation);
+
+#[gated]
+#[pymethods]
+impl Explanation {
+    /// The HTTP method.
+    #[getter]
+    fn method(&self) -> &str {
+        &self.0.method
+    }
+
+    /// The whole URL, encoded as it is sent.
+    #[getter]
+    fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// The five lines of the canonical request; empty if the client has no `ApiKey`.
+    #[getter]
+    fn payload_lines(&self) -> Vec<&str> {
+        self.0.payload.as_ref().map(|text| text.split('\n').collect()).unwrap_or_default()
+    }
+
+    /// The signed bytes.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.payload.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// The lowercase hex SHA-256 of the body; empty without a body.
+    #[getter]
+    fn body_hash(&self) -> &str {
+        &self.0.body_hash
+    }
+
+    /// The headers that authorize and describe the request; tokens are redacted.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let headers = PyDict::new(py);
+        for (name, value) in self.0.headers.iter().chain(&self.0.authorization) {
+            headers.set_item(name, value)?;
+        }
+        Ok(headers)
+    }
+
+    /// The values of other headers may be secrets and are not shown.
+    fn __repr__(&self) -> String {
+        let mut text = format!("{} {}\n", self.0.method, self.0.url);
+        let own = self.0.headers.iter().map(|(name, value)| {
+            (name, if is_public_header(name) { value.as_str() } else { "***" })
+        });
+        let authorization = self.0.authorization.iter().map(|(name, value)| (name, value.as_str()));
+        for (name, value) in own.chain(authorization) {
+            text += &format!("{name}: {value}\n");
+        }
+        for (number, line) in (1..).zip(self.payload_lines()) {
+            text += &format!("signed line {number}: {line}\n");
+        }
+        text.trim_end().to_owned()
+    }
+}

@@ -1,0 +1,128 @@
+//! For `boardlot.archive`: the texts of records, and records made of such texts.
+
+use std::sync::Arc;
+
+use boardlot_gated::gated;
+use pyo3::{prelude::*, pybacked::PyBackedBytes};
+use tokio::task::JoinHandle;
+
+use super::endpoint_arguments::{Arguments, endpoint_arguments};
+use crate::{
+    api::{EncodedValue, Field, Parameter, ParameterKind, TimeUnit},
+    decode::{PageSlice, Rows, StoredFill, StoredRecord, page_of_texts},
+    error::{Error, Result},
+    process,
+    py::{
+        arguments::arguments::{argument, text_of},
+        interpreter::{errors::raise, shutdown_gate::detach},
+        rows::{records::Records, shapes::Shapes},
+    },
+    records_call::RecordsCall,
+};
+
+/// What an archive adds to each record in its list of changes.
+static OBSERVED: [Field; 2] = [
+    Field::micros("seen_at", "When the archive saw the change"),
+    Field::text("change", "`new`, `changed` or `gone`"),
+];
+
+/// Each record of a list as an archive stores it: its identity in the list, a digest without the
+/// ignored fields, and its text as the service sent it.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_record_texts")]
+pub fn record_texts(
+    py: Python<'_>,
+    records: &Bound<'_, Records>,
+    identity: Vec<String>,
+    ignored: Vec<String>,
+) -> PyResult<Vec<(String, String, String)>> {
+    let rows = records.get().rows();
+    let owned = |record: StoredRecord<'_>| (record.identity, record.digest, record.text.to_owned());
+    detach(py, || Ok(rows.to_stored(&identity, &ignored)?.into_iter().map(owned).collect()))
+        .map_err(|error| raise(py, error))
+}
+
+/// A fill's identity, update time in microseconds (0 if it has none), symbol and text.
+type Fill = (String, i64, Option<String>, String);
+
+/// Each fill as an archive stores it.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_fill_rows")]
+pub fn fill_rows(py: Python<'_>, records: &Bound<'_, Records>) -> PyResult<Vec<Fill>> {
+    let rows = records.get().rows();
+    let owned =
+        |fill: StoredFill<'_>| (fill.identity, fill.updated, fill.code, fill.text.to_owned());
+    detach(py, || Ok(rows.to_stored_fills()?.into_iter().map(owned).collect()))
+        .map_err(|error| raise(py, error))
+}
+
+/// The records of a call to the method with this name, made of stored texts. Checks the arguments as
+/// the method does. `texts` is iterated over; each is any number of records, separated by commas, and is
+/// scanned while the next one is read. With `observed`, the schema has what an archive adds to a change.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_stored_records", signature = (method, arguments, texts, observed = false))]
+pub fn stored_records<'py>(
+    py: Python<'py>,
+    method: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+    texts: &Bound<'py, PyAny>,
+    observed: bool,
+) -> PyResult<Py<PyAny>> {
+    let (endpoint, given) = endpoint_arguments(method, &arguments)?;
+    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
+    let added: &[Field] = if observed { &OBSERVED } else { &[] };
+    let fields = plan.fields.iter().chain(added).cloned().collect();
+    let mut slices = Vec::new();
+    let mut scanning: Option<Scanning> = None;
+    for text in texts.try_iter()? {
+        let text: PyBackedBytes = text?.extract()?;
+        let runtime = process::runtime().map_err(|error| raise(py, error))?;
+        let next = runtime.spawn_blocking(move || {
+            let page = page_of_texts(&text)?;
+            Ok(PageSlice { range: 0..page.len(), page: Arc::new(page), key: None })
+        });
+        if let Some(before) = scanning.replace(next) {
+            slices.push(scanned(py, before)?);
+        }
+    }
+    if let Some(last) = scanning {
+        slices.push(scanned(py, last)?);
+    }
+    let rows = Rows::new(slices, fields);
+    Records::from_rows(&Shapes::default())(py, rows)
+}
+
+/// A text that is being scanned on another thread.
+type Scanning = JoinHandle<Result<PageSlice>>;
+
+fn scanned(py: Python<'_>, scanning: Scanning) -> PyResult<PageSlice> {
+    let wait =
+        || process::runtime()?.block_on(scanning).map_err(|error| Error::aborted(&error)).flatten();
+    detach(py, wait).map_err(|error| raise(py, error))
+}
+
+/// A point in time in microseconds since 1970: the argument `name`, with the checks and errors of an
+/// endpoint's times.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_micros")]
+pub fn micros(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::name)] name: &str,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<i128> {
+    const NAMES: [&str; 4] = ["at", "since", "start", "end"];
+    let given = argument(name, value)?;
+    let known = NAMES.into_iter().find(|known| *known == name).unwrap_or("time");
+    match Parameter::query(known, ParameterKind::Time(TimeUnit::Micros), "").check(&given, |_| None)
+    {
+        Ok(EncodedValue::Integer(micros)) if micros <= i128::from(i64::MAX) => Ok(micros),
+        Ok(_) => {
+            Err(raise(py, Error::argument(name, &given.shown(), "a time before the year 292277")))
+        }
+        Err(error) => Err(raise(py, error)),
+    }
+}

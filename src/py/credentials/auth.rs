@@ -1,0 +1,50 @@
+//! The `auth` argument of a client, or what a profile says in its place.
+
+use pyo3::prelude::*;
+
+use super::{
+    credentials::{ApiKey, BearerToken},
+    oauth::OAuth,
+    profile::entry,
+};
+use crate::{
+    auth::Credentials,
+    profile::Profile,
+    py::interpreter::{
+        callback::{Invoke, import},
+        errors::wrong_type,
+    },
+};
+
+/// The credentials of a client.
+pub struct Auth {
+    pub credentials: Credentials,
+    /// The Python object that they come from: the token store of an `OAuth` lives as long as it does.
+    pub object: Option<Py<PyAny>>,
+}
+
+impl Auth {
+    pub fn from_argument(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let credentials = if let Ok(key) = value.cast::<ApiKey>() {
+            key.get().credentials()
+        } else if let Ok(token) = value.cast::<BearerToken>() {
+            token.get().credentials()
+        } else if let Ok(oauth) = value.cast::<OAuth>() {
+            oauth.get().credentials()
+        } else {
+            return Err(wrong_type("auth", value, "an ApiKey, a BearerToken or an OAuth"));
+        };
+        Ok(Auth { credentials, object: Some(value.clone().unbind()) })
+    }
+
+    /// The credentials of a profile, for a client of this service; without one, for one that sends nothing.
+    pub fn from_profile(
+        py: Python<'_>,
+        profile: Profile,
+        base_url: Option<&str>,
+    ) -> PyResult<Option<Self>> {
+        let module = import(py, "boardlot.clients.profile_auth")?;
+        let auth = module.getattr("profile_auth")?.invoke((entry(py, profile)?, base_url))?;
+        if auth.is_none() { Ok(None) } else { Self::from_argument(&auth).map(Some) }
+    }
+}

@@ -1,0 +1,235 @@
+//! `ApiKey` and `BearerToken`.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use boardlot_gated::gated;
+use pyo3::{
+    exceptions::PyUserWarning,
+    prelude::*,
+    types::{PyBytes, PyString},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    auth::{Credentials, KeyPair, blocking},
+    error::{Error, Result},
+    py::{
+        arguments::arguments::{secret_bytes, secret_text, text_of},
+        calls::blocking::block,
+        interpreter::{
+            callback::{Invoke, import},
+            errors::{cannot_pickle, cannot_pickle_secret, is_error, raise, wrong_type},
+            shutdown_gate::detach,
+        },
+    },
+};
+
+/// An API key: its id, and the private key that signs the requests.
+///
+/// `private_key` is a path, PEM text or bytes, in PKCS#8 (encrypted, if `password` is given) or
+/// PKCS#1. The algorithm is read from the key. Raises `ConfigError` for a key that cannot be used.
+/// Service document, section 5.2.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ApiKey {
+    credentials: Credentials,
+    key_id: String,
+    key: Arc<KeyPair>,
+    /// The file that the key was read from, which is what a pickle contains.
+    path: Option<PathBuf>,
+    has_password: bool,
+}
+
+impl ApiKey {
+    /// Reads the key from a file, with a warning if other users can read the file.
+    pub fn open(
+        py: Python<'_>,
+        key_id: &str,
+        path: PathBuf,
+        password: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let refuse = |error| raise(py, error);
+        let (bytes, readable_by_others) = detach(py, || read_key_file(&path)).map_err(refuse)?;
+        let key = read_key(py, bytes, password)?;
+        let api_key = ApiKey::from_key(key_id, key).map_err(refuse)?;
+        if readable_by_others {
+            let path = path.display();
+            let text =
+                format!("the key file {path} can be read by other users; run: chmod 600 {path}");
+            let category = py.get_type::<PyUserWarning>();
+            import(py, "warnings")?.invoke_method("warn", (text, category, 1))?;
+        }
+        // A pickle may be loaded in another working directory.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(ApiKey { path: Some(path), has_password: password.is_some(), ..api_key })
+    }
+
+    fn from_key(key_id: &str, key: KeyPair) -> Result<Self> {
+        let key = Arc::new(key);
+        let credentials = Credentials::api_key(key_id.to_owned(), key.clone())?;
+        let key_id = key_id.to_owned();
+        Ok(ApiKey { credentials, key_id, key, path: None, has_password: false })
+    }
+
+    pub fn credentials(&self) -> Credentials {
+        self.credentials.clone()
+    }
+}
+
+#[gated]
+#[pymethods]
+impl ApiKey {
+    #[new]
+    #[pyo3(signature = (key_id, private_key, *, password = None))]
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key_id)] key_id: &str,
+        private_key: &Bound<'_, PyAny>,
+        password: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let password = password.map(|value| secret_bytes("password", value)).transpose()?;
+        let password = password.as_ref().map(|bytes| bytes.as_slice());
+        let refuse = |error| raise(py, error);
+        if let Ok(bytes) = private_key.cast::<PyBytes>() {
+            let key = read_key(py, Zeroizing::new(bytes.as_bytes().to_vec()), password)?;
+            return ApiKey::from_key(key_id, key).map_err(refuse);
+        }
+        if let Ok(text) = private_key.cast::<PyString>()
+            && let text = secret_text("private_key", text)?
+            && text.contains("-----BEGIN")
+        {
+            let key = read_key(py, Zeroizing::new(text.as_bytes().to_vec()), password)?;
+            return ApiKey::from_key(key_id, key).map_err(refuse);
+        }
+        let path: PathBuf = private_key.extract().map_err(|error| match is_error(py, &error) {
+            true => wrong_type("private_key", private_key, "a path, PEM text or bytes"),
+            false => error,
+        })?;
+        ApiKey::open(py, key_id, path, password)
+    }
+
+    /// The id that the service assigned to the key: the value of `X-Api-Key`.
+    #[getter]
+    fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// `"Ed25519"` or `"RSA-SHA256"`.
+    #[getter]
+    fn algorithm(&self) -> &'static str {
+        self.key.algorithm().as_str()
+    }
+
+    /// The public key as PEM, to be uploaded to the dashboard.
+    fn public_key_pem(&self, py: Python<'_>) -> PyResult<String> {
+        self.key.public_key_pem().map_err(|error| raise(py, error))
+    }
+
+    /// Signs a payload and returns the signature in Base64.
+    fn sign(&self, py: Python<'_>, payload: &[u8]) -> PyResult<String> {
+        self.key.sign(payload).map_err(|error| raise(py, error))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ApiKey('{}', {})", self.key_id.escape_debug(), self.algorithm())
+    }
+
+    /// A pickle contains the path of the key file, never the key.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String, PathBuf)> {
+        match &self.path {
+            Some(path) if !self.has_password => Ok((self.key_id.clone(), path.clone())),
+            Some(_) => Err(cannot_pickle_secret(py, "an ApiKey with a password")),
+            None => {
+                Err(cannot_pickle(py, "an ApiKey made from text or bytes", "make it from a path"))
+            }
+        }
+    }
+}
+
+/// A bearer token, sent unchanged.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct BearerToken(Credentials);
+
+impl BearerToken {
+    pub fn credentials(&self) -> Credentials {
+        self.0.clone()
+    }
+}
+
+#[gated]
+#[pymethods]
+impl BearerToken {
+    #[new]
+    fn new(py: Python<'_>, token: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let token = secret_text("token", token)?;
+        Credentials::bearer(token).map(BearerToken).map_err(|error| raise(py, error))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "BearerToken(...)"
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(cannot_pickle_secret(py, "a BearerToken"))
+    }
+}
+
+/// Reads a key, detached from the interpreter. The password of an encrypted one is stretched for seconds
+/// perhaps: Ctrl-C ends the wait for that.
+fn read_key(
+    py: Python<'_>,
+    bytes: Zeroizing<Vec<u8>>,
+    password: Option<&[u8]>,
+) -> PyResult<KeyPair> {
+    let Some(password) = password else {
+        return detach(py, || KeyPair::read(&bytes, None)).map_err(|error| raise(py, error));
+    };
+    let password = Zeroizing::new(password.to_vec());
+    block(py, blocking(move || KeyPair::read(&bytes, Some(&password))))
+}
+
+/// The contents of a key file, and whether other users can read it.
+fn read_key_file(path: &Path) -> Result<(Zeroizing<Vec<u8>>, bool)> {
+    /// Far larger than any key: a path to a huge file is a mistake.
+    const KEY_FILE_MAX_BYTES: u64 = 1 << 20;
+    if looks_like_a_key(&path.to_string_lossy()) && !path.exists() {
+        return Err(Error::config(
+            "private_key is neither the path of a file nor PEM text; it is not shown, since it \
+             looks like a key itself. Give a path, or PEM text with its -----BEGIN line",
+        ));
+    }
+    let refuse = |error: std::io::Error| {
+        Error::config(format!(
+            "private_key {} cannot be read: {error}; expected the file of a private key",
+            path.display()
+        ))
+    };
+    let metadata = std::fs::metadata(path).map_err(refuse)?;
+    if !metadata.is_file() || metadata.len() > KEY_FILE_MAX_BYTES {
+        return Err(Error::config(format!("private_key {} is not a key file", path.display())));
+    }
+    let bytes = std::fs::read(path).map_err(refuse)?;
+    Ok((Zeroizing::new(bytes), readable_by_others(&metadata)))
+}
+
+/// Whether a string that should be a path may be the key itself, which no error message may show.
+fn looks_like_a_key(text: &str) -> bool {
+    /// 32 bytes as Base64 without padding: the shortest key.
+    const SHORTEST: usize = 43;
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/-_=".contains(c);
+    text.contains('\n') || (text.len() >= SHORTEST && text.chars().all(is_base64))
+}
+
+#[cfg(unix)]
+fn readable_by_others(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o044 != 0
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_metadata: &std::fs::Metadata) -> bool {
+    // On Windows a user's files are private by default.
+    false
+}

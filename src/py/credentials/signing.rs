@@ -1,0 +1,80 @@
+//! `signature_payload` and `generate_key`.
+
+use boardlot_gated::gated;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyString},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    auth::{Algorithm, blocking, generate, payload},
+    error::Error,
+    py::{arguments::arguments::text_of, calls::blocking::block, interpreter::errors::raise},
+};
+
+/// The canonical request (five lines) that is signed. Service document, section 5.2.
+#[gated]
+#[pyfunction]
+#[pyo3(
+    signature = (timestamp_ms, method, path, query = "", body = None),
+    text_signature = "(timestamp_ms, method, path, query='', body=b'')",
+)]
+pub fn signature_payload<'py>(
+    py: Python<'py>,
+    timestamp_ms: i64,
+    #[pyo3(from_py_with = text_of::method)] method: &str,
+    #[pyo3(from_py_with = text_of::path)] path: &str,
+    #[pyo3(from_py_with = text_of::query)] query: &str,
+    body: Option<&[u8]>,
+) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &payload(timestamp_ms, method, path, query, body.unwrap_or_default()))
+}
+
+/// Generates a key pair. `algorithm` is `"Ed25519"` or `"RSA-SHA256"`; `bits` is the size of an RSA
+/// key.
+#[gated]
+#[pyfunction]
+#[pyo3(signature = (algorithm = "Ed25519", *, bits = 3072))]
+pub fn generate_key(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text_of::algorithm)] algorithm: &str,
+    bits: i64,
+) -> PyResult<GeneratedKey> {
+    let refuse = |error| raise(py, error);
+    let algorithm = Algorithm::parse(algorithm).map_err(refuse)?;
+    let bits = usize::try_from(bits).map_err(|_| {
+        refuse(Error::argument("bits", &bits.to_string(), "2048, 3072, 4096 or 8192"))
+    })?;
+    // A large key takes half a minute, in which nothing can stop the library: Ctrl-C ends the wait.
+    let (private_pem, public_pem) = block(py, blocking(move || generate(algorithm, bits)))?;
+    Ok(GeneratedKey { private_pem, public_pem })
+}
+
+/// A new key pair.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct GeneratedKey {
+    private_pem: Zeroizing<String>,
+    public_pem: String,
+}
+
+#[gated]
+#[pymethods]
+impl GeneratedKey {
+    /// The private key as PEM (PKCS#8). Store it where nobody else can read it.
+    #[getter]
+    fn private_pem<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.private_pem)
+    }
+
+    /// The public key as PEM, to be uploaded to the dashboard.
+    #[getter]
+    fn public_pem(&self) -> &str {
+        &self.public_pem
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __repr__(&self) -> &'static str {
+        "GeneratedKey(...)"
+    }
+}

@@ -1,0 +1,69 @@
+//! The `store` argument of a login: one of boardlot's stores, or an object of the caller's own.
+
+use pyo3::{PyTraverseError, PyVisit, prelude::*};
+
+use super::{
+    python_store::PythonStore,
+    stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+};
+use crate::{
+    auth::SharedStore,
+    py::interpreter::{errors::wrong_type, weak_ref::StrongRef},
+};
+
+/// The Python object of a store, kept by the Python classes that use the store.
+pub struct StoreObject {
+    object: Py<PyAny>,
+    /// What the core has a weak reference to, if the object is the caller's own.
+    strong: Option<Py<StrongRef>>,
+}
+
+impl StoreObject {
+    /// The store of an argument; without one, the keychain.
+    pub fn from_argument(
+        py: Python<'_>,
+        store: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(SharedStore, Self)> {
+        let Some(store) = store.filter(|store| !store.is_none()) else {
+            let keyring = Bound::new(py, KeyringStore::new())?;
+            return Self::from_argument(py, Some(keyring.as_any()));
+        };
+        let builtin = if let Ok(keyring) = store.cast::<KeyringStore>() {
+            Some(keyring.get().shared())
+        } else if let Ok(file) = store.cast::<EncryptedFileStore>() {
+            Some(file.get().shared())
+        } else if let Ok(memory) = store.cast::<MemoryStore>() {
+            Some(memory.get().shared())
+        } else {
+            None
+        };
+        let object = store.clone().unbind();
+        if let Some(builtin) = builtin {
+            return Ok((builtin, StoreObject { object, strong: None }));
+        }
+        for name in ["load", "save", "delete"] {
+            if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {
+                let expected = "a KeyringStore, an EncryptedFileStore, a MemoryStore, or an object \
+                                with load(key), save(key, data) and delete(key)";
+                return Err(wrong_type("store", store, expected));
+            }
+        }
+        let (store, strong) = PythonStore::of_object(store)?;
+        Ok((store, StoreObject { object, strong: Some(strong) }))
+    }
+
+    /// The object to show and to pickle.
+    pub fn object(&self) -> &Py<PyAny> {
+        &self.object
+    }
+
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        let strong = self.strong.as_ref().map(|strong| strong.clone_ref(py));
+        StoreObject { object: self.object.clone_ref(py), strong }
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.object)?;
+        visit.call(&self.strong)
+    }
+}

@@ -1,0 +1,294 @@
+//! `KeyringStore`, `EncryptedFileStore` and `MemoryStore`.
+//!
+//! The core calls a store on a thread that may block, and holds no lock of this process that Python
+//! code could wait for.
+
+use std::{path::PathBuf, sync::Arc};
+
+use boardlot_gated::gated;
+use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{PyBytes, PyString, PyTuple},
+};
+
+use super::store_call::{call_python, call_store, check_signals};
+use crate::{
+    auth::{
+        SharedStore, blocking,
+        store::{EncryptedFile, Keychain, Memory, Passphrase, Secret, TokenStore},
+    },
+    error::Error,
+    py::{
+        arguments::arguments::{secret_text, text_of},
+        calls::blocking::block,
+        interpreter::{
+            callback::Invoke,
+            errors::{cannot_pickle, raise, wrong_type},
+            weak_ref::{StrongRef, WeakRef},
+        },
+    },
+};
+
+/// The keychain of the operating system: Secret Service, Keychain or Credential Manager.
+///
+/// Raises `StoreError` if the keychain cannot be used. Tokens are never stored as plain text instead.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct KeyringStore {
+    store: Arc<Keychain>,
+    shared: SharedStore,
+}
+
+impl KeyringStore {
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
+    }
+}
+
+#[gated]
+#[pymethods]
+impl KeyringStore {
+    #[new]
+    pub fn new() -> Self {
+        let store = Arc::<Keychain>::default();
+        KeyringStore { shared: store.clone().into(), store }
+    }
+
+    /// Returns the bytes stored under a key, or None.
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let store = self.store.clone();
+        let found = block(py, blocking(move || store.load(&key)))?;
+        Ok(found.map(|value| PyBytes::new(py, &value)))
+    }
+
+    /// Stores bytes under a key.
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+        data: &[u8],
+    ) -> PyResult<()> {
+        let (store, data) = (self.store.clone(), Secret::new(data.to_vec()));
+        block(py, blocking(move || store.save(&key, &data)))
+    }
+
+    /// Deletes a key, if it exists.
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: String,
+    ) -> PyResult<()> {
+        let store = self.store.clone();
+        block(py, blocking(move || store.delete(&key)))
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __repr__(&self) -> &'static str {
+        "KeyringStore()"
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
+        PyTuple::empty(py)
+    }
+}
+
+/// Keeps tokens in memory, until the process ends.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct MemoryStore {
+    store: Arc<Memory>,
+    shared: SharedStore,
+}
+
+impl MemoryStore {
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
+    }
+}
+
+#[gated]
+#[pymethods]
+impl MemoryStore {
+    #[new]
+    fn new() -> Self {
+        let store = Arc::<Memory>::default();
+        MemoryStore { shared: store.clone().into(), store }
+    }
+
+    /// Returns the bytes stored under a key, or None.
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        load(py, &*self.store, key)
+    }
+
+    /// Stores bytes under a key.
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+        data: &[u8],
+    ) -> PyResult<()> {
+        call_store(py, || self.store.save(key, data))
+    }
+
+    /// Deletes a key, if it exists.
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<()> {
+        call_store(py, || self.store.delete(key))
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __repr__(&self) -> &'static str {
+        "MemoryStore()"
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<()> {
+        let advice =
+            "use a KeyringStore, or an EncryptedFileStore with a callable as its passphrase";
+        Err(cannot_pickle(py, "a MemoryStore", advice))
+    }
+}
+
+/// A file that is encrypted with AES-256-GCM. Argon2id derives the key from a passphrase.
+///
+/// `path` is the file; a missing folder is created, for its owner only. `passphrase` is a string, or a
+/// callable without arguments that returns one and is called when it is needed. Raises `StoreError`
+/// for a wrong passphrase, a modified file, or a file that other users can access; the file is not
+/// changed.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct EncryptedFileStore {
+    store: Arc<EncryptedFile>,
+    shared: SharedStore,
+    path: PathBuf,
+    /// The callable that returns the passphrase, which a pickle may contain.
+    callable: Option<Py<StrongRef>>,
+}
+
+impl EncryptedFileStore {
+    pub fn shared(&self) -> SharedStore {
+        self.shared.clone()
+    }
+}
+
+#[gated]
+#[pymethods]
+impl EncryptedFileStore {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, passphrase: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (callable, passphrase) = if passphrase.is_instance_of::<PyString>() {
+            let text = secret_text("passphrase", passphrase)?;
+            if text.is_empty() {
+                let text = "passphrase is empty; expected one that is hard to guess";
+                return Err(raise(py, Error::config(text)));
+            }
+            (None, Box::new(move || Ok(text.clone())) as Passphrase)
+        } else if passphrase.is_callable() {
+            let (strong, weak) = WeakRef::new(passphrase)?;
+            (Some(strong), ask(weak))
+        } else {
+            let expected = "a string, or a callable that returns one";
+            return Err(wrong_type("passphrase", passphrase, expected));
+        };
+        // The working directory may change.
+        let path = std::path::absolute(&path).map_err(|error| {
+            let shown = format!("'{}'", path.display());
+            raise(py, Error::argument("path", &shown, &format!("the path of a file ({error})")))
+        })?;
+        let store = EncryptedFile::new(path.clone(), passphrase, Box::new(check_signals));
+        let store = Arc::new(store);
+        Ok(EncryptedFileStore { shared: store.clone().into(), store, path, callable })
+    }
+
+    /// The file.
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.path.as_path().into_pyobject(py).map(Bound::into_any)
+    }
+
+    /// Returns the bytes stored under a key, or None.
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        load(py, &*self.store, key)
+    }
+
+    /// Stores bytes under a key.
+    fn save(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+        data: &[u8],
+    ) -> PyResult<()> {
+        call_store(py, || self.store.save(key, data))
+    }
+
+    /// Deletes a key, if it exists.
+    fn delete(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text_of::key)] key: &str,
+    ) -> PyResult<()> {
+        call_store(py, || self.store.delete(key))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("EncryptedFileStore('{}')", self.path.display())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        visit.call(&self.callable)
+    }
+
+    /// A pickle contains the path and the callable, never a passphrase.
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(PathBuf, Py<PyAny>)> {
+        match &self.callable {
+            Some(callable) => Ok((self.path.clone(), callable.get().object(py))),
+            None => Err(cannot_pickle(
+                py,
+                "an EncryptedFileStore whose passphrase is a string",
+                "pass a callable that returns it",
+            )),
+        }
+    }
+}
+
+/// Asks a callable for the passphrase.
+fn ask(callable: WeakRef) -> Passphrase {
+    Box::new(move || {
+        let answer =
+            call_python(&callable, "the callable that returns the passphrase", |callable| {
+                let answer = callable.invoke(())?;
+                let class = || answer.get_type().name().map(|name| name.to_string());
+                Ok(secret_text("passphrase", &answer).map_err(|_| class()))
+            })?;
+        answer.map_err(|class| {
+            Error::config(format!(
+                "passphrase: the callable returned {}; expected str. Return the passphrase, or \
+                 raise an exception if there is none",
+                class.unwrap_or_default()
+            ))
+        })
+    })
+}
+
+fn load<'py>(
+    py: Python<'py>,
+    store: &dyn TokenStore,
+    key: &str,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let value = call_store(py, || store.load(key))?;
+    Ok(value.map(|value| PyBytes::new(py, &value)))
+}

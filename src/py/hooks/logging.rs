@@ -1,0 +1,174 @@
+//! The events of requests as records of Python's `logging`.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU8, Ordering},
+    time::Duration,
+};
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString},
+};
+
+use crate::{
+    http::{Event, EventKind, ObservedRequest},
+    py::interpreter::{
+        callback::{Invoke, import},
+        caller_context::CallerContext,
+        fork_safe_cell::{ForkSafeOnce, intern},
+    },
+};
+
+/// The loggers, each of which logs at one level.
+#[derive(Clone, Copy)]
+enum Logger {
+    Http,
+    Retry,
+    Auth,
+}
+
+const DEBUG: u8 = 10;
+const INFO: u8 = 20;
+
+impl Logger {
+    const ALL: [Logger; 3] = [Logger::Http, Logger::Retry, Logger::Auth];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Logger::Http => "boardlot.http",
+            Logger::Retry => "boardlot.retry",
+            Logger::Auth => "boardlot.auth",
+        }
+    }
+
+    const fn level(self) -> u8 {
+        match self {
+            Logger::Http => DEBUG,
+            Logger::Retry | Logger::Auth => INFO,
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    fn get(self, py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+        static HTTP: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+        static RETRY: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+        static AUTH: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+        let logger = match self {
+            Logger::Http => &HTTP,
+            Logger::Retry => &RETRY,
+            Logger::Auth => &AUTH,
+        };
+        logger
+            .get_or_try_init(|| {
+                let logging = import(py, "logging")?;
+                Ok(logging.invoke_method("getLogger", (self.name(),))?.unbind())
+            })
+            .map(|logger| logger.bind(py))
+    }
+}
+
+/// The enabled loggers, a bit each. Read when a call starts, since the runtime's worker threads cannot
+/// ask Python.
+static ENABLED: AtomicU8 = AtomicU8::new(0);
+
+/// Reads from Python which loggers are enabled. None is in a program that never imported `logging`,
+/// and importing it here would take longer than importing boardlot.
+pub fn refresh_levels(py: Python<'_>) {
+    ENABLED.store(enabled_loggers(py).unwrap_or_default(), Ordering::Relaxed);
+}
+
+pub fn is_enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed) != 0
+}
+
+fn enabled_loggers(py: Python<'_>) -> PyResult<u8> {
+    static MODULES: ForkSafeOnce<Py<PyAny>> = ForkSafeOnce::new();
+    let modules = MODULES.import(py, "sys", "modules")?;
+    if !modules.contains(intern!(py, "logging"))? {
+        return Ok(0);
+    }
+    let mut bits = 0;
+    for logger in Logger::ALL {
+        let enabled = logger.get(py)?.invoke_method(intern!(py, "isEnabledFor"), (logger.level(),));
+        if enabled?.is_truthy()? {
+            bits |= logger.bit();
+        }
+    }
+    Ok(bits)
+}
+
+/// Logs an event, if its logger is enabled.
+pub fn log(py: Python<'_>, context: &CallerContext, event: &Event) -> PyResult<()> {
+    let Event { request, kind } = event;
+    let ObservedRequest { method, path, attempt, .. } = &**request;
+    let ms = |duration: &Duration| format!("{:.1} ms", duration.as_secs_f64() * 1e3);
+    let extra = PyDict::new(py);
+    let (logger, text) = match kind {
+        EventKind::Sending => return Ok(()),
+        EventKind::Responded { status, duration } => {
+            extra.set_item("status", status)?;
+            extra.set_item("duration", duration.as_secs_f64())?;
+            (Logger::Http, format!("{method} {path} -> {status} in {}", ms(duration)))
+        }
+        EventKind::Failed { error, duration, .. } => {
+            extra.set_item("status", py.None())?;
+            extra.set_item("duration", duration.as_secs_f64())?;
+            (
+                Logger::Http,
+                format!("{method} {path} -> no response after {}: {error}", ms(duration)),
+            )
+        }
+        EventKind::Retrying { wait, reason } => {
+            (Logger::Retry, format!("{method} {path}: retrying in {}: {reason}", ms(wait)))
+        }
+        EventKind::RetryBudgetExhausted { reason } => (
+            Logger::Retry,
+            format!("{method} {path}: not retrying, the retry budget is exhausted: {reason}"),
+        ),
+        EventKind::Throttled { per_second } => (
+            Logger::Retry,
+            format!("{method} {path}: throttled to {per_second:.1} requests per second"),
+        ),
+        EventKind::ClockCorrected { offset_ms } => {
+            (Logger::Auth, format!("corrected the clock: the service is {offset_ms} ms ahead"))
+        }
+        EventKind::TokenRefreshed => (Logger::Auth, "refreshed the access token".to_owned()),
+        EventKind::TokenNotRefreshed { reason } => {
+            (Logger::Auth, format!("could not refresh the access token: {reason}"))
+        }
+    };
+    if ENABLED.load(Ordering::Relaxed) & logger.bit() == 0 {
+        return Ok(());
+    }
+    extra.set_item("method", method)?;
+    extra.set_item("path", path)?;
+    extra.set_item("endpoint", &request.endpoint)?;
+    extra.set_item("route", request.route.as_deref())?;
+    extra.set_item("host", &request.host)?;
+    extra.set_item("attempt", attempt)?;
+    let arguments = PyDict::new(py);
+    arguments.set_item("extra", extra)?;
+    let text =
+        if matches!(logger, Logger::Http) { format!("{text}, attempt {attempt}") } else { text };
+    // Passed as an argument, so that a percent sign in it is not a placeholder.
+    let log = logger.get(py)?.getattr(intern!(py, "log"))?;
+    let level = logger.level().into_pyobject(py)?.into_any();
+    let text = [PyString::new(py, "%s").into_any(), PyString::new(py, &text).into_any()];
+    let was_logging = IS_LOGGING.replace(true);
+    let logged = context.run(&log, &[&[level], &text[..]].concat(), Some(&arguments));
+    IS_LOGGING.set(was_logging);
+    logged.map(drop)
+}
+
+thread_local! {
+    static IS_LOGGING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs the handlers of a log record of boardlot's.
+pub fn is_logging() -> bool {
+    IS_LOGGING.get()
+}

@@ -1,0 +1,5 @@
+//! What callers observe of requests: hooks and log records.
+
+pub mod logging;
+pub mod observer;
+pub mod request_events;

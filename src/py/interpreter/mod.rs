@@ -1,0 +1,15 @@
+//! What every other room needs of the interpreter: errors, calls into Python, signals, forks and exits.
+
+#[cfg(not(system_allocator))]
+pub mod allocator;
+pub mod callback;
+pub mod caller_context;
+pub mod errors;
+pub mod fork_safe_cell;
+pub mod forks;
+pub mod notifier;
+pub mod shutdown_gate;
+pub mod signals;
+pub mod texts;
+pub mod thread_end;
+pub mod weak_ref;

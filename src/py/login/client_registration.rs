@@ -1,0 +1,117 @@
+//! `register_client` and `Registration`.
+
+use std::path::PathBuf;
+
+use boardlot_gated::gated;
+use pyo3::{prelude::*, types::PyString};
+
+use super::oauth_app::transport_options;
+use crate::{
+    auth::RegisteredClient,
+    error::Error,
+    http::{BaseUrl, Transport},
+    login::{check_redirect_uri, register},
+    py::{
+        arguments::arguments::{optional_text, text_of},
+        calls::blocking::block,
+        interpreter::errors::{cannot_pickle, raise, wrong_type},
+        values::dates::DateClasses,
+    },
+};
+
+/// A registered client.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct Registration(RegisteredClient);
+
+#[gated]
+#[pymethods]
+impl Registration {
+    /// The id of the client.
+    #[getter]
+    fn client_id(&self) -> &str {
+        &self.0.client_id
+    }
+
+    /// The secret of a confidential client; None if the service issued none.
+    #[getter]
+    fn client_secret<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
+        self.0.client_secret.as_ref().map(|secret| PyString::new(py, secret))
+    }
+
+    /// The redirect URIs, as the service registered them.
+    #[getter]
+    fn redirect_uris(&self) -> Vec<String> {
+        self.0.redirect_uris.clone().unwrap_or_default()
+    }
+
+    /// The scopes that users can grant, separated by spaces; None if the response has none.
+    #[getter]
+    fn scope(&self) -> Option<&str> {
+        self.0.scope.as_deref()
+    }
+
+    /// When the client was registered, as an aware UTC datetime; None if the response does not say it.
+    #[getter]
+    fn issued_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(seconds) = self.0.issued_at else { return Ok(None) };
+        DateClasses::get(py)?.datetime_of(py, seconds.saturating_mul(1_000_000)).map(Some)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Registration('{}')", self.0.client_id.escape_debug())
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let advice = "store its client_id in the configuration, and its client_secret with your other \
+                      secrets";
+        Err(cannot_pickle(py, "a Registration", advice))
+    }
+}
+
+/// Registers a web application, once, and returns its `Registration`. Store the client id and the secret:
+/// the service does not show them again.
+///
+/// `redirect_uris` are the callback URLs of the application: https, or http to a loopback address such as
+/// `http://127.0.0.1:8000/callback`. The service matches them exactly. `confidential=True` registers a
+/// client with a secret (`client_secret_post`); a response without one is not an error. `timeout` is in
+/// seconds. Raises `OAuthError` if the service rejects the registration. Service document, sections 2.1 and
+/// 4.1.
+#[gated]
+#[pyfunction]
+#[pyo3(signature = (base_url, *, redirect_uris, client_name = None, confidential = false, timeout = 30.0, proxy = None, ca_file = None), text_signature = "(base_url, *, redirect_uris, client_name='boardlot', confidential=False, timeout=30.0, proxy=None, ca_file=None)")]
+#[expect(clippy::too_many_arguments, reason = "the public signature")]
+pub fn register_client<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    redirect_uris: &Bound<'py, PyAny>,
+    client_name: Option<&Bound<'py, PyAny>>,
+    confidential: bool,
+    timeout: f64,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<Registration> {
+    let refuse = |error| raise(py, error);
+    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let client_name = client_name_text(client_name)?;
+    let uris = match redirect_uris.extract::<Vec<String>>() {
+        Ok(uris) if !redirect_uris.is_instance_of::<PyString>() => uris,
+        _ => return Err(wrong_type("redirect_uris", redirect_uris, "a list of URLs")),
+    };
+    if uris.is_empty() {
+        let expected = "at least one callback URL of the application";
+        return Err(refuse(Error::argument("redirect_uris", "empty", expected)));
+    }
+    for uri in &uris {
+        check_redirect_uri("redirect_uris", uri).map_err(refuse)?;
+    }
+    let options = transport_options(py, timeout, proxy, ca_file)?;
+    let transport = Transport::new(base, options).map_err(refuse)?;
+    let work = async move { register(&transport, &uris, &client_name, confidential).await };
+    block(py, work).map(Registration)
+}
+
+/// The name that the consent page shows.
+pub fn client_name_text(value: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    Ok(optional_text("client_name", value)?.unwrap_or_else(|| "boardlot".to_owned()))
+}

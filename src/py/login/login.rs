@@ -1,0 +1,188 @@
+//! `login`, `begin_login` and `LoginFlow`.
+
+use std::{path::PathBuf, sync::Arc};
+
+use boardlot_gated::gated;
+use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyFloat};
+
+use super::{client_registration::client_name_text, login_prompt::Prompt};
+use crate::{
+    auth::OAuth as Core,
+    error::{Error, Result},
+    http::{BaseUrl, TransportOptions},
+    login::{Flow, Options},
+    py::{
+        arguments::arguments::{file_contents, seconds, text_of},
+        calls::{
+            blocking::{block, block_polling},
+            call::{Call, CallMode},
+        },
+        credentials::{oauth::OAuth, store_argument::StoreObject},
+        hooks::observer::PythonObserver,
+        interpreter::{callback::Invoke, errors::raise, shutdown_gate::detach},
+    },
+};
+
+/// A login in progress: the user opens `url`, and a port of this machine listens for the callback.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct LoginFlow {
+    flow: Arc<Flow>,
+    store: StoreObject,
+}
+
+#[gated]
+#[pymethods]
+impl LoginFlow {
+    /// The page where the user logs in and grants access.
+    #[getter]
+    fn url(&self) -> &str {
+        self.flow.url()
+    }
+
+    /// Completes the login with the URL to which the browser was redirected, copied from its address
+    /// bar, and returns the `OAuth`. The URL of another login raises `OAuthError`; this login can still
+    /// be completed then.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::callback_url)] callback_url: &str,
+    ) -> PyResult<Bound<'py, OAuth>> {
+        let flow = self.flow.clone();
+        let core = block(py, async move { flow.finish(callback_url).await })?;
+        Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
+    }
+
+    /// Waits for the browser's callback and returns the `OAuth`. Ctrl-C cancels the login.
+    fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, OAuth>> {
+        let core = block(py, wait(self.flow.clone()))?;
+        Bound::new(py, OAuth::new_logged_in(core, self.store.clone_ref(py)))
+    }
+
+    /// Like `wait`, in async code: `oauth = await flow`.
+    fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let store = base.store.clone_ref(py);
+        let finish = move |py: Python<'_>, core| {
+            Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
+        };
+        let call = Call::new("the login", wait(base.flow.clone()), Box::new(finish));
+        let waiter = CallMode::Async
+            .run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))?;
+        waiter.invoke_method("__await__", ())
+    }
+
+    /// Cancels the login and closes its port.
+    fn cancel(&self) {
+        self.flow.cancel();
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        self.store.traverse(&visit)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LoginFlow, port {}>", self.flow.port())
+    }
+}
+
+/// Begins a login and returns a `LoginFlow` at once. It prints nothing and opens no browser.
+///
+/// Send the user to `flow.url`. Then `flow.wait()` (or `await flow`) waits for the callback of a browser
+/// on this machine, and `flow.finish(callback_url)` takes the callback URL of a browser elsewhere.
+#[gated]
+#[pyfunction]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
+#[expect(clippy::too_many_arguments, reason = "the public signature")]
+pub fn begin_login<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    store: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
+    client_name: Option<&Bound<'py, PyAny>>,
+    redirect_port: i64,
+    timeout: f64,
+    confidential: bool,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<LoginFlow> {
+    let refuse = |error| raise(py, error);
+    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let (store, object) = StoreObject::from_argument(py, store)?;
+    let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
+    let options = Options {
+        store,
+        client_id,
+        client_name: client_name_text(client_name)?,
+        redirect_port: port(redirect_port).map_err(refuse)?,
+        confidential,
+        deadline: seconds("timeout", &PyFloat::new(py, timeout))?,
+        transport: TransportOptions {
+            proxy,
+            extra_certificates,
+            observer: Some(Arc::new(PythonObserver::default())),
+            ..TransportOptions::default()
+        },
+    };
+    let flow = block(py, Flow::begin(base, options))?;
+    Ok(LoginFlow { flow: Arc::new(flow), store: object })
+}
+
+/// Logs in with the browser and returns the credentials for a client.
+///
+/// Registers a client if the store has none, opens the browser, waits for its callback, and saves the
+/// tokens in `store` (None: the keychain). Without a browser, the URL is printed to stderr, with the
+/// ways to complete the login from another machine. Service document, section 5.1.
+#[gated]
+#[pyfunction]
+#[pyo3(signature = (base_url, *, store = None, client_id = None, client_name = None, redirect_port = 0, open_browser = true, timeout = 300.0, confidential = false, proxy = None, ca_file = None), text_signature = "(base_url, *, store=None, client_id=None, client_name='boardlot', redirect_port=0, open_browser=True, timeout=300.0, confidential=False, proxy=None, ca_file=None)")]
+#[expect(clippy::too_many_arguments, reason = "the public signature")]
+pub fn login<'py>(
+    py: Python<'py>,
+    #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+    store: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = text_of::client_id)] client_id: Option<String>,
+    client_name: Option<&Bound<'py, PyAny>>,
+    redirect_port: i64,
+    open_browser: bool,
+    timeout: f64,
+    confidential: bool,
+    #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<OAuth> {
+    let LoginFlow { flow, store } = begin_login(
+        py,
+        base_url,
+        store,
+        client_id,
+        client_name,
+        redirect_port,
+        timeout,
+        confidential,
+        proxy,
+        ca_file,
+    )?;
+    let opened = open_browser && detach(py, || flow.open_browser());
+    let prompt = if opened { None } else { Some(Prompt::show(py, flow.clone())?) };
+    let core = block_polling(py, wait(flow), |py| {
+        prompt.as_ref().map_or(Ok(()), |prompt| prompt.poll(py))
+    })?;
+    Ok(OAuth::new_logged_in(core, store))
+}
+
+fn port(number: i64) -> Result<u16> {
+    u16::try_from(number).map_err(|_| {
+        Error::argument("redirect_port", &number.to_string(), "an integer from 0 to 65535")
+    })
+}
+
+/// Waits for the end of a login. Dropping the future cancels the login.
+async fn wait(flow: Arc<Flow>) -> Result<Arc<Core>> {
+    struct CancelOnDrop(Arc<Flow>);
+    impl Drop for CancelOnDrop {
+        fn drop(&mut self) {
+            self.0.cancel();
+        }
+    }
+    let flow = CancelOnDrop(flow);
+    flow.0.wait().await
+}

@@ -1,0 +1,298 @@
+//! `OAuthApp` and `AsyncOAuthApp`: the logins of the users of a web application.
+
+use std::{path::PathBuf, sync::Arc};
+
+use boardlot_gated::gated;
+use pyo3::{
+    PyTraverseError, PyVisit,
+    prelude::*,
+    types::{PyDict, PyFloat, PyString},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    auth::Attempt,
+    http::{BaseUrl, TransportOptions},
+    login::{App, AppOptions, AuthorizationRequest as Core},
+    py::{
+        arguments::arguments::{file_contents, seconds, secret_text, text, text_of},
+        calls::{
+            blocking::block,
+            call::{Call, CallMode},
+        },
+        credentials::{oauth::OAuth, store_argument::StoreObject},
+        hooks::observer::PythonObserver,
+        interpreter::errors::{cannot_pickle, cannot_pickle_secret, raise},
+    },
+};
+
+/// What the two classes have in common.
+#[pyclass(frozen, subclass, module = "boardlot._core")]
+pub struct OAuthAppBase {
+    app: Arc<App>,
+    store: StoreObject,
+    connection: Connection,
+}
+
+/// How the requests of an application are sent, as it was passed.
+struct Connection {
+    timeout: f64,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+}
+
+impl OAuthAppBase {
+    /// Exchanges the code of a callback. `mode` decides whether the `OAuth` is returned or awaited.
+    fn fetch_token<'py>(
+        this: &Bound<'py, Self>,
+        mode: CallMode,
+        callback_url: &str,
+        session: [&Bound<'py, PyAny>; 2],
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        let [state, verifier] = session;
+        let attempt = match (kept("state", state)?, kept("code_verifier", verifier)?) {
+            (Some(state), Some(verifier)) => Some(Attempt { verifier, state }),
+            _ => None,
+        };
+        let (app, callback_url) = (base.app.clone(), Zeroizing::new(callback_url.to_owned()));
+        let user = text("user", user)?;
+        let store = base.store.clone_ref(py);
+        let future = async move { app.fetch_token(&callback_url, attempt, Some(user)).await };
+        let finish = move |py: Python<'_>, core| {
+            Ok(Py::new(py, OAuth::new_logged_in(core, store))?.into_any())
+        };
+        let call = Call::new("fetch_token", future, Box::new(finish));
+        mode.run_shared(py, call.owned_by(Some(this.clone().into_any().unbind())))
+    }
+}
+
+/// A string that a session holds; `None` if it holds none.
+fn kept(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Zeroizing<String>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    secret_text(name, value).map(Some)
+}
+
+#[gated]
+#[pymethods]
+impl OAuthAppBase {
+    /// The id from the registration.
+    #[getter]
+    fn client_id(&self) -> &str {
+        self.app.client_id()
+    }
+
+    /// Where users return to, as it is registered.
+    #[getter]
+    fn redirect_uri(&self) -> &str {
+        self.app.redirect_uri()
+    }
+
+    /// The address of the service.
+    #[getter]
+    fn base_url(&self) -> &str {
+        self.app.base_url()
+    }
+
+    /// Begins a login and returns an `AuthorizationRequest`: redirect the browser to `.url`, and keep
+    /// `.state` and `.code_verifier` in the user's session on the server. Sends nothing.
+    fn authorization_url(&self, py: Python<'_>) -> PyResult<AuthorizationRequest> {
+        let begun = self.app.authorization_request();
+        begun.map(AuthorizationRequest).map_err(|error| raise(py, error))
+    }
+
+    /// The credentials of a user who has logged in, in any process that has the store. Reads the store,
+    /// so that a logout or a new login in another process takes effect. Raises `LoginRequired` if the
+    /// store has no tokens of this user, and `StoreError` if it cannot be read.
+    #[pyo3(signature = (*, user))]
+    fn auth<'py>(&self, py: Python<'py>, user: &Bound<'py, PyAny>) -> PyResult<OAuth> {
+        let (app, user) = (self.app.clone(), text("user", user)?);
+        let core = block(py, async move { app.auth(Some(user)).await })?;
+        Ok(OAuth::new_logged_in(core, self.store.clone_ref(py)))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.store.traverse(&visit)
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let (class, app) = (this.get_type().name()?, &this.get().app);
+        let (client_id, base_url) = (app.client_id().escape_debug(), app.base_url());
+        Ok(format!("{class}('{base_url}', '{client_id}')"))
+    }
+
+    /// A pickle contains what the application was created from, and no secret.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((&str, &str), Bound<'py, PyDict>)> {
+        let Connection { timeout, proxy, ca_file } = &self.connection;
+        if self.app.client_secret().is_some() || proxy.as_ref().is_some_and(|p| p.contains('@')) {
+            let what = "an application with a client_secret or a proxy password";
+            return Err(cannot_pickle_secret(py, what));
+        }
+        let named = PyDict::new(py);
+        named.set_item("redirect_uri", self.app.redirect_uri())?;
+        named.set_item("store", self.store.object())?;
+        named.set_item("timeout", timeout)?;
+        named.set_item("proxy", proxy)?;
+        named.set_item("ca_file", ca_file)?;
+        Ok(((self.app.base_url(), self.app.client_id()), named))
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the public signature")]
+fn new_base<'py>(
+    py: Python<'py>,
+    base_url: &str,
+    client_id: String,
+    redirect_uri: String,
+    store: Option<&Bound<'py, PyAny>>,
+    client_secret: Option<&Bound<'py, PyAny>>,
+    timeout: f64,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<OAuthAppBase> {
+    let refuse = |error| raise(py, error);
+    let base = BaseUrl::parse(base_url).map_err(refuse)?;
+    let (shared, store) = StoreObject::from_argument(py, store)?;
+    let client_secret = match client_secret {
+        Some(secret) => kept("client_secret", secret)?,
+        None => None,
+    };
+    let transport = transport_options(py, timeout, proxy.clone(), ca_file.clone())?;
+    let options = AppOptions { client_id, client_secret, redirect_uri, store: shared, transport };
+    let app = Arc::new(App::new(base, options).map_err(refuse)?);
+    let connection = Connection { timeout, proxy, ca_file };
+    Ok(OAuthAppBase { app, store, connection })
+}
+
+/// How to send the requests of an application.
+pub fn transport_options(
+    py: Python<'_>,
+    timeout: f64,
+    proxy: Option<String>,
+    ca_file: Option<PathBuf>,
+) -> PyResult<TransportOptions> {
+    let extra_certificates = ca_file.map(|path| file_contents(py, "ca_file", &path)).transpose()?;
+    Ok(TransportOptions {
+        timeout: seconds("timeout", &PyFloat::new(py, timeout))?,
+        proxy,
+        extra_certificates,
+        observer: Some(Arc::new(PythonObserver::default())),
+        ..TransportOptions::default()
+    })
+}
+
+/// The classes differ in whether `fetch_token` blocks or is awaited.
+macro_rules! app_class {
+    ($(#[$doc:meta])* $name:ident, $mode:expr) => {
+        $(#[$doc])*
+        #[pyclass(frozen, extends = OAuthAppBase, module = "boardlot._core")]
+        pub struct $name;
+
+        #[gated]
+        #[pymethods]
+        impl $name {
+            #[new]
+            #[pyo3(signature = (base_url, client_id, *, redirect_uri, store = None, client_secret = None, timeout = 30.0, proxy = None, ca_file = None))]
+            #[expect(clippy::too_many_arguments, reason = "the public signature")]
+            fn new<'py>(
+                py: Python<'py>,
+                #[pyo3(from_py_with = text_of::base_url)] base_url: &str,
+                #[pyo3(from_py_with = text_of::client_id)] client_id: String,
+                #[pyo3(from_py_with = text_of::redirect_uri)] redirect_uri: String,
+                store: Option<&Bound<'py, PyAny>>,
+                client_secret: Option<&Bound<'py, PyAny>>,
+                timeout: f64,
+                #[pyo3(from_py_with = text_of::proxy)] proxy: Option<String>,
+                ca_file: Option<PathBuf>,
+            ) -> PyResult<PyClassInitializer<Self>> {
+                let base = new_base(
+                    py, base_url, client_id, redirect_uri, store, client_secret, timeout, proxy, ca_file,
+                )?;
+                Ok(PyClassInitializer::from(base).add_subclass($name))
+            }
+
+            /// Completes a login: checks the callback, exchanges its code, saves the tokens of `user`, and
+            /// returns the user's `OAuth`.
+            ///
+            /// `callback_url` is the URL that the browser requested, or its path and query. `state` and
+            /// `code_verifier` are those of `authorization_url`, from the session of the user who sends
+            /// the callback; None if it holds none. They are good for one exchange. Raises `OAuthError`
+            /// and sends nothing if the state differs, a parameter occurs twice, or the service reports
+            /// an error; `OAuthError` if the code has expired or was used; `LoginRequired` if the code
+            /// was sent and the tokens were lost. After each of them, start a new login.
+            #[pyo3(signature = (callback_url, *, state, code_verifier, user))]
+            fn fetch_token<'py>(
+                this: &Bound<'py, Self>,
+                #[pyo3(from_py_with = text_of::callback_url)] callback_url: &str,
+                state: &Bound<'py, PyAny>,
+                code_verifier: &Bound<'py, PyAny>,
+                user: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let session = [state, code_verifier];
+                OAuthAppBase::fetch_token(this.as_super(), $mode, callback_url, session, user)
+            }
+        }
+    };
+}
+
+app_class! {
+    /// A web application with its own users: it sends them to the service's page, receives the callback at
+    /// its own address, and calls the service for each of them.
+    ///
+    /// `client_id` and `client_secret` come from `register_client`, or from wherever the application was
+    /// registered; `redirect_uri` is where users return to, exactly as it is registered. `store` (None: the
+    /// keychain) holds the tokens of all users, in every process. `timeout` (default 30.0) is that of one
+    /// request, in seconds. Opens no port and no browser; can be shared by threads. Service document,
+    /// sections 4.1 and 5.1.
+    OAuthApp, CallMode::Sync
+}
+
+app_class! {
+    /// Like `OAuthApp`, with a `fetch_token` that is awaited. `auth` waits for the store: if that takes
+    /// long, call it as `await asyncio.to_thread(app.auth, user=user)`.
+    AsyncOAuthApp, CallMode::Async
+}
+
+/// A login that begins: `url` is the page to send the user to; `state` and `code_verifier` are two strings
+/// to keep in the user's session until the callback.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct AuthorizationRequest(Core);
+
+#[gated]
+#[pymethods]
+impl AuthorizationRequest {
+    /// The page where the user logs in and grants access.
+    #[getter]
+    fn url(&self) -> &str {
+        self.0.url.as_str()
+    }
+
+    /// What the callback has to repeat; 43 random characters.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.0.attempt.state)
+    }
+
+    /// What proves at the exchange that this application began the login; 43 random characters. A secret.
+    #[getter]
+    fn code_verifier<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, &self.0.attempt.verifier)
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __repr__(&self) -> &'static str {
+        "AuthorizationRequest(...)"
+    }
+
+    #[expect(clippy::unused_self, reason = "a method of the Python class")]
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let advice = "keep its state and code_verifier in the user's session on the server";
+        Err(cannot_pickle(py, "an AuthorizationRequest", advice))
+    }
+}

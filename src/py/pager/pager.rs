@@ -1,0 +1,416 @@
+//! `Pager` and `AsyncPager`: an iteration over pages, row by row, page by page, or as a whole.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use boardlot_gated::gated;
+use futures_util::FutureExt;
+use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyTuple};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{
+    page_iterator::iterate,
+    pager_state::{ItemKind, PagerState},
+    row_view::RowView,
+};
+use crate::{
+    api::time_text,
+    callback_pool,
+    decode::{BatchBuilder, Columns, PageSlice, Rows, UndeclaredTypes},
+    error::{Error, Result},
+    pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
+    process::AbortOnDrop,
+    py::{
+        arguments::arguments::text_of,
+        calls::{
+            call::{Call, CallMode, Finish, Start},
+            progress::{CountFn, Progress},
+        },
+        interpreter::{errors::raise, shutdown_gate::attach},
+        rows::{
+            arrow::ArrowStream,
+            frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
+            records::Records,
+            shapes::Shapes,
+        },
+        values::time_range::{Datetimes, datetimes},
+    },
+};
+
+/// What `Pager` and `AsyncPager` have in common.
+#[pyclass(frozen, subclass, generic, module = "boardlot._core")]
+pub struct PagerBase {
+    state: Arc<PagerState>,
+    mode: CallMode,
+    /// What the rows become.
+    view: Arc<RowView>,
+    /// The same as what this iterates over.
+    rows: ItemKind,
+    /// The client, which keeps alive what the core has weak references to.
+    owner: Option<Py<PyAny>>,
+}
+
+/// An iterator over the rows of a paged list. It has one page in memory, and fetches at most one page
+/// ahead.
+#[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
+pub struct Pager;
+
+/// An async iterator over the rows of a paged list. It has one page in memory, and fetches at most one
+/// page ahead.
+#[pyclass(frozen, extends = PagerBase, generic, module = "boardlot._core")]
+pub struct AsyncPager;
+
+impl PagerBase {
+    /// A `Pager` or an `AsyncPager`.
+    pub fn new_pager<'py>(
+        py: Python<'py>,
+        mode: CallMode,
+        pages: Pages<Py<PyAny>>,
+        owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let owner = owner.map(|owner| owner.clone().unbind());
+        let view = RowView::new(Shapes::default());
+        Self::of_view(PagerState::new(pages), mode, view, owner).into_pager(py)
+    }
+
+    fn of_view(
+        state: Arc<PagerState>,
+        mode: CallMode,
+        view: Arc<RowView>,
+        owner: Option<Py<PyAny>>,
+    ) -> Self {
+        PagerBase { state, mode, rows: ItemKind::Row(view.clone()), view, owner }
+    }
+
+    fn into_pager(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let mode = self.mode;
+        let initializer = PyClassInitializer::from(self);
+        match mode {
+            CallMode::Sync => Ok(Bound::new(py, initializer.add_subclass(Pager))?.into_any()),
+            CallMode::Async => Ok(Bound::new(py, initializer.add_subclass(AsyncPager))?.into_any()),
+        }
+    }
+
+    /// Collects the remaining rows, within the limits, in sinks. `convert` makes a value of them in
+    /// the runtime, and `finish` makes the Python object, with which they count as received.
+    fn gather<'py, S, T, F>(
+        &self,
+        py: Python<'py>,
+        limits: Limits,
+        progress: bool,
+        sink: impl Fn() -> S + Send + Sync + 'static,
+        convert: impl FnOnce(Vec<S>) -> F + Send + 'static,
+        finish: Finish<T>,
+    ) -> PyResult<Bound<'py, PyAny>>
+    where
+        S: Sink + Send + 'static,
+        T: Send + 'static,
+        F: Future<Output = Result<T>> + Send,
+    {
+        let _reading = match self.mode {
+            CallMode::Sync => Some(self.state.mark_reading(py)?),
+            CallMode::Async => None,
+        };
+        let count = Arc::new(AtomicU64::new(0));
+        let label = self.state.call().plan.request.label();
+        let progress = Progress {
+            shown: progress,
+            label,
+            unit: "rows",
+            total: self.expected_rows(py, limits)?,
+            count: count.clone(),
+        };
+        let (state, names) = (self.state.clone(), self.view.undeclared().cloned());
+        let is_sync = self.mode == CallMode::Sync;
+        let start: Start<_> = Box::new(move |py| {
+            let fetcher = state.lock_fetcher(py)?;
+            let gathered = async move {
+                let mut fetcher = fetcher.await;
+                let sink = || CheckedSink { sink: sink(), names: names.clone() };
+                let pages = &state.pages;
+                let (gathering, sinks) = pages.gather(&mut fetcher, limits, &count, sink).await?;
+                let sinks = sinks.into_iter().map(|checked| checked.sink).collect();
+                let value =
+                    convert(sinks).await.map_err(|e| e.with_checkpoint(pages.checkpoint()))?;
+                let is_rest = match limits {
+                    Limits { items: None, pages: None } => true,
+                    Limits { items: Some(0), .. } | Limits { pages: Some(0), .. } => false,
+                    // A loop of limited calls gets an empty result before it is refused.
+                    _ => count.load(Ordering::Relaxed) == 0,
+                };
+                // Whoever is next waits for a thread, but not for an event loop, which may have stopped.
+                Ok((gathering, is_rest, value, is_sync.then_some(fetcher)))
+            };
+            // On the runtime's threads, so that Ctrl-C need not wait while large pages are parsed.
+            Ok(async move { AbortOnDrop::spawn(gathered).join().await }.boxed())
+        });
+        let state = self.state.clone();
+        let finish = move |py: Python<'_>, gathered: Gathered<T>| {
+            let (mut gathering, is_rest, value, _fetcher) = gathered;
+            let object = finish(py, value).map_err(|error| state.with_checkpoint(py, error))?;
+            py.check_signals()?;
+            match gathering.receive(is_rest) {
+                true => Ok(object),
+                false => Err(raise(py, Error::config(OVERTAKEN))),
+            }
+        };
+        let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
+        let call = Call::deferred(label, start, Box::new(finish)).owned_by(owner);
+        progress.run(py, self.mode, call)
+    }
+
+    /// How many rows a call with these limits will return, once the service has reported the total.
+    ///
+    /// From the middle of a list, the total is not what remains: a cursor is not a row number.
+    fn expected_rows(&self, py: Python<'_>, limits: Limits) -> PyResult<CountFn> {
+        let delivery = self.state.delivery(py)?.clone();
+        let position = delivery.position();
+        let received = position.cursor.is_none().then_some(position.row as u64);
+        let most = limits.items.map(|limit| limit as u64);
+        let is_whole = limits.pages.is_none();
+        Ok(Box::new(move || {
+            let total = delivery.total().filter(|_| is_whole).and_then(|n| u64::try_from(n).ok());
+            let rest = total.zip(received).map(|(total, received)| total.saturating_sub(received));
+            most.into_iter().chain(rest).min()
+        }))
+    }
+
+    /// The remaining rows as a frame, whose columns are built page by page.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        library: &'static FrameLibrary,
+        decimals: &str,
+        invalid: &str,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let frame = Frame::prepare(py, library, decimals, invalid)?;
+        let fields = self.state.call().plan.fields.clone();
+        let view = self.view.clone();
+        let sink = move || {
+            let (fields, view) = (fields.clone(), view.clone());
+            BatchBuilder::new(move || {
+                let fields = fields.iter();
+                Columns::of_selection(fields, None, view.selection(), frame.options)
+            })
+        };
+        let mode = self.mode;
+        let convert = move |windows: Vec<BatchBuilder<_>>| async move {
+            let parts = windows.into_iter().flat_map(BatchBuilder::finish).collect();
+            let columns = ArrowStream::of(parts)?;
+            if mode == CallMode::Sync {
+                return Ok(Framed::Columns(columns));
+            }
+            // Making a large frame takes long, so it is not done on the event loop's thread.
+            let frame = move || attach(|py| Ok(Framed::Made(frame.convert(py, columns))));
+            callback_pool::run(frame).await?
+        };
+        let finish = move |py: Python<'_>, framed: Framed| match framed {
+            Framed::Columns(columns) => frame.convert(py, columns),
+            Framed::Made(outcome) => outcome,
+        };
+        self.gather(py, Limits::default(), progress, sink, convert, Box::new(finish))
+    }
+}
+
+/// What was gathered, whether nothing follows, its value, and for a thread the locked fetcher.
+type Gathered<T> = (Gathering<Py<PyAny>>, bool, T, Option<OwnedMutexGuard<Fetcher>>);
+
+const OVERTAKEN: &str = "this call's event loop had stopped or was busy when the call finished, and \
+                         another one continued with the pager; call the method again";
+
+/// A frame, or its columns.
+enum Framed {
+    Columns(ArrowStream),
+    Made(PyResult<Py<PyAny>>),
+}
+
+#[gated]
+#[pymethods]
+impl PagerBase {
+    /// The total number of items, or `None` if the service does not report it.
+    #[getter]
+    fn total(&self, py: Python<'_>) -> PyResult<Option<i64>> {
+        self.state.delivery(py).map(|delivery| delivery.total())
+    }
+
+    /// The time range that is read, as aware UTC datetimes of its start and its end.
+    ///
+    /// A range that was given is known at once. One that ends now is fixed by the service's clock when
+    /// the first page is requested: until then it is `None`, as it is for a list without a time range.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Datetimes<'py>>> {
+        datetimes(py, self.state.delivery(py)?.range())
+    }
+
+    /// How many pages were requested.
+    #[getter]
+    fn requests(&self) -> u64 {
+        self.state.pages.requests()
+    }
+
+    /// The exact position of the iteration as a small JSON string without secrets. Pass it to the
+    /// same method with the same arguments as `resume=`, in another process too.
+    fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.state.checkpoint(py)
+    }
+
+    /// The same iteration restricted to these fields, in this order: rows, pages, `all` and frames
+    /// have nothing else. It shares the position with this pager.
+    ///
+    /// A name that the endpoint does not declare is refused. With `undeclared=True`, or if the endpoint
+    /// declares no fields, it is looked for in the first page that has records, and refused then.
+    #[pyo3(signature = (*names, undeclared = false))]
+    fn select<'py>(
+        &self,
+        names: &Bound<'py, PyTuple>,
+        undeclared: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = names.py();
+        let view = self.view.select(self.state.call(), names, undeclared)?;
+        let owner = self.owner.as_ref().map(|owner| owner.clone_ref(py));
+        Self::of_view(self.state.clone(), self.mode, view, owner).into_pager(py)
+    }
+
+    /// An iterator over the rows as instances of a class, each field converted to its annotation; see
+    /// `Records.as_type`. It shares the position with this pager.
+    #[pyo3(name = "as_type")]
+    fn iterate_as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = ItemKind::Row(self.view.as_type(self.state.call(), cls)?);
+        iterate(cls.py(), self.mode, &self.state, kind, self.owner.as_ref())
+    }
+
+    /// An iterator over the pages, each as `Records`.
+    fn pages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = ItemKind::Page(self.view.clone());
+        iterate(py, self.mode, &self.state, kind, self.owner.as_ref())
+    }
+
+    /// The remaining rows as `Records`, limited to `max_items` rows and `max_pages` pages. If it
+    /// fails midway, the pager's position does not change.
+    ///
+    /// An empty result means the end of the list only if `max_items` (at least 1) is the only limit.
+    #[pyo3(signature = (max_items = None, max_pages = None, *, progress = false))]
+    fn all<'py>(
+        &self,
+        py: Python<'py>,
+        max_items: Option<i64>,
+        max_pages: Option<i64>,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let limit = |name: &str, value: Option<i64>| match value.map(usize::try_from) {
+            None => Ok(None),
+            Some(Ok(limit)) => Ok(Some(limit)),
+            Some(Err(_)) => {
+                let shown = value.unwrap_or_default().to_string();
+                Err(raise(py, Error::argument(name, &shown, "an integer from 0")))
+            }
+        };
+        let (items, pages) = (limit("max_items", max_items)?, limit("max_pages", max_pages)?);
+        let limits = Limits { items, pages };
+        let fields = self.state.call().plan.fields.clone();
+        let selection = self.view.selection().cloned();
+        let rows = |slices: Vec<Vec<PageSlice>>| async move {
+            Ok(Rows::new(slices.concat(), fields).restricted_to(selection))
+        };
+        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.view.shapes))
+    }
+
+    /// The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`.
+    #[pyo3(signature = (*, decimals = "float64", invalid = "raise", progress = false))]
+    fn to_pandas<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.frame(py, &PANDAS, decimals, invalid, progress)
+    }
+
+    /// The remaining rows as a polars DataFrame; see `boardlot.frames.to_polars`.
+    #[pyo3(signature = (*, decimals = "float64", invalid = "raise", progress = false))]
+    fn to_polars<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.frame(py, &POLARS, decimals, invalid, progress)
+    }
+
+    /// The remaining rows as a pyarrow Table; see `boardlot.frames.to_arrow`. With
+    /// `batches=True` an iterator of record batches, one per page, each as soon as it is fetched.
+    ///
+    /// A field that the endpoint does not declare is a column of the batches that have it, and there it
+    /// is text, as nothing is known of later pages. `pyarrow.concat_tables` joins tables of such batches
+    /// with `promote_options="permissive"`.
+    #[pyo3(
+        signature = (*, decimals = "float64", invalid = "raise", progress = false, batches = false)
+    )]
+    fn to_arrow<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
+        #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
+        progress: bool,
+        batches: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, base) = (this.py(), this.get());
+        if !batches {
+            return base.frame(py, &ARROW, decimals, invalid, progress);
+        }
+        if base.state.delivery(py)?.is_exhausted() {
+            return Err(raise(py, exhausted()));
+        }
+        let mut frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
+        frame.options.undeclared = UndeclaredTypes::Text;
+        let kind = ItemKind::Batch(base.view.clone(), frame);
+        iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        let what = "cannot pickle a pager; pickle its `checkpoint()`";
+        Err(raise(py, Error::config(what)))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.owner)
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let (name, state) = (this.get_type().name()?.to_string(), &this.get().state);
+        let range = state.delivery(this.py())?.range().map_or(String::new(), |(start, end)| {
+            format!(" from {} to {}", time_text(start), time_text(end))
+        });
+        Ok(format!("<{name} of {}{range}>", state.call().plan.request.label()))
+    }
+}
+
+#[gated]
+#[pymethods]
+impl Pager {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let base = this.as_super().get();
+        base.state.next(this.py(), &base.rows)
+    }
+}
+
+#[gated]
+#[pymethods]
+impl AsyncPager {
+    fn __aiter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let base = this.as_super().get();
+        base.state.next_async(this.py(), &base.rows, base.owner.as_ref())
+    }
+}

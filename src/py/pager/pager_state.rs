@@ -1,0 +1,317 @@
+//! What a pager and its iterators share: rows and pages are looked at, converted, and only then
+//! received.
+
+use std::{
+    cell::RefCell,
+    future::ready,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use pyo3::prelude::*;
+use tokio::sync::OwnedMutexGuard;
+
+use super::row_view::RowView;
+use crate::{
+    decode::{PageSlice, Rows},
+    error::Error,
+    pages::{Claim, Delivery, Fetcher, PagedCall, Pages, Unit},
+    process,
+    py::{
+        calls::{
+            blocking::block,
+            completion::{Completed, Finished, Startable},
+            operation::Operation,
+        },
+        interpreter::{callback::no_stop_iteration, errors::raise, shutdown_gate},
+        rows::{frame::Frame, records::Records},
+    },
+};
+
+pub struct PagerState {
+    pub pages: Pages<Py<PyAny>>,
+    /// The process that made it.
+    process: u32,
+}
+
+/// What an iterator returns at a time.
+#[derive(Clone)]
+pub enum ItemKind {
+    Row(Arc<RowView>),
+    /// A page as `Records`.
+    Page(Arc<RowView>),
+    /// A page as a record batch.
+    Batch(Arc<RowView>, Frame),
+}
+
+impl ItemKind {
+    pub fn unit(&self) -> Unit {
+        match self {
+            ItemKind::Row(_) => Unit::Row,
+            ItemKind::Page(_) | ItemKind::Batch(..) => Unit::Page,
+        }
+    }
+}
+
+impl PagerState {
+    pub fn new(pages: Pages<Py<PyAny>>) -> Arc<Self> {
+        Arc::new(PagerState { pages, process: process::id() })
+    }
+
+    /// What is iterated over.
+    pub fn call(&self) -> &Arc<PagedCall> {
+        self.pages.call()
+    }
+
+    /// What the caller has received. Never waits for a request.
+    pub fn delivery(&self, py: Python<'_>) -> PyResult<&Arc<Delivery<Py<PyAny>>>> {
+        let delivery = self.pages.delivery();
+        if self.process != process::id() && delivery.is_stuck_after_fork() {
+            return Err(forked(py));
+        }
+        Ok(delivery)
+    }
+
+    /// The position of the caller.
+    pub fn checkpoint(&self, py: Python<'_>) -> PyResult<String> {
+        self.delivery(py).map(|_| self.pages.checkpoint())
+    }
+
+    /// Waits for the next item; `None` at the end of the list.
+    pub fn next(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        self.next_item(py, kind).map_err(|error| no_stop_iteration(py, error))
+    }
+
+    #[inline(always)]
+    fn next_item(self: &Arc<Self>, py: Python<'_>, kind: &ItemKind) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(object) = self.receive_ready(py, kind, None)? {
+            return Ok(Some(object));
+        }
+        let _reading = self.mark_reading(py)?;
+        let mut claim = None;
+        loop {
+            if let Some(object) = self.receive(py, kind, claim.as_ref())? {
+                return Ok(Some(object));
+            }
+            drop(claim);
+            let fetcher = self.lock_fetcher(py)?;
+            let fill = async { self.pages.fill(&mut *fetcher.await, kind.unit()).await };
+            claim = block(py, fill)?;
+            if claim.is_none() {
+                self.pages.delivery().receive_end();
+                return Ok(None);
+            }
+        }
+    }
+
+    /// An awaitable of the next item.
+    pub fn next_async<'py>(
+        self: &Arc<Self>,
+        py: Python<'py>,
+        kind: &ItemKind,
+        owner: Option<&Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let owner = owner.map(|owner| owner.clone_ref(py));
+        let item = NextItem { state: self.clone(), kind: kind.clone(), owner };
+        Operation::awaitable(py, Box::new(item))
+    }
+
+    /// Locks the fetcher, in the order in which this is called.
+    pub fn lock_fetcher(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<BoxFuture<'static, OwnedMutexGuard<Fetcher>>> {
+        let fetcher = self.pages.fetcher();
+        // A forked child must not wait for the lock, not even for that of its queue.
+        if let Ok(locked) = fetcher.clone().try_lock_owned() {
+            return Ok(ready(locked).boxed());
+        }
+        if self.process != process::id() {
+            return Err(forked(py));
+        }
+        if shutdown_gate::is_in_callback() {
+            return Err(in_use(py));
+        }
+        let mut lock = fetcher.clone().lock_owned().boxed();
+        // The first poll enters the queue.
+        match lock.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(locked) => Ok(ready(locked).boxed()),
+            Poll::Pending => Ok(lock),
+        }
+    }
+
+    /// The next row, if it is converted.
+    #[inline(always)]
+    fn receive_ready(
+        &self,
+        py: Python<'_>,
+        kind: &ItemKind,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let ItemKind::Row(view) = kind else { return Ok(None) };
+        py.check_signals()?;
+        Ok(self.delivery(py)?.receive_ready(view.number, own))
+    }
+
+    /// The next item, if it is in memory. It is received only once it is a Python object, and only if
+    /// no signal handler raised meanwhile.
+    fn receive(
+        &self,
+        py: Python<'_>,
+        kind: &ItemKind,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let delivery = self.delivery(py)?;
+        loop {
+            let received = match kind {
+                ItemKind::Row(view) => {
+                    let Some((ticket, page, index)) = delivery.next_row(own) else {
+                        return Ok(None);
+                    };
+                    let objects = view.objects(py, &page, index);
+                    let objects = objects.map_err(|error| self.with_checkpoint(py, error))?;
+                    py.check_signals()?;
+                    delivery.receive_converted(ticket, view.number, objects)
+                }
+                ItemKind::Page(view) | ItemKind::Batch(view, _) => {
+                    let Some((ticket, slice)) = delivery.next_page(own) else { return Ok(None) };
+                    let object = self.page_object(py, kind, view, slice);
+                    let object = object.map_err(|error| self.with_checkpoint(py, error))?;
+                    py.check_signals()?;
+                    delivery.receive_page(ticket).then_some(object)
+                }
+            };
+            // Somebody else was faster: look again.
+            if received.is_some() {
+                return Ok(received);
+            }
+        }
+    }
+
+    fn page_object(
+        &self,
+        py: Python<'_>,
+        kind: &ItemKind,
+        view: &RowView,
+        slice: PageSlice,
+    ) -> PyResult<Py<PyAny>> {
+        view.check_names(py, &slice.page)?;
+        let rows = Rows::new(vec![slice], self.call().plan.fields.clone());
+        let rows = rows.restricted_to(view.selection().cloned());
+        match kind {
+            ItemKind::Batch(_, frame) => frame.batch(py, &rows),
+            ItemKind::Row(_) | ItemKind::Page(_) => Records::from_rows(&view.shapes)(py, rows),
+        }
+    }
+
+    /// Sets the checkpoint of an error of boardlot's.
+    pub fn with_checkpoint(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let value = error.value(py);
+        if value.hasattr("checkpoint").unwrap_or(false) {
+            // It only fails for an exception without settable attributes.
+            let _ = value.setattr("checkpoint", self.pages.checkpoint());
+        }
+        error
+    }
+
+    /// Marks the pager as being read by this thread, until the guard is dropped. Refuses if it is: a
+    /// signal handler, hook or finalizer would wait for the code that it interrupted.
+    pub fn mark_reading(self: &Arc<Self>, py: Python<'_>) -> PyResult<Reading> {
+        let id = Arc::as_ptr(self) as usize;
+        let is_new = READ_BY_THREAD.with_borrow_mut(|read| {
+            let is_new = !read.contains(&id);
+            if is_new {
+                read.push(id);
+            }
+            is_new
+        });
+        if is_new { Ok(Reading(id)) } else { Err(in_use(py)) }
+    }
+}
+
+thread_local! {
+    /// The pagers that this thread is reading.
+    static READ_BY_THREAD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// This thread is reading a pager.
+pub struct Reading(usize);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        READ_BY_THREAD.with_borrow_mut(|read| read.retain(|id| *id != self.0));
+    }
+}
+
+fn in_use(py: Python<'_>) -> PyErr {
+    let text = "this pager is being read by the code that waits for this signal handler, hook, \
+                finalizer or constructor; here, use only checkpoint(), total or requests";
+    raise(py, Error::config(text))
+}
+
+fn forked(py: Python<'_>) -> PyErr {
+    let text = "this pager was being read by another thread when the process was forked; make a new \
+                one from a checkpoint";
+    raise(py, Error::config(text))
+}
+
+/// The operation of `__anext__`.
+struct NextItem {
+    state: Arc<PagerState>,
+    kind: ItemKind,
+    owner: Option<Py<PyAny>>,
+}
+
+impl NextItem {
+    fn receive(
+        &self,
+        py: Python<'_>,
+        own: Option<&Claim<Py<PyAny>>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(object) = self.state.receive_ready(py, &self.kind, own)? {
+            return Ok(Some(object));
+        }
+        let _reading = self.state.mark_reading(py)?;
+        self.state.receive(py, &self.kind, own)
+    }
+}
+
+impl Startable for NextItem {
+    fn try_ready(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.receive(py, None)
+    }
+
+    fn start(self: Box<Self>, py: Python<'_>) -> PyResult<BoxFuture<'static, Finished>> {
+        let fetcher = self.state.lock_fetcher(py)?;
+        let (state, unit) = (self.state.clone(), self.kind.unit());
+        let finish = move |py: Python<'_>, claim: Option<Claim<Py<PyAny>>>| {
+            if claim.is_none() {
+                self.state.pages.delivery().receive_end();
+                return Ok(Completed::AtEnd);
+            }
+            // None if somebody else received it.
+            let received = self.receive(py, claim.as_ref())?;
+            Ok(received.map_or_else(|| Completed::Again(self), Completed::With))
+        };
+        let work = async move {
+            let mut fetcher = fetcher.await;
+            let filled = state.pages.fill(&mut fetcher, unit).await;
+            // Whoever is next is woken next.
+            Finished { held: Some(Box::new(fetcher)), ..Finished::new(filled, finish) }
+        };
+        Ok(work.boxed())
+    }
+
+    fn name(&self) -> String {
+        let item = match self.kind.unit() {
+            Unit::Row => "row",
+            Unit::Page => "page",
+        };
+        format!("the next {item} of {}", self.state.call().plan.request.label())
+    }
+
+    fn owner(&self) -> Option<&Py<PyAny>> {
+        self.owner.as_ref()
+    }
+}

@@ -1,0 +1,12 @@
+//! Records as dicts, typed dicts, instances of classes, columns and frames.
+
+pub mod arrow;
+pub mod frame;
+pub mod records;
+pub mod row_builder;
+pub mod row_class;
+pub mod row_errors;
+pub mod row_layout;
+pub mod row_spec;
+pub mod schema_field;
+pub mod shapes;

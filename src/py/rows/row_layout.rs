@@ -1,0 +1,198 @@
+//! The layout of records with the same keys: which value becomes which part of the object.
+
+use std::{collections::HashMap, sync::atomic::Ordering};
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString},
+};
+
+use super::row_spec::{ClassField, Construction, FieldDefault, RowClass, RowSpec, Target};
+use crate::{
+    decode::{JsonReader, field_name},
+    py::values::{
+        converter::{Conversion, Converter},
+        trial::Trial,
+    },
+};
+
+/// The parts of the objects that records with the same keys become.
+pub struct Layout {
+    key_name: Option<String>,
+    /// The keys of the records through their colons.
+    tokens: Vec<Box<str>>,
+    pub columns: Vec<Column>,
+    /// The dict to fill and copy, of a dict or of keywords. No other code can reach it.
+    pub template: Option<Py<PyDict>>,
+    pub construction: Option<Construction>,
+}
+
+/// One part of the objects.
+pub struct Column {
+    pub source: Source,
+    pub name: Py<PyString>,
+    pub converter: Converter,
+    /// Whether values are often those of the record before.
+    pub repeats: Trial,
+    /// Whether a value that is null becomes `None`.
+    pub is_nullable: bool,
+    /// The field of the class.
+    pub field: Option<usize>,
+}
+
+/// Where a value is from.
+pub enum Source {
+    /// The key of `fetch_many`.
+    Key,
+    /// The value with this index in the record.
+    Value(usize),
+    Default(Py<PyAny>),
+    Factory(Py<PyAny>),
+}
+
+/// Why there is no layout.
+pub enum LayoutError {
+    /// A key is not valid JSON.
+    InvalidKey,
+    /// The records lack this required field of the class.
+    MissingField(usize),
+    Python(PyErr),
+}
+
+impl From<PyErr> for LayoutError {
+    fn from(error: PyErr) -> Self {
+        LayoutError::Python(error)
+    }
+}
+
+impl Layout {
+    /// The layout of records with these keys, given through their colons.
+    pub fn new<'k>(
+        py: Python<'_>,
+        spec: &RowSpec,
+        key_name: Option<&str>,
+        tokens: impl ExactSizeIterator<Item = &'k str>,
+    ) -> Result<Self, LayoutError> {
+        let tokens: Vec<Box<str>> = tokens.map(Box::from).collect();
+        // The names in their order. Of duplicate names, the first position and the last value count.
+        let mut names: Vec<(String, Source)> = Vec::with_capacity(tokens.len() + 1);
+        let mut places = HashMap::new();
+        names.extend(key_name.map(|name| (name.to_owned(), Source::Key)));
+        for (index, token) in tokens.iter().enumerate() {
+            let name = JsonReader::new(token, 0).read_key().and_then(|key| key.name.text());
+            let name = field_name(key_name, &name.ok_or(LayoutError::InvalidKey)?).into_owned();
+            let place = *places.entry(name.clone()).or_insert(names.len());
+            match names.get_mut(place) {
+                Some((_, source)) => *source = Source::Value(index),
+                None => names.push((name, Source::Value(index))),
+            }
+        }
+        if let Some(selection) = &spec.selection {
+            names.retain(|(name, _)| selection.contains(name));
+            names.sort_by_key(|(name, _)| selection.position(name));
+        }
+        let mut layout = Layout {
+            key_name: key_name.map(str::to_owned),
+            tokens,
+            columns: Vec::with_capacity(names.len()),
+            template: None,
+            construction: None,
+        };
+        match &spec.target {
+            Target::Dict => layout.add_columns(py, names, |_| Conversion::AsSent),
+            Target::TypedDict => {
+                let declared: HashMap<_, _> = spec
+                    .fields
+                    .iter()
+                    .rev()
+                    .map(|field| (field_name(key_name, &field.name), field.kind))
+                    .collect();
+                layout.add_columns(py, names, |name| match declared.get(name) {
+                    Some(kind) => Conversion::of_kind(*kind),
+                    None => Conversion::AsSent,
+                });
+            }
+            Target::Class(class) => layout.add_fields(py, class, names)?,
+        }
+        if matches!(layout.construction, None | Some(Construction::Keywords)) {
+            let template = PyDict::new(py);
+            for column in &layout.columns {
+                template.set_item(column.name.bind(py), py.None())?;
+            }
+            layout.template = Some(template.unbind());
+        }
+        Ok(layout)
+    }
+
+    fn add_columns(
+        &mut self,
+        py: Python<'_>,
+        names: Vec<(String, Source)>,
+        conversion: impl Fn(&str) -> Conversion,
+    ) {
+        self.columns.extend(names.into_iter().map(|(name, source)| Column {
+            source,
+            name: PyString::intern(py, &name).unbind(),
+            converter: Converter::new(conversion(&name)),
+            repeats: Trial::default(),
+            is_nullable: true,
+            field: None,
+        }));
+    }
+
+    fn add_fields(
+        &mut self,
+        py: Python<'_>,
+        class: &RowClass,
+        names: Vec<(String, Source)>,
+    ) -> Result<(), LayoutError> {
+        let mut sources: HashMap<String, Source> = names.into_iter().collect();
+        let mut construction = class.construction;
+        for (index, field) in class.fields.iter().enumerate() {
+            // Two fields of a class may have the same source only by a mistake in its names.
+            let source = match (sources.remove(&field.name), &field.default) {
+                (Some(source), _) => source,
+                (None, FieldDefault::Required) => return Err(LayoutError::MissingField(index)),
+                (None, FieldDefault::Value(value)) => Source::Default(value.clone_ref(py)),
+                (None, FieldDefault::Factory(factory)) => Source::Factory(factory.clone_ref(py)),
+                (None, FieldDefault::OfConstructor) => {
+                    construction = Construction::Keywords;
+                    continue;
+                }
+            };
+            self.columns.push(Column::of_field(py, field, index, source));
+        }
+        class.fits_records.store(true, Ordering::Relaxed);
+        self.construction = Some(construction);
+        Ok(())
+    }
+
+    /// Whether records with these keys have this layout.
+    pub fn matches<'k>(
+        &self,
+        key_name: Option<&str>,
+        mut tokens: impl ExactSizeIterator<Item = &'k str>,
+    ) -> bool {
+        self.key_name.as_deref() == key_name
+            && tokens.len() == self.tokens.len()
+            && self.tokens.iter().all(|token| tokens.next() == Some(token))
+    }
+
+    /// The number of keys of each record.
+    pub fn width(&self) -> usize {
+        self.tokens.len()
+    }
+}
+
+impl Column {
+    fn of_field(py: Python<'_>, field: &ClassField, index: usize, source: Source) -> Self {
+        Column {
+            source,
+            name: field.attribute.clone_ref(py),
+            converter: Converter::new(field.conversion.clone()),
+            repeats: Trial::default(),
+            is_nullable: field.is_nullable,
+            field: Some(index),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What records become: dicts, or instances of a class.
+
+use std::sync::{Arc, atomic::AtomicBool};
+
+use pyo3::{PyTraverseError, PyVisit, prelude::*, types::PyString};
+
+use crate::{
+    api::Field,
+    decode::{Rows, Selection},
+    py::values::{converter::Conversion, instances::InstanceMaker},
+};
+
+/// What the records of a list become.
+#[derive(Default)]
+pub struct RowSpec {
+    pub target: Target,
+    /// The declared fields.
+    pub fields: Arc<[Field]>,
+    /// The fields that the records are restricted to.
+    pub selection: Option<Selection>,
+}
+
+#[derive(Default)]
+pub enum Target {
+    /// Dicts of the service's own values.
+    #[default]
+    Dict,
+    /// Dicts of values of the declared kinds.
+    TypedDict,
+    Class(RowClass),
+}
+
+/// A class whose instances records become.
+pub struct RowClass {
+    pub class: Py<PyAny>,
+    /// Its name, for errors.
+    pub name: String,
+    pub construction: Construction,
+    /// Unless the class is called.
+    pub maker: Option<InstanceMaker>,
+    pub fields: Vec<ClassField>,
+    /// Whether a record had all fields that it requires.
+    pub fits_records: AtomicBool,
+}
+
+/// How instances are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Construction {
+    /// A subclass of `tuple` with the constructor that `NamedTuple` generates.
+    Tuple,
+    /// By setting attributes: all that the constructor that `dataclass` generates does.
+    Attributes,
+    /// By calling the class, whose constructor is not Python code, with the values in the order of its
+    /// fields.
+    Positional,
+    /// By calling the class with keywords.
+    Keywords,
+}
+
+pub struct ClassField {
+    /// The attribute, and the keyword of the constructor.
+    pub attribute: Py<PyString>,
+    /// The record's field.
+    pub name: String,
+    pub conversion: Conversion,
+    /// Whether `None` is accepted.
+    pub is_nullable: bool,
+    /// The annotation, for errors.
+    pub type_name: String,
+    pub default: FieldDefault,
+}
+
+/// The value of a field that a record does not have.
+pub enum FieldDefault {
+    /// There is none: the record is refused.
+    Required,
+    Value(Py<PyAny>),
+    /// What this returns.
+    Factory(Py<PyAny>),
+    /// The constructor knows.
+    OfConstructor,
+}
+
+impl RowSpec {
+    /// Dicts of the service's own values, restricted to the fields of these rows.
+    pub fn dicts(selection: Option<&Selection>) -> Self {
+        RowSpec { selection: selection.cloned(), ..RowSpec::default() }
+    }
+
+    /// What these rows become.
+    pub fn of_rows(target: Target, rows: &Rows) -> Self {
+        let selection = rows.selection().cloned();
+        RowSpec { target, fields: rows.fields().clone(), selection }
+    }
+}
+
+impl RowClass {
+    /// Reports the references to the class.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.class)?;
+        self.maker.as_ref().map_or(Ok(()), |maker| maker.traverse(visit))
+    }
+
+    /// Whether instances are made without running any code of the caller's.
+    pub fn is_inert(&self) -> bool {
+        let runs_code = |field: &ClassField| {
+            matches!(field.default, FieldDefault::Factory(_) | FieldDefault::OfConstructor)
+                || matches!(field.conversion, Conversion::Enum(_))
+        };
+        self.construction != Construction::Keywords && !self.fields.iter().any(runs_code)
+    }
+}

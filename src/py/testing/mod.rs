@@ -1,0 +1,7 @@
+//! What tests use: the sandbox, and responses from bytes.
+
+pub mod response_bodies;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;
+#[cfg(feature = "sandbox")]
+pub mod sandbox_rows;

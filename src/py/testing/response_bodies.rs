@@ -1,0 +1,119 @@
+//! Records and pagers made from response bodies without HTTP, for benchmarks and tests.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use boardlot_gated::gated;
+use bytes::Bytes;
+use pyo3::{prelude::*, pybacked::PyBackedBytes};
+
+use crate::{
+    decode::{Page, PageSlice, Rows},
+    error::{Error, Result},
+    http::HttpResponse,
+    pages::{PagedCall, Pages, Source},
+    py::{
+        calls::call::CallMode,
+        client::endpoint_arguments::{Arguments, endpoint_arguments},
+        interpreter::errors::raise,
+        pager::pager::PagerBase,
+        rows::{records::Records, shapes::Shapes},
+    },
+    records_call::RecordsCall,
+};
+
+/// Parses the responses to a call.
+#[pyclass(frozen, module = "boardlot._core")]
+pub struct ResponseParser {
+    plan: RecordsCall,
+    shapes: Shapes,
+}
+
+/// The parser of the method with this name.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_reader_of")]
+pub fn response_parser<'py>(
+    py: Python<'py>,
+    name: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+) -> PyResult<ResponseParser> {
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
+    let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
+    Ok(ResponseParser { plan, shapes: Shapes::default() })
+}
+
+#[gated]
+#[pymethods]
+impl ResponseParser {
+    /// The records of a response with this body.
+    fn __call__(&self, py: Python<'_>, body: PyBackedBytes) -> PyResult<Py<PyAny>> {
+        let response = HttpResponse::new(Bytes::from_owner(body));
+        let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
+        let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
+        Records::from_rows(&self.shapes)(py, Rows::new(slices, self.plan.fields.clone()))
+    }
+}
+
+/// A pager whose pages have these bodies; copies of them with `copied`, as a body from the network has
+/// memory of its own.
+#[gated]
+#[pyfunction]
+#[pyo3(name = "_pager_of", signature = (name, arguments, bodies, copied = false))]
+pub fn pager_of_bodies<'py>(
+    py: Python<'py>,
+    name: &Bound<'py, PyAny>,
+    arguments: Arguments<'py>,
+    bodies: Vec<PyBackedBytes>,
+    copied: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (endpoint, given) = endpoint_arguments(name, &arguments)?;
+    let bodies = bodies.into_iter().map(Bytes::from_owner).collect();
+    let source = Arc::new(Bodies { bodies, copied, next: AtomicUsize::new(0) });
+    let pages = PagedCall::new(&endpoint, &given, None)
+        .and_then(|listing| Pages::new(source, listing, None))
+        .map_err(|error| raise(py, error))?;
+    PagerBase::new_pager(py, CallMode::Sync, pages, None)
+}
+
+#[derive(Debug)]
+struct Bodies {
+    bodies: Vec<Bytes>,
+    copied: bool,
+    next: AtomicUsize,
+}
+
+impl Source for Bodies {
+    fn page<'a>(
+        &'a self,
+        listing: &'a PagedCall,
+        _cursor: Option<&'a str>,
+        _range: Option<(i64, i64)>,
+    ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
+        let body = self.bodies.get(self.next.fetch_add(1, Ordering::Relaxed));
+        let body = match self.copied {
+            true => body.map(|body| Bytes::copy_from_slice(body)),
+            false => body.cloned(),
+        };
+        Box::pin(async move {
+            let body = body.ok_or_else(|| Error::config("there are no more bodies"))?;
+            listing.plan.parse(&HttpResponse::new(body))
+        })
+    }
+
+    fn origin(&self) -> &str {
+        ""
+    }
+
+    fn now_ms<'a>(
+        &'a self,
+        _listing: &'a PagedCall,
+    ) -> Pin<Box<dyn Future<Output = Result<i64>> + Send + 'a>> {
+        Box::pin(async { Ok(0) })
+    }
+}
