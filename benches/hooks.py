@@ -1,9 +1,9 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
-- `_core._reader_of(name, arguments)(body) -> Records`: what the method of that name makes of one
+- `_core._response_parser(name, arguments)(body) -> Records`: what the method of that name makes of one
   response; as a client does, it keeps the records' shape from one response to the next.
   `arguments` is the list of pairs that `ClientBase._call` takes.
-- `_core._pager_of(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
+- `_core._pager_from_bodies(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
   responses, one after another, in place of requests. With `copied`, each page has a copy of its
   own, as if it came from the network: where memory is measured and the pages are kept.
 """
@@ -30,14 +30,14 @@ def _hook(name: str) -> Any:
 
 
 def reader_of(name: str, arguments: list[tuple[str, Any]]) -> Callable[[bytes], Any]:
-    return _hook("_reader_of")(name, arguments)
+    return _hook("_response_parser")(name, arguments)
 
 
 def pager_of(bodies: Sequence[bytes], copied: bool = False) -> Any:
     """A pager over pages of fills."""
-    return _hook("_pager_of")("fills_history", FILLS, bodies, copied)
+    return _hook("_pager_from_bodies")("fills_history", FILLS, bodies, copied)
 
 
 def require() -> None:
-    _hook("_reader_of")
-    _hook("_pager_of")
+    _hook("_response_parser")
+    _hook("_pager_from_bodies")

@@ -29,12 +29,13 @@ mod _core {
     #[pymodule_export]
     use super::{
         client::cassette::{Recorder, Replay},
-        client::client::ClientBase,
+        client::client_base::ClientBase,
         client::endpoint::{Endpoint, load_endpoints},
         client::endpoint_arguments::did_you_mean_of,
         client::paging::DateRange,
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
+        client::time_range::time_range_of,
         credentials::credentials::{ApiKey, BearerToken},
         credentials::files::rename_over,
         credentials::oauth::OAuth,
@@ -46,16 +47,15 @@ mod _core {
         credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         hooks::request_events::{RequestEvent, ResponseEvent},
         login::client_registration::{Registration, register_client},
-        login::login::{LoginFlow, begin_login, login},
+        login::login_flow::{LoginFlow, begin_login, login},
         login::oauth_app::{AsyncOAuthApp, AuthorizationRequest, OAuthApp, OAuthAppBase},
         pager::page_iterator::{AsyncPageIterator, AsyncRowIterator, PageIterator, RowIterator},
-        pager::pager::{AsyncPager, Pager, PagerBase},
+        pager::pager_base::{AsyncPager, Pager, PagerBase},
         rows::arrow::ArrowStream,
         rows::frame::{import_frame_library, to_frame},
         rows::records::{Records, RecordsIterator},
         rows::schema_field::SchemaField,
-        testing::response_bodies::{pager_of_bodies, response_parser},
-        values::time_range::time_range_of,
+        testing::response_bodies::{pager_from_bodies, response_parser},
     };
 
     #[cfg(feature = "sandbox")]

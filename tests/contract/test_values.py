@@ -65,7 +65,7 @@ def body(rows, more=""):
 def records(kind, values):
     (endpoint, arguments), field = FIELDS[kind]
     rows = [f'{{"{field}":{value}}}' for value in values]
-    return _core._reader_of(endpoint, arguments)(body(rows, endpoint)), field
+    return _core._response_parser(endpoint, arguments)(body(rows, endpoint)), field
 
 
 def outcome(read):
@@ -188,7 +188,7 @@ def test_decimals_of_any_scale_and_exponent_are_exact():
 @pytest.mark.parametrize("field", ["counter_broker_id", "of_no_schema"])
 def test_an_integer_that_python_does_not_read_is_an_error_with_record_and_field(field, value):
     rows = [f'{{"{field}":1}}', f'{{"{field}":{value}}}']
-    result = _core._reader_of(*FILLS)(body(rows, "fills_history"))
+    result = _core._response_parser(*FILLS)(body(rows, "fills_history"))
     assert result[0] == {field: 1}
     for read in (lambda: result[1], lambda: list(result), result.to_dicts):
         with pytest.raises(bl.ProtocolError, match=f"^{field} of record 1 is an integer of 5000"):
@@ -258,7 +258,7 @@ def test_no_keys_of_an_endpoint_with_several_schemas_have_every_column_of_each()
 def test_members_of_an_object_that_the_document_does_not_name_are_in_the_columns_too():
     pairs = [{"base": "BTC", "quote": "USD", "step": "0.1"}, None, {"base": "ETH", "tick": 5}, {}]
     rows = [json.dumps({"symbol_pair": pair}) for pair in pairs]
-    result = _core._reader_of(*ORDERS)(body(rows, "crypto_orders"))
+    result = _core._response_parser(*ORDERS)(body(rows, "crypto_orders"))
     assert [row["symbol_pair"] for row in result] == pairs
     column = result.to_arrow()["symbol_pair"]
     assert [field.name for field in column.type][-2:] == ["step", "tick"]

@@ -169,7 +169,7 @@ def long_pager(last):
 
     many = [{"deal_id": str(n), "price": f"{n}.5", "updated_time": n + 1} for n in range(70_000)]
     arguments = [("acc_id", "1"), ("trd_market", "HK"), ("end", 1_790_000_000_000_000)]
-    return many, _core._pager_of(
+    return many, _core._pager_from_bodies(
         "fills_history", arguments, [page(many, "more", False), page(last, "", True)]
     )
 

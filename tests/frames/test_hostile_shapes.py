@@ -118,9 +118,9 @@ def seconds(work, times=3, longest=0.0):
 
 def readings(text):
     """The readings of a response, to be timed."""
-    records = _core._reader_of(*READ)(text)
+    records = _core._response_parser(*READ)(text)
     reads = {name: lambda read=read: read(records) for name, read in READINGS.items()}
-    return {"response": lambda: _core._reader_of(*READ)(text), **reads}
+    return {"response": lambda: _core._response_parser(*READ)(text), **reads}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -157,7 +157,7 @@ def table(rows):
 
 def test_security_40_wide_records_are_frames_with_every_field():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    records = _core._reader_of(*READ)(two_wide(60_000))
+    records = _core._response_parser(*READ)(two_wide(60_000))
     names = [field.name for field in records.schema]
     names += [f"{mark}{n}" for mark in "ab" for n in range(2000)]
     assert records.to_arrow().column_names == names
@@ -170,7 +170,7 @@ def test_security_40_wide_records_are_frames_with_every_field():
 
 
 def test_security_40_a_table_shows_how_many_fields_it_leaves_out():
-    records = _core._reader_of(*READ)(two_wide(60_000))
+    records = _core._response_parser(*READ)(two_wide(60_000))
     fields = len(records.schema) + 4000
     assert f"2 rows × {fields} columns" in repr(records).splitlines()[-1]
     html = records._repr_html_()
@@ -179,7 +179,7 @@ def test_security_40_a_table_shows_how_many_fields_it_leaves_out():
 
 def test_security_40_fields_without_end_are_refused_before_they_are_columns():
     text = other_keys_each(3_000_000)
-    records = _core._reader_of(*READ)(text)
+    records = _core._response_parser(*READ)(text)
     with pytest.raises(errors.ProtocolError, match="too sparse for columns; read the records as"):
         records.to_arrow()
     assert len(records.to_dicts()) == len(records)
@@ -189,7 +189,7 @@ COLUMNS = 'records._arrow("float64", "raise", "utf8")'
 INTERRUPTED = """
 import json, signal, threading, time, os, sys
 from boardlot import _core
-records = _core._reader_of("sim_orders", [("acc_id", "1")])(
+records = _core._response_parser("sim_orders", [("acc_id", "1")])(
     json.dumps({"ret_code": 0, "data": {"orders": ROWS}}, separators=(",", ":")).encode())
 sent = []
 def interrupt():

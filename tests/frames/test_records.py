@@ -81,7 +81,7 @@ def same(ours, theirs):
 @pytest.mark.parametrize("seed", range(20))
 def test_any_records_are_the_dicts_that_json_makes_of_them(seed):
     draw = random.Random(seed)
-    read = _core._reader_of("sim_orders", [("acc_id", "1")])
+    read = _core._response_parser("sim_orders", [("acc_id", "1")])
     for _ in range(60):
         body = written(draw, records(draw))
         expected = json.loads(body)["data"]["orders"]
@@ -106,7 +106,7 @@ def test_any_records_are_the_dicts_that_json_makes_of_them(seed):
 def test_values_that_stay_the_same_are_the_same_objects():
     rows = [{"code": "HK.00700", "status": "FILLED_ALL", "price": str(n)} for n in range(3)]
     body = json.dumps({"ret_code": 0, "data": {"orders": rows}}, separators=(",", ":")).encode()
-    dicts = _core._reader_of("sim_orders", [("acc_id", "1")])(body).to_dicts()
+    dicts = _core._response_parser("sim_orders", [("acc_id", "1")])(body).to_dicts()
     assert dicts == rows
     for key in ("code", "status"):
         assert len({id(row[key]) for row in dicts}) == 1

@@ -28,4 +28,4 @@ def orders(*rows, indent=None):
     separators = (",", ":") if indent is None else None
     data = {"ret_code": 0, "data": {"orders": rows}}
     body = json.dumps(data, indent=indent, separators=separators)
-    return _core._reader_of("sim_orders", [("acc_id", "1")])(body.encode())
+    return _core._response_parser("sim_orders", [("acc_id", "1")])(body.encode())

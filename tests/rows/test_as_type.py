@@ -297,7 +297,7 @@ def test_annotations_that_are_no_fields_are_skipped():
     ],
 )
 def test_a_class_that_rows_cannot_become_is_refused_before_anything_is_sent(cls, reason):
-    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     for rows in (orders(), pager):
         with pytest.raises(bl.ConfigError, match=reason):
             rows.as_type(cls)
@@ -352,7 +352,7 @@ class NoMembers(Enum):
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_a_class_that_no_row_can_become_is_refused_before_anything_is_sent(cls, reason):
-    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     for rows in (orders(ORDER), pager):
         with pytest.raises(bl.ConfigError, match=reason):
             rows.as_type(cls)

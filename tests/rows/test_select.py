@@ -28,7 +28,7 @@ ORDERS = [
 
 def orders(rows, indent=None):
     body = json.dumps({"ret_code": 0, "data": {"orders": rows}}, indent=indent)
-    return _core._reader_of("sim_orders", [("acc_id", "1")])(body.encode())
+    return _core._response_parser("sim_orders", [("acc_id", "1")])(body.encode())
 
 
 def restricted(row, names):
@@ -38,7 +38,7 @@ def restricted(row, names):
 @pytest.mark.parametrize("seed", range(4))
 def test_any_selection_is_that_part_of_the_dicts_that_json_makes(seed):
     draw = random.Random(seed)
-    read = _core._reader_of("sim_orders", [("acc_id", "1")])
+    read = _core._response_parser("sim_orders", [("acc_id", "1")])
     for _ in range(60):
         body = written(draw, records(draw))
         expected = json.loads(body)["data"]["orders"]
@@ -99,7 +99,7 @@ def test_a_selection_can_be_narrowed_but_not_widened():
 def test_an_unselected_value_is_never_created():
     rows = [{"order_id": "1", "qty": "5", "huge": 0}]
     body = json.dumps({"ret_code": 0, "data": {"orders": rows}}).replace("0}", "9" * 5000 + "}")
-    read = _core._reader_of("sim_orders", [("acc_id", "1")])
+    read = _core._response_parser("sim_orders", [("acc_id", "1")])
     records = read(body.replace(": ", ":").replace(", ", ",").encode())
     with pytest.raises(bl.ProtocolError, match="integer of 5000 digits"):
         records[0]  # Python itself refuses to make it.
@@ -120,7 +120,7 @@ def test_an_unselected_value_is_never_created():
     ],
 )
 def test_a_selection_that_cannot_be_meant_is_refused(names, reason):
-    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     with pytest.raises(bl.ConfigError, match=reason):
         orders(ORDERS).select(*names)
     with pytest.raises(bl.ConfigError, match=reason.replace("order_id", "trd_side")):

@@ -92,7 +92,7 @@ def test_a_constructor_that_fails_loses_no_row_and_runs_when_its_row_is_asked_fo
 
 
 def test_an_iterator_that_its_class_refers_to_is_collected():
-    pager = _core._pager_of("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
+    pager = _core._pager_from_bodies("fills_history", [("acc_id", "1"), ("trd_market", "HK")], [])
     cls = dataclasses.make_dataclass("T", [("code", str)])
     cls.rows = pager.as_type(cls)
     kept = weakref.ref(cls)

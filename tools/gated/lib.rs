@@ -2,7 +2,7 @@
 //!
 //! Python calls the functions of `#[pymethods]` and `#[pyfunction]` on any thread, and it stops a thread
 //! wherever it is when the program exits. So each of them has to be counted at the gate of
-//! `src/py/shutdown_gate.rs`; written by hand, it would be forgotten.
+//! `src/py/interpreter/shutdown_gate.rs`; written by hand, it would be forgotten.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 

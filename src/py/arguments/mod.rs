@@ -1,4 +1,4 @@
 //! Arguments of Python callers, checked.
 
-pub mod arguments;
+pub mod caller_arguments;
 pub mod request_arguments;

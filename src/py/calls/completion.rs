@@ -34,11 +34,11 @@ pub struct Completion(Mutex<State>);
 
 /// Makes the result, or raises, when the awaiting code resumes. Dropping it loses nothing: the rows
 /// that it would have returned are still the pager's.
-pub type Outcome = Box<dyn FnOnce(Python<'_>) -> PyResult<Completed> + Send>;
+pub type PythonResult = Box<dyn FnOnce(Python<'_>) -> PyResult<Completed> + Send>;
 
 /// The end of an operation's work.
 pub struct Finished {
-    pub outcome: Outcome,
+    pub outcome: PythonResult,
     /// Dropped once the awaiting code is woken: who waits for it is woken later.
     pub held: Option<Box<dyn Send>>,
 }
@@ -56,14 +56,14 @@ pub enum Completed {
 enum State {
     #[default]
     Pending,
-    Finished(Outcome),
+    Finished(PythonResult),
     /// The outcome was taken, or will not be.
     Closed,
 }
 
 impl Completion {
     /// Stores the outcome. Returns false if it will not be taken.
-    fn finish(&self, outcome: Outcome) -> bool {
+    fn finish(&self, outcome: PythonResult) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Closed) {
             drop(state);
@@ -74,7 +74,7 @@ impl Completion {
         true
     }
 
-    pub fn take(&self) -> PyResult<Outcome> {
+    pub fn take(&self) -> PyResult<PythonResult> {
         match self.replace(State::Closed) {
             State::Finished(outcome) => Ok(outcome),
             State::Pending | State::Closed => {
@@ -99,7 +99,7 @@ impl Finished {
         result: Result<T>,
         finish: impl FnOnce(Python<'_>, T) -> PyResult<Completed> + Send + 'static,
     ) -> Self {
-        let outcome: Outcome = match result {
+        let outcome: PythonResult = match result {
             Ok(value) => Box::new(move |py| finish(py, value)),
             Err(error) => Box::new(move |py| Err(raise(py, error))),
         };
@@ -129,7 +129,7 @@ impl CompletionGuard {
         drop(finished.held);
     }
 
-    fn finish_and_wake(&mut self, outcome: Outcome) {
+    fn finish_and_wake(&mut self, outcome: PythonResult) {
         if let Some(waiter) = self.waiter.take()
             && self.completion.finish(outcome)
         {

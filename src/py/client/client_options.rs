@@ -16,7 +16,7 @@ use crate::{
     http::{BaseUrl, TransportOptions, is_public_header},
     profile::Profile,
     py::{
-        arguments::{arguments, request_arguments::headers},
+        arguments::{caller_arguments, request_arguments::headers},
         credentials::auth::Auth,
         hooks::observer::{Hooks, PythonObserver},
         interpreter::{
@@ -44,7 +44,8 @@ pub fn build_client(
         match option.kind {
             OptionKind::Credentials => auth = Some(Auth::from_argument(&value)?),
             OptionKind::Profile => {
-                profile = Some(Profile::load(&arguments::text(name, &value)?).map_err(refuse)?);
+                profile =
+                    Some(Profile::load(&caller_arguments::text(name, &value)?).map_err(refuse)?);
             }
             OptionKind::Cassette => {
                 let (cassette, base_url) = cassette(name, &value)?;
@@ -54,24 +55,27 @@ pub fn build_client(
             OptionKind::RequestHook => on_request = Some(value),
             OptionKind::ResponseHook => on_response = Some(value),
             OptionKind::WebSocketUrl => {
-                let url = arguments::text(name, &value)?;
+                let url = caller_arguments::text(name, &value)?;
                 check_websocket_url(name, &url).map_err(refuse)?;
             }
             OptionKind::Seconds(field) => {
-                *field(&mut transport) = arguments::seconds(name, &value)?;
+                *field(&mut transport) = caller_arguments::seconds(name, &value)?;
             }
             OptionKind::Integer { min, max, set, .. } => {
-                set(&mut transport, arguments::integer(name, &value, min, max)?);
+                set(&mut transport, caller_arguments::integer(name, &value, min, max)?);
             }
             OptionKind::Rate(field) => {
-                *field(&mut transport) = Some(arguments::rate(name, &value)?)
+                *field(&mut transport) = Some(caller_arguments::rate(name, &value)?)
             }
             OptionKind::Text(field) => {
-                *field(&mut transport) = Some(arguments::text(name, &value)?)
+                *field(&mut transport) = Some(caller_arguments::text(name, &value)?)
             }
             OptionKind::CertificateFile(field) => {
-                *field(&mut transport) =
-                    Some(arguments::file_contents(py, name, &arguments::path(name, &value)?)?);
+                *field(&mut transport) = Some(caller_arguments::file_contents(
+                    py,
+                    name,
+                    &caller_arguments::path(name, &value)?,
+                )?);
             }
             OptionKind::Headers(field) => *field(&mut transport) = headers(name, Some(&value))?,
         }

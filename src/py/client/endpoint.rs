@@ -18,12 +18,12 @@ use crate::{
     endpoint_file,
     error::Error,
     py::{
-        arguments::arguments::{file_contents, optional_text, path as path_argument, text},
+        arguments::caller_arguments::{file_contents, optional_text, path as path_argument, text},
         interpreter::{
             callback::{Invoke, import},
             errors::{raise, wrong_type},
         },
-        rows::shapes::Shapes,
+        rows::row_builder_pool::RowBuilderPool,
     },
 };
 
@@ -54,15 +54,15 @@ pub struct Endpoint {
     declaration: Declaration,
     /// The row that all calls use.
     pub row: Arc<api::Endpoint>,
-    /// The shapes of its records so far.
-    pub shapes: Shapes,
+    /// What builds its records.
+    pub builders: RowBuilderPool,
     /// The class that declares the fields, if it is one.
     class: Option<Py<PyType>>,
 }
 
 impl Endpoint {
     fn declared(declaration: Declaration, row: api::Endpoint, class: Option<Py<PyType>>) -> Self {
-        Endpoint { declaration, row: Arc::new(row), shapes: Shapes::default(), class }
+        Endpoint { declaration, row: Arc::new(row), builders: RowBuilderPool::default(), class }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     api::{Argument, ENDPOINTS, EndpointRef, endpoint},
     error::{Error, did_you_mean},
     py::{
-        arguments::arguments::{argument, text},
+        arguments::caller_arguments::{argument, text},
         interpreter::errors::{raise, wrong_type},
     },
 };

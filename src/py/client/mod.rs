@@ -1,10 +1,11 @@
 //! The client, its options, endpoints, responses and cassettes.
 
 pub mod cassette;
-pub mod client;
+pub mod client_base;
 pub mod client_options;
 pub mod endpoint;
 pub mod endpoint_arguments;
 pub mod paging;
 pub mod response;
 pub mod stored_records;
+pub mod time_range;

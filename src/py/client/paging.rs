@@ -11,7 +11,7 @@ use crate::{
     api::{FirstPage, NextEnd, ParameterLocation},
     error::Error,
     pages::PagingStyle,
-    py::{arguments::arguments::optional_text, interpreter::errors::raise},
+    py::{arguments::caller_arguments::optional_text, interpreter::errors::raise},
 };
 
 /// Pages backward by moving the end of a date range (service document, section 2.4).

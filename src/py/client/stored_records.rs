@@ -13,9 +13,9 @@ use crate::{
     error::{Error, Result},
     process,
     py::{
-        arguments::arguments::{argument, text_of},
+        arguments::caller_arguments::{argument, text_of},
         interpreter::{errors::raise, shutdown_gate::detach},
-        rows::{records::Records, shapes::Shapes},
+        rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
     records_call::RecordsCall,
 };
@@ -92,7 +92,7 @@ pub fn stored_records<'py>(
         slices.push(scanned(py, last)?);
     }
     let rows = Rows::new(slices, fields);
-    Records::from_rows(&Shapes::default())(py, rows)
+    Records::from_rows(&RowBuilderPool::default())(py, rows)
 }
 
 /// A text that is being scanned on another thread.

@@ -17,7 +17,7 @@ use crate::{
     auth::{Credentials, KeyPair, blocking},
     error::{Error, Result},
     py::{
-        arguments::arguments::{secret_bytes, secret_text, text_of},
+        arguments::caller_arguments::{secret_bytes, secret_text, text_of},
         calls::blocking::block,
         interpreter::{
             callback::{Invoke, import},

@@ -15,7 +15,7 @@ use crate::{
     error::Error,
     http::BaseUrl,
     py::{
-        arguments::arguments::{secret_text, text, text_of},
+        arguments::caller_arguments::{secret_text, text, text_of},
         calls::blocking::block,
         interpreter::errors::{cannot_pickle_secret, raise},
         values::dates::DateClasses,

@@ -15,7 +15,7 @@ use crate::{
     http::BaseUrl,
     profile::{self, ChangeError, Profile, ProfileAuth},
     py::{
-        arguments::arguments::{text, text_of},
+        arguments::caller_arguments::{text, text_of},
         interpreter::{
             errors::raise,
             shutdown_gate::{detach, with_interpreter},

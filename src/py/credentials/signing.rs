@@ -10,7 +10,9 @@ use zeroize::Zeroizing;
 use crate::{
     auth::{Algorithm, blocking, generate, payload},
     error::Error,
-    py::{arguments::arguments::text_of, calls::blocking::block, interpreter::errors::raise},
+    py::{
+        arguments::caller_arguments::text_of, calls::blocking::block, interpreter::errors::raise,
+    },
 };
 
 /// The canonical request (five lines) that is signed. Service document, section 5.2.

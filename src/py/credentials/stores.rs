@@ -20,7 +20,7 @@ use crate::{
     },
     error::Error,
     py::{
-        arguments::arguments::{secret_text, text_of},
+        arguments::caller_arguments::{secret_text, text_of},
         calls::blocking::block,
         interpreter::{
             callback::Invoke,

@@ -12,7 +12,7 @@ use crate::{
     http::{BaseUrl, Transport},
     login::{check_redirect_uri, register},
     py::{
-        arguments::arguments::{optional_text, text_of},
+        arguments::caller_arguments::{optional_text, text_of},
         calls::blocking::block,
         interpreter::errors::{cannot_pickle, raise, wrong_type},
         values::dates::DateClasses,

@@ -15,7 +15,7 @@ use crate::{
     http::{BaseUrl, TransportOptions},
     login::{App, AppOptions, AuthorizationRequest as Core},
     py::{
-        arguments::arguments::{file_contents, seconds, secret_text, text, text_of},
+        arguments::caller_arguments::{file_contents, seconds, secret_text, text, text_of},
         calls::{
             blocking::block,
             call::{Call, CallMode},

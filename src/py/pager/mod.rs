@@ -1,6 +1,6 @@
 //! Iterations over pages.
 
 pub mod page_iterator;
-pub mod pager;
+pub mod pager_base;
 pub mod pager_state;
 pub mod row_view;

@@ -11,30 +11,30 @@ use crate::{
     py::{
         calls::call::CallMode,
         rows::row_spec::Target,
-        values::time_range::{Datetimes, datetimes},
+        values::dates::{Datetimes, datetimes},
     },
 };
 
 /// An iterator over the pages of a pager, from its current position.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct PageIterator(Items);
+pub struct PageIterator(PagerItems);
 
 /// An async iterator over the pages of a pager, from its current position.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct AsyncPageIterator(Items);
+pub struct AsyncPageIterator(PagerItems);
 
 /// An iterator over the rows of a pager as instances of a class, from the pager's current position.
 /// It moves the position of the pager.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct RowIterator(Items);
+pub struct RowIterator(PagerItems);
 
 /// An async iterator over the rows of a pager as instances of a class, from the pager's current
 /// position. It moves the position of the pager.
 #[pyclass(frozen, generic, module = "boardlot._core")]
-pub struct AsyncRowIterator(Items);
+pub struct AsyncRowIterator(PagerItems);
 
 /// The items of a pager.
-struct Items {
+struct PagerItems {
     state: Arc<PagerState>,
     kind: ItemKind,
     /// The client, which keeps alive what the core has weak references to.
@@ -51,7 +51,7 @@ pub fn iterate<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let owner = owner.map(|owner| owner.clone_ref(py));
     let unit = kind.unit();
-    let items = Items { state: state.clone(), kind, owner };
+    let items = PagerItems { state: state.clone(), kind, owner };
     Ok(match (mode, unit) {
         (CallMode::Sync, Unit::Page) => Bound::new(py, PageIterator(items))?.into_any(),
         (CallMode::Async, Unit::Page) => Bound::new(py, AsyncPageIterator(items))?.into_any(),
@@ -60,7 +60,7 @@ pub fn iterate<'py>(
     })
 }
 
-impl Items {
+impl PagerItems {
     fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.state.next(py, &self.kind)
     }
@@ -73,11 +73,12 @@ impl Items {
         visit.call(&self.owner)?;
         match &self.kind {
             // A reference must not be reported twice: only the last holder of the view reports its.
-            ItemKind::Row(view) if Arc::strong_count(view) == 1 => match &view.shapes.spec().target
-            {
-                Target::Class(class) => class.traverse(visit),
-                Target::Dict | Target::TypedDict => Ok(()),
-            },
+            ItemKind::Row(view) if Arc::strong_count(view) == 1 => {
+                match &view.builders.spec().target {
+                    Target::Class(class) => class.traverse(visit),
+                    Target::Dict | Target::TypedDict => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

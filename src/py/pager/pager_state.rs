@@ -25,7 +25,7 @@ use crate::{
             operation::Operation,
         },
         interpreter::{callback::no_stop_iteration, errors::raise, shutdown_gate},
-        rows::{frame::Frame, records::Records},
+        rows::{frame::FrameTarget, records::Records},
     },
 };
 
@@ -42,7 +42,7 @@ pub enum ItemKind {
     /// A page as `Records`.
     Page(Arc<RowView>),
     /// A page as a record batch.
-    Batch(Arc<RowView>, Frame),
+    Batch(Arc<RowView>, FrameTarget),
 }
 
 impl ItemKind {
@@ -201,7 +201,7 @@ impl PagerState {
         let rows = rows.restricted_to(view.selection().cloned());
         match kind {
             ItemKind::Batch(_, frame) => frame.batch(py, &rows),
-            ItemKind::Row(_) | ItemKind::Page(_) => Records::from_rows(&view.shapes)(py, rows),
+            ItemKind::Row(_) | ItemKind::Page(_) => Records::from_rows(&view.builders)(py, rows),
         }
     }
 

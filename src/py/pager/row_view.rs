@@ -8,21 +8,18 @@ use std::{
     vec,
 };
 
-use pyo3::{
-    prelude::*,
-    types::{PyString, PyTuple},
-};
+use pyo3::{prelude::*, types::PyTuple};
 
 use crate::{
     decode::{Page, RecordNumber, RecordRef, Selection, UndeclaredNames},
     pages::{PagedCall, View},
     py::{
-        arguments::arguments::text,
-        interpreter::errors::{raise, wrong_type},
+        arguments::caller_arguments::field_names,
+        interpreter::errors::raise,
         rows::{
+            row_builder_pool::RowBuilderPool,
             row_class::row_class,
             row_spec::{RowSpec, Target},
-            shapes::Shapes,
         },
     },
 };
@@ -34,7 +31,7 @@ const BYTES_AHEAD: usize = 1 << 16;
 
 /// What the rows of a pager become.
 pub struct RowView {
-    pub shapes: Shapes,
+    pub builders: RowBuilderPool,
     /// Selected fields that have not been seen in any record yet.
     undeclared: Option<Arc<UndeclaredNames>>,
     /// Its own number, by which rows that were converted for it are known.
@@ -42,20 +39,23 @@ pub struct RowView {
 }
 
 impl RowView {
-    pub fn new(shapes: Shapes) -> Arc<Self> {
-        Self::with_undeclared(shapes, None)
+    pub fn new(builders: RowBuilderPool) -> Arc<Self> {
+        Self::with_undeclared(builders, None)
     }
 
-    fn with_undeclared(shapes: Shapes, undeclared: Option<Arc<UndeclaredNames>>) -> Arc<Self> {
+    fn with_undeclared(
+        builders: RowBuilderPool,
+        undeclared: Option<Arc<UndeclaredNames>>,
+    ) -> Arc<Self> {
         // 0 is no view.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = View(NEXT.fetch_add(1, Ordering::Relaxed));
-        Arc::new(RowView { shapes, undeclared, number })
+        Arc::new(RowView { builders, undeclared, number })
     }
 
     /// The fields that the rows are restricted to.
     pub fn selection(&self) -> Option<&Selection> {
-        self.shapes.spec().selection.as_ref()
+        self.builders.spec().selection.as_ref()
     }
 
     /// Selected fields that have not been seen in any record yet.
@@ -87,7 +87,7 @@ impl RowView {
         let selection = selection.map_err(|error| raise(py, error))?;
         // Names from a selection without undeclared names need no check.
         let unseen = unseen.filter(|_| self.selection().is_none() || self.undeclared.is_some());
-        Ok(Self::with_undeclared(Shapes::new(RowSpec::dicts(Some(&selection))), unseen))
+        Ok(Self::with_undeclared(RowBuilderPool::new(RowSpec::dicts(Some(&selection))), unseen))
     }
 
     /// Instances of a class made of the fields of this view.
@@ -95,7 +95,7 @@ impl RowView {
         let fields = listing.plan.fields.clone();
         let target = Target::Class(row_class(class, &fields, None)?);
         let spec = RowSpec { target, fields, selection: self.selection().cloned() };
-        Ok(Self::with_undeclared(Shapes::new(spec), self.undeclared.clone()))
+        Ok(Self::with_undeclared(RowBuilderPool::new(spec), self.undeclared.clone()))
     }
 
     /// The objects of a row of a page and of some rows after it.
@@ -108,7 +108,7 @@ impl RowView {
     ) -> PyResult<vec::IntoIter<Py<PyAny>>> {
         self.check_names(py, page)?;
         // Code of the caller's class runs when its row is asked for, not before.
-        let is_inert = match &self.shapes.spec().target {
+        let is_inert = match &self.builders.spec().target {
             Target::Class(class) => class.is_inert(),
             Target::Dict | Target::TypedDict => true,
         };
@@ -116,7 +116,7 @@ impl RowView {
         let is_small = page.byte_length(&(index..end)) <= BYTES_AHEAD;
         let end = if is_inert && is_small { end } else { index + 1 };
         let first = row_at(page, index);
-        let (objects, error) = self.shapes.objects_until_error(py, first, end - index);
+        let (objects, error) = self.builders.objects_until_error(py, first, end - index);
         match error {
             // The row that cannot be converted raises its error again when it is asked for. Any other
             // error, such as that of a signal handler, is raised now.
@@ -136,13 +136,4 @@ fn row_at(page: &Page, index: usize) -> RecordRef<'_> {
 /// Whether this is an error of boardlot's.
 fn is_error_of_row(py: Python<'_>, error: &PyErr) -> bool {
     error.value(py).hasattr("checkpoint").unwrap_or(false)
-}
-
-/// The names of fields, passed one by one.
-pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
-    let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
-        true => text("names", &name),
-        false => Err(wrong_type("names", &name, "the names of fields as strings")),
-    };
-    names.iter().map(name).collect()
 }

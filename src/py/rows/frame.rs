@@ -12,7 +12,7 @@ use crate::{
     decode::{ColumnOptions, Rows},
     error::Error,
     py::{
-        arguments::arguments::text_of,
+        arguments::caller_arguments::text_of,
         interpreter::{
             callback::{Invoke, import},
             errors::raise,
@@ -22,7 +22,7 @@ use crate::{
 
 /// A conversion to the frame of one library, with its checked options.
 #[derive(Clone, Copy)]
-pub struct Frame {
+pub struct FrameTarget {
     library: &'static FrameLibrary,
     pub options: ColumnOptions,
 }
@@ -66,7 +66,7 @@ pub static ARROW: FrameLibrary = FrameLibrary {
     function: "table",
 };
 
-impl Frame {
+impl FrameTarget {
     /// Checks the options and imports the libraries. This comes before any request: without them, the
     /// rows would be of no use.
     pub fn prepare(
@@ -78,7 +78,7 @@ impl Frame {
         let options = column_options(decimals, invalid, library.strings);
         let options = options.map_err(|error| raise(py, error))?;
         library.import(py)?;
-        Ok(Frame { library, options })
+        Ok(FrameTarget { library, options })
     }
 
     /// The frame of an Arrow stream.
@@ -137,7 +137,7 @@ pub fn to_frame(
     #[pyo3(from_py_with = text_of::decimals)] decimals: &str,
     #[pyo3(from_py_with = text_of::invalid)] invalid: &str,
 ) -> PyResult<Py<PyAny>> {
-    let frame = Frame::prepare(py, library(py, method)?, decimals, invalid)?;
+    let frame = FrameTarget::prepare(py, library(py, method)?, decimals, invalid)?;
     let strings = frame.library.strings;
     frame.convert(py, records.invoke_method("_arrow", (decimals, invalid, strings))?)
 }

@@ -13,17 +13,17 @@ use pyo3::{
 
 use super::{
     arrow::{ArrowStream, column_options},
-    frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
+    frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
+    row_builder_pool::RowBuilderPool,
     row_class::row_class,
     row_spec::{RowSpec, Target},
     schema_field::SchemaField,
-    shapes::Shapes,
 };
 use crate::{
     decode::{ColumnOptions, Rows},
     error::Error,
     py::{
-        arguments::arguments::text_of,
+        arguments::caller_arguments::{field_names, text_of},
         calls::call::Finish,
         interpreter::{
             callback::{Invoke, import, no_stop_iteration},
@@ -31,7 +31,6 @@ use crate::{
             fork_safe_cell::intern,
             shutdown_gate::detach,
         },
-        pager::row_view::field_names,
         values::objects,
     },
 };
@@ -44,17 +43,17 @@ use crate::{
 #[pyclass(frozen, sequence, generic, module = "boardlot._core")]
 pub struct Records {
     rows: Rows,
-    shapes: Shapes,
+    builders: RowBuilderPool,
     errors: Option<Py<PyDict>>,
 }
 
 impl Records {
     /// What makes `Records` of rows, sharing their shape with other records of the same list.
-    pub fn from_rows(shapes: &Shapes) -> Finish<Rows> {
-        let shapes = shapes.clone();
-        Box::new(
-            move |py, rows| Ok(Py::new(py, Records { rows, shapes, errors: None })?.into_any()),
-        )
+    pub fn from_rows(builders: &RowBuilderPool) -> Finish<Rows> {
+        let builders = builders.clone();
+        Box::new(move |py, rows| {
+            Ok(Py::new(py, Records { rows, builders, errors: None })?.into_any())
+        })
     }
 
     /// The records that it shows.
@@ -63,18 +62,18 @@ impl Records {
     }
 
     pub fn with_errors(rows: Rows, errors: Py<PyDict>) -> Self {
-        Records { rows, shapes: Shapes::default(), errors: Some(errors) }
+        Records { rows, builders: RowBuilderPool::default(), errors: Some(errors) }
     }
 
     fn dict<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
         match self.rows.get(index) {
-            Some(row) => self.shapes.object(py, self.rows.key_name(), row),
+            Some(row) => self.builders.object(py, self.rows.key_name(), row),
             None => Err(out_of_range()),
         }
     }
 
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.shapes.list(py, &self.rows)
+        self.builders.list(py, &self.rows)
     }
 
     fn frame(
@@ -84,7 +83,7 @@ impl Records {
         decimals: &str,
         invalid: &str,
     ) -> PyResult<Py<PyAny>> {
-        Frame::prepare(py, library, decimals, invalid)?.of_rows(py, &self.rows)
+        FrameTarget::prepare(py, library, decimals, invalid)?.of_rows(py, &self.rows)
     }
 }
 
@@ -122,7 +121,7 @@ impl Records {
                 self.rows.with_slices(slices)
             };
             let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-            let records = Records { rows, shapes: self.shapes.clone(), errors };
+            let records = Records { rows, builders: self.builders.clone(), errors };
             return Ok(records.into_pyobject(py)?.into_any());
         }
         let index: isize = index.extract().map_err(|error: PyErr| {
@@ -246,9 +245,9 @@ impl Records {
     ) -> PyResult<Records> {
         let names = field_names(names)?;
         let rows = self.rows.select(names, undeclared).map_err(|error| raise(py, error))?;
-        let shapes = Shapes::new(RowSpec::dicts(rows.selection()));
+        let builders = RowBuilderPool::new(RowSpec::dicts(rows.selection()));
         let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-        Ok(Records { rows, shapes, errors })
+        Ok(Records { rows, builders, errors })
     }
 
     /// The records as a list of instances of a class: a dataclass, a `NamedTuple`, a
@@ -263,7 +262,7 @@ impl Records {
     fn as_type<'py>(&self, cls: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let class = row_class(cls, self.rows.fields(), self.rows.key_name())?;
         let spec = RowSpec::of_rows(Target::Class(class), &self.rows);
-        Shapes::new(spec).list(cls.py(), &self.rows)
+        RowBuilderPool::new(spec).list(cls.py(), &self.rows)
     }
 
     /// The records as a list of dicts; with `typed=True`, with `Decimal`, `datetime` (UTC), `date`
@@ -271,7 +270,7 @@ impl Records {
     #[pyo3(signature = (*, typed = false))]
     fn to_dicts<'py>(&self, py: Python<'py>, typed: bool) -> PyResult<Bound<'py, PyList>> {
         match typed {
-            true => self.shapes.typed(&self.rows).list(py, &self.rows),
+            true => self.builders.typed(&self.rows).list(py, &self.rows),
             false => self.list(py),
         }
     }
@@ -330,7 +329,7 @@ impl Records {
             slices.extend_from_slice(self.rows.slice(index, index + 1).slices());
         }
         let errors = self.errors.as_ref().map(|errors| errors.clone_ref(py));
-        Ok(Records { rows: self.rows.with_slices(slices), shapes: self.shapes.clone(), errors })
+        Ok(Records { rows: self.rows.with_slices(slices), builders: self.builders.clone(), errors })
     }
 
     /// Each record as compact JSON, every number as the service sent it: all fields, or those with

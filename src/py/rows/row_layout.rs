@@ -12,7 +12,7 @@ use crate::{
     decode::{JsonReader, field_name},
     py::values::{
         converter::{Conversion, Converter},
-        trial::Trial,
+        hit_rate::HitRate,
     },
 };
 
@@ -33,7 +33,7 @@ pub struct Column {
     pub name: Py<PyString>,
     pub converter: Converter,
     /// Whether values are often those of the record before.
-    pub repeats: Trial,
+    pub repeats: HitRate,
     /// Whether a value that is null becomes `None`.
     pub is_nullable: bool,
     /// The field of the class.
@@ -134,7 +134,7 @@ impl Layout {
             source,
             name: PyString::intern(py, &name).unbind(),
             converter: Converter::new(conversion(&name)),
-            repeats: Trial::default(),
+            repeats: HitRate::default(),
             is_nullable: true,
             field: None,
         }));
@@ -190,7 +190,7 @@ impl Column {
             source,
             name: field.attribute.clone_ref(py),
             converter: Converter::new(field.conversion.clone()),
-            repeats: Trial::default(),
+            repeats: HitRate::default(),
             is_nullable: field.is_nullable,
             field: Some(index),
         }

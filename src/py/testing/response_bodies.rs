@@ -21,8 +21,8 @@ use crate::{
         calls::call::CallMode,
         client::endpoint_arguments::{Arguments, endpoint_arguments},
         interpreter::errors::raise,
-        pager::pager::PagerBase,
-        rows::{records::Records, shapes::Shapes},
+        pager::pager_base::PagerBase,
+        rows::{records::Records, row_builder_pool::RowBuilderPool},
     },
     records_call::RecordsCall,
 };
@@ -31,13 +31,13 @@ use crate::{
 #[pyclass(frozen, module = "boardlot._core")]
 pub struct ResponseParser {
     plan: RecordsCall,
-    shapes: Shapes,
+    builders: RowBuilderPool,
 }
 
 /// The parser of the method with this name.
 #[gated]
 #[pyfunction]
-#[pyo3(name = "_reader_of")]
+#[pyo3(name = "_response_parser")]
 pub fn response_parser<'py>(
     py: Python<'py>,
     name: &Bound<'py, PyAny>,
@@ -45,7 +45,7 @@ pub fn response_parser<'py>(
 ) -> PyResult<ResponseParser> {
     let (endpoint, given) = endpoint_arguments(name, &arguments)?;
     let plan = RecordsCall::new(&endpoint, &given).map_err(|error| raise(py, error))?;
-    Ok(ResponseParser { plan, shapes: Shapes::default() })
+    Ok(ResponseParser { plan, builders: RowBuilderPool::default() })
 }
 
 #[gated]
@@ -56,7 +56,7 @@ impl ResponseParser {
         let response = HttpResponse::new(Bytes::from_owner(body));
         let page = self.plan.parse(&response).map_err(|error| raise(py, error))?;
         let slices = vec![PageSlice { range: 0..page.len(), page: Arc::new(page), key: None }];
-        Records::from_rows(&self.shapes)(py, Rows::new(slices, self.plan.fields.clone()))
+        Records::from_rows(&self.builders)(py, Rows::new(slices, self.plan.fields.clone()))
     }
 }
 
@@ -64,8 +64,8 @@ impl ResponseParser {
 /// memory of its own.
 #[gated]
 #[pyfunction]
-#[pyo3(name = "_pager_of", signature = (name, arguments, bodies, copied = false))]
-pub fn pager_of_bodies<'py>(
+#[pyo3(name = "_pager_from_bodies", signature = (name, arguments, bodies, copied = false))]
+pub fn pager_from_bodies<'py>(
     py: Python<'py>,
     name: &Bound<'py, PyAny>,
     arguments: Arguments<'py>,

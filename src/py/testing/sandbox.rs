@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     process::runtime,
     py::{
-        arguments::arguments::{argument, text, text_of},
+        arguments::caller_arguments::{argument, text, text_of},
         client::endpoint::Endpoint,
         credentials::credentials::ApiKey,
         interpreter::{

@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     py::{
         arguments::{
-            arguments::{argument, text},
+            caller_arguments::{argument, text},
             request_arguments::compact_json,
         },
         client::endpoint::Endpoint,

@@ -82,3 +82,18 @@ pub fn date(value: &Bound<'_, PyAny>) -> PyResult<Option<Date>> {
     let (Ok(month), Ok(day)) = (i8::try_from(month), i8::try_from(day)) else { return Ok(None) };
     Ok(Date::new(year, month, day).ok())
 }
+
+/// The start and the end of a range.
+pub type Datetimes<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// The aware UTC datetimes of a range in microseconds since 1970.
+pub fn datetimes<'py>(
+    py: Python<'py>,
+    range: Option<(i64, i64)>,
+) -> PyResult<Option<Datetimes<'py>>> {
+    // An end that the service computes may be in the year 10000, which Python's dates do not reach.
+    const LAST: i64 = 253_402_300_799_999_999;
+    let classes = DateClasses::get(py)?;
+    let datetime = |micros: i64| classes.datetime_of(py, micros.min(LAST));
+    range.map(|(start, end)| Ok((datetime(start)?, datetime(end)?))).transpose()
+}

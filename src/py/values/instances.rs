@@ -71,7 +71,7 @@ impl InstanceMaker {
 
     /// An instance of a tuple class with these items.
     #[inline(always)]
-    pub fn tuple<'py>(&self, items: &Items<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn tuple<'py>(&self, items: &ArgumentTuple<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.instance(items.outer)
     }
 
@@ -90,7 +90,7 @@ pub struct ItemTuple {
 }
 
 /// The same, while it is filled.
-pub struct Items<'a, 'py> {
+pub struct ArgumentTuple<'a, 'py> {
     outer: &'a Bound<'py, PyTuple>,
     /// A borrowed reference to the tuple of values.
     items: *mut ffi::PyObject,
@@ -110,7 +110,7 @@ impl ItemTuple {
         used: &'a mut Option<Self>,
         py: Python<'py>,
         length: usize,
-    ) -> PyResult<Items<'a, 'py>> {
+    ) -> PyResult<ArgumentTuple<'a, 'py>> {
         // SAFETY: the pointer is that of a live object, to whose interpreter this thread is attached.
         used.take_if(|used| unsafe { ffi::Py_REFCNT(used.items(py).items) } != 1);
         match used {
@@ -121,14 +121,14 @@ impl ItemTuple {
 
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 would take a reference to the tuple")]
-    fn items<'py>(&self, py: Python<'py>) -> Items<'_, 'py> {
+    fn items<'py>(&self, py: Python<'py>) -> ArgumentTuple<'_, 'py> {
         let outer = self.outer.bind(py);
         // SAFETY: the outer tuple has one item, and keeps it alive: nothing else ever changes it.
-        Items { outer, items: unsafe { ffi::PyTuple_GetItem(outer.as_ptr(), 0) } }
+        ArgumentTuple { outer, items: unsafe { ffi::PyTuple_GetItem(outer.as_ptr(), 0) } }
     }
 }
 
-impl<'py> Items<'_, 'py> {
+impl<'py> ArgumentTuple<'_, 'py> {
     /// Replaces an item.
     #[inline(always)]
     #[expect(unsafe_code, reason = "PyO3 has no way to change a tuple")]

@@ -2,8 +2,7 @@
 
 pub mod converter;
 pub mod dates;
+pub mod hit_rate;
 pub mod instances;
 pub mod objects;
-pub mod time_range;
-pub mod trial;
 pub mod value_cache;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::trial::Trial;
+use super::hit_rate::HitRate;
 use crate::decode::short_eq;
 
 /// The recent values of a field: a market, a status, a broker or a quantity often is the same object
@@ -12,7 +12,7 @@ pub struct ValueCache {
     /// Each text has one place, which depends on its bytes. Their number is a power of two; there are
     /// none until the first text, and few until it is known that more pay off.
     entries: Vec<Entry>,
-    lookups: Trial,
+    lookups: HitRate,
 }
 
 #[derive(Default)]

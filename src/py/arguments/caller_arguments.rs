@@ -150,3 +150,12 @@ pub fn file_contents(py: Python<'_>, name: &str, path: &Path) -> PyResult<Vec<u8
     fs::read(path)
         .map_err(|error| raise(py, Error::config(format!("{name} {}: {error}", path.display()))))
 }
+
+/// The names of fields, passed one by one.
+pub fn field_names(names: &Bound<'_, PyTuple>) -> PyResult<Vec<String>> {
+    let name = |name: Bound<'_, PyAny>| match name.is_instance_of::<PyString>() {
+        true => text("names", &name),
+        false => Err(wrong_type("names", &name, "the names of fields as strings")),
+    };
+    names.iter().map(name).collect()
+}

@@ -2,12 +2,12 @@
 
 /// Whether an attempt that was made many times has paid off often enough to go on with it.
 #[derive(Default)]
-pub struct Trial {
+pub struct HitRate {
     attempts: u32,
     successes: u32,
 }
 
-impl Trial {
+impl HitRate {
     /// The number of attempts after which the rate of successes decides.
     const LENGTH: u32 = 256;
 

@@ -25,7 +25,7 @@ use crate::{
     pages::PagedCall,
     py::{
         arguments::{
-            arguments::{argument, optional_text, text, text_of},
+            caller_arguments::{argument, optional_text, text, text_of},
             request_arguments,
         },
         calls::{
@@ -39,8 +39,8 @@ use crate::{
             errors::{exception, is_error, raise, wrong_type},
             weak_ref::StrongRef,
         },
-        pager::pager::PagerBase,
-        rows::{records::Records, shapes::Shapes},
+        pager::pager_base::PagerBase,
+        rows::{records::Records, row_builder_pool::RowBuilderPool},
         values::dates::DateClasses,
     },
 };
@@ -57,8 +57,8 @@ pub struct ClientBase {
     observer: Arc<PythonObserver>,
     /// What the observer has weak references to.
     instrumentation: Mutex<Vec<Py<StrongRef>>>,
-    /// The shapes of the records seen so far, for each endpoint in the order of the table.
-    shapes: Vec<Shapes>,
+    /// What builds the records, for each endpoint in the order of the table.
+    builders: Vec<RowBuilderPool>,
 }
 
 impl ClientBase {
@@ -77,13 +77,13 @@ impl ClientBase {
         base.mode.run_pooled(this.py(), base.core.transport(), call)
     }
 
-    /// The shapes of an endpoint's records: a user's own endpoint keeps them itself.
-    fn shapes_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> Shapes {
+    /// What builds the records of an endpoint: a custom endpoint keeps it itself.
+    fn builders_of(&self, given: &Bound<'_, PyAny>, endpoint: &api::Endpoint) -> RowBuilderPool {
         if let Ok(own) = given.cast::<Endpoint>() {
-            return own.get().shapes.clone();
+            return own.get().builders.clone();
         }
         let place = ENDPOINTS.iter().position(|row| row.name == endpoint.name);
-        place.and_then(|place| self.shapes.get(place)).cloned().unwrap_or_default()
+        place.and_then(|place| self.builders.get(place)).cloned().unwrap_or_default()
     }
 }
 
@@ -123,7 +123,7 @@ impl ClientBase {
             referents,
             observer,
             instrumentation: Mutex::default(),
-            shapes: ENDPOINTS.iter().map(|_| Shapes::default()).collect(),
+            builders: ENDPOINTS.iter().map(|_| RowBuilderPool::default()).collect(),
         })
     }
 
@@ -212,7 +212,7 @@ impl ClientBase {
         let core = base.core(py)?;
         let given = endpoint;
         let (endpoint, arguments) = endpoint_arguments(given, &arguments)?;
-        let records = Records::from_rows(&base.shapes_of(given, &endpoint));
+        let records = Records::from_rows(&base.builders_of(given, &endpoint));
         let (name, is_paged) = (endpoint.name.clone(), endpoint.paging.is_some());
         let future = async move { core.call(&endpoint, &arguments).await };
         let call = Call::new(name.as_ref(), future, records);

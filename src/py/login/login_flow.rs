@@ -12,7 +12,7 @@ use crate::{
     http::{BaseUrl, TransportOptions},
     login::{Flow, Options},
     py::{
-        arguments::arguments::{file_contents, seconds, text_of},
+        arguments::caller_arguments::{file_contents, seconds, text_of},
         calls::{
             blocking::{block, block_polling},
             call::{Call, CallMode},

@@ -18,7 +18,7 @@ const MAX_BUILDERS: usize = 8;
 
 /// What the records of a list become, shared by everything that reads them.
 #[derive(Clone)]
-pub struct Shapes(Arc<Shared>);
+pub struct RowBuilderPool(Arc<Shared>);
 
 struct Shared {
     spec: Arc<RowSpec>,
@@ -26,25 +26,29 @@ struct Shared {
     /// each other, nor for the reference counts of the same objects.
     builders: Mutex<Vec<(ThreadId, Box<RowBuilder>)>>,
     /// The same records as typed dicts, once they were asked for.
-    typed: Mutex<Option<Shapes>>,
+    typed: Mutex<Option<RowBuilderPool>>,
 }
 
 /// Dicts of the service's own values.
-impl Default for Shapes {
+impl Default for RowBuilderPool {
     fn default() -> Self {
-        Shapes::new(RowSpec::default())
+        RowBuilderPool::new(RowSpec::default())
     }
 }
 
-impl Shapes {
+impl RowBuilderPool {
     pub fn new(spec: RowSpec) -> Self {
         let spec = Arc::new(spec);
-        Shapes(Arc::new(Shared { spec, builders: Mutex::default(), typed: Mutex::default() }))
+        RowBuilderPool(Arc::new(Shared {
+            spec,
+            builders: Mutex::default(),
+            typed: Mutex::default(),
+        }))
     }
 
     /// The same for these records as dicts of values of the declared kinds. The pages of a list share
     /// it.
-    pub fn typed(&self, rows: &Rows) -> Shapes {
+    pub fn typed(&self, rows: &Rows) -> RowBuilderPool {
         let mut typed = self.0.typed.lock().unwrap_or_else(PoisonError::into_inner);
         let known = typed.as_ref().filter(|known| {
             // Another call of the same method may have other fields, such as those of another market.
@@ -54,7 +58,7 @@ impl Shapes {
         if let Some(known) = known {
             return known.clone();
         }
-        let made = Shapes::new(RowSpec::of_rows(Target::TypedDict, rows));
+        let made = RowBuilderPool::new(RowSpec::of_rows(Target::TypedDict, rows));
         let before = typed.replace(made.clone());
         // What it drops are Python objects: not while the lock is held.
         drop(typed);

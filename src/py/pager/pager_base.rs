@@ -23,7 +23,7 @@ use crate::{
     pages::{CheckedSink, Fetcher, Gathering, Limits, Pages, Sink, exhausted},
     process::AbortOnDrop,
     py::{
-        arguments::arguments::text_of,
+        arguments::caller_arguments::text_of,
         calls::{
             call::{Call, CallMode, Finish, Start},
             progress::{CountFn, Progress},
@@ -31,11 +31,11 @@ use crate::{
         interpreter::{errors::raise, shutdown_gate::attach},
         rows::{
             arrow::ArrowStream,
-            frame::{ARROW, Frame, FrameLibrary, PANDAS, POLARS},
+            frame::{ARROW, FrameLibrary, FrameTarget, PANDAS, POLARS},
             records::Records,
-            shapes::Shapes,
+            row_builder_pool::RowBuilderPool,
         },
-        values::time_range::{Datetimes, datetimes},
+        values::dates::{Datetimes, datetimes},
     },
 };
 
@@ -71,7 +71,7 @@ impl PagerBase {
         owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let owner = owner.map(|owner| owner.clone().unbind());
-        let view = RowView::new(Shapes::default());
+        let view = RowView::new(RowBuilderPool::default());
         Self::of_view(PagerState::new(pages), mode, view, owner).into_pager(py)
     }
 
@@ -186,7 +186,7 @@ impl PagerBase {
         invalid: &str,
         progress: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let frame = Frame::prepare(py, library, decimals, invalid)?;
+        let frame = FrameTarget::prepare(py, library, decimals, invalid)?;
         let fields = self.state.call().plan.fields.clone();
         let view = self.view.clone();
         let sink = move || {
@@ -201,15 +201,15 @@ impl PagerBase {
             let parts = windows.into_iter().flat_map(BatchBuilder::finish).collect();
             let columns = ArrowStream::of(parts)?;
             if mode == CallMode::Sync {
-                return Ok(Framed::Columns(columns));
+                return Ok(FrameResult::Columns(columns));
             }
             // Making a large frame takes long, so it is not done on the event loop's thread.
-            let frame = move || attach(|py| Ok(Framed::Made(frame.convert(py, columns))));
+            let frame = move || attach(|py| Ok(FrameResult::Made(frame.convert(py, columns))));
             callback_pool::run(frame).await?
         };
-        let finish = move |py: Python<'_>, framed: Framed| match framed {
-            Framed::Columns(columns) => frame.convert(py, columns),
-            Framed::Made(outcome) => outcome,
+        let finish = move |py: Python<'_>, framed: FrameResult| match framed {
+            FrameResult::Columns(columns) => frame.convert(py, columns),
+            FrameResult::Made(outcome) => outcome,
         };
         self.gather(py, Limits::default(), progress, sink, convert, Box::new(finish))
     }
@@ -222,7 +222,7 @@ const OVERTAKEN: &str = "this call's event loop had stopped or was busy when the
                          another one continued with the pager; call the method again";
 
 /// A frame, or its columns.
-enum Framed {
+enum FrameResult {
     Columns(ArrowStream),
     Made(PyResult<Py<PyAny>>),
 }
@@ -315,7 +315,7 @@ impl PagerBase {
         let rows = |slices: Vec<Vec<PageSlice>>| async move {
             Ok(Rows::new(slices.concat(), fields).restricted_to(selection))
         };
-        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.view.shapes))
+        self.gather(py, limits, progress, Vec::new, rows, Records::from_rows(&self.view.builders))
     }
 
     /// The remaining rows as a pandas DataFrame; see `boardlot.frames.to_pandas`.
@@ -365,7 +365,7 @@ impl PagerBase {
         if base.state.delivery(py)?.is_exhausted() {
             return Err(raise(py, exhausted()));
         }
-        let mut frame = Frame::prepare(py, &ARROW, decimals, invalid)?;
+        let mut frame = FrameTarget::prepare(py, &ARROW, decimals, invalid)?;
         frame.options.undeclared = UndeclaredTypes::Text;
         let kind = ItemKind::Batch(base.view.clone(), frame);
         iterate(py, base.mode, &base.state, kind, base.owner.as_ref())
