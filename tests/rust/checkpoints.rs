@@ -48,7 +48,7 @@ fn a_checkpoint_says_no_more_than_it_has_to_and_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_checkpoint_of_other_arguments_or_with_another_place_is_refused() {
+fn a_checkpoint_of_other_arguments_or_with_another_position_is_refused() {
     use Position;
     let said = |range, text: &str| resumed(range, text).expect_err("refused").to_string();
     let text = written(&Position { done: true, ..Position::default() }, Range::Open);
@@ -92,6 +92,6 @@ async fn windows_are_parts_of_the_range_and_the_end_of_one_is_the_beginning_of_t
         assert_eq!(all, (0..90).step_by(10).map(day).collect::<Vec<_>>());
     }
     // Three rows and an empty page for each window; after the latter it is the next one's turn.
-    let places = [(0, false), (1, false), (1, false), (2, false), (2, false), (2, true)];
-    assert_eq!(windows, places);
+    let expected = [(0, false), (1, false), (1, false), (2, false), (2, false), (2, true)];
+    assert_eq!(windows, expected);
 }

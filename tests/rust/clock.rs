@@ -63,11 +63,14 @@ fn local_ms() -> i64 {
     i64::try_from(since.as_millis()).expect("in range")
 }
 
-/// The service's time lies between `before` and now.
-fn assert_between(told: i64, ahead_ms: i64, before: i64) {
+/// The service's time is between `before` and now.
+fn assert_between(service_ms: i64, ahead_ms: i64, before: i64) {
     // The rounding of stamp and age adds at most 2 ms.
     let (earliest, latest) = (before + ahead_ms, local_ms() + ahead_ms + 1_000);
-    assert!((earliest..=latest).contains(&told), "{told} is not in {earliest}..={latest}");
+    assert!(
+        (earliest..=latest).contains(&service_ms),
+        "{service_ms} is not in {earliest}..={latest}"
+    );
 }
 
 #[test]
@@ -81,15 +84,15 @@ fn the_services_time_is_known_whatever_the_credentials_are_and_the_local_clock_s
             {
                 let client = client(sandbox.base_url(), credentials, None);
                 let before = local_ms();
-                let told = service_now(&client).await.expect("a time");
-                assert_between(told, ahead_ms, before);
+                let service_ms = service_now(&client).await.expect("a time");
+                assert_between(service_ms, ahead_ms, before);
                 assert_eq!(client.transport().clock().offset_ms(), 0, "signatures are unaffected");
             }
         }
     });
 }
 
-/// Keeps the corrections that it is told of.
+/// Keeps the clock corrections that it observes.
 #[derive(Debug, Default)]
 struct Corrections(Mutex<Vec<i64>>);
 
@@ -115,8 +118,8 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
             let faults = Faults { latency: 0.1, ..Faults::default() };
             let sandbox = sandbox(ahead_ms, faults);
             let base = BaseUrl::parse(sandbox.base_url()).expect("a base");
-            let told = Arc::new(Corrections::default());
-            let observer: Arc<dyn Observer> = told.clone();
+            let corrections = Arc::new(Corrections::default());
+            let observer: Arc<dyn Observer> = corrections.clone();
             let options = TransportOptions {
                 max_retries: 0,
                 observer: Some(observer),
@@ -134,12 +137,12 @@ fn a_signature_by_a_wrong_clock_is_made_again_by_the_services_once_for_all_calls
                 }
             }
             let clock = client.transport().clock();
-            let told = told.0.lock().expect("a lock").clone();
+            let offsets = corrections.0.lock().expect("a lock").clone();
             if ahead_ms == 0 {
-                assert_eq!((clock.offset_ms(), told.len(), clock.requests()), (0, 0, 0));
+                assert_eq!((clock.offset_ms(), offsets.len(), clock.requests()), (0, 0, 0));
             } else {
                 assert!((clock.offset_ms() - ahead_ms).abs() < 1_000, "{}", clock.offset_ms());
-                assert_eq!((told, clock.requests()), (vec![clock.offset_ms()], 1));
+                assert_eq!((offsets, clock.requests()), (vec![clock.offset_ms()], 1));
             }
             let difference = clock.now_ms() - local_ms();
             assert!((difference - ahead_ms).abs() < 1_000, "{difference}");
@@ -154,8 +157,8 @@ fn of_many_callers_one_asks_and_later_ones_use_what_it_learned() {
         let sandbox = sandbox(HOUR_MS, faults);
         let client = anonymous(&sandbox);
         let before = local_ms();
-        for told in join_all((0..64).map(|_| service_now(&client))).await {
-            assert_between(told.expect("a time"), HOUR_MS, before);
+        for outcome in join_all((0..64).map(|_| service_now(&client))).await {
+            assert_between(outcome.expect("a time"), HOUR_MS, before);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
         let before = local_ms();
@@ -170,8 +173,8 @@ fn all_that_waited_share_a_failure_and_the_next_call_asks_again() {
         let faults = Faults { latency: 0.1, error_rate: 1.0, ..Faults::default() };
         let sandbox = sandbox(0, faults);
         let client = anonymous(&sandbox);
-        for told in join_all((0..64).map(|_| service_now(&client))).await {
-            assert!(matches!(*told.expect_err("a failure").kind, ErrorKind::Api(_)));
+        for outcome in join_all((0..64).map(|_| service_now(&client))).await {
+            assert!(matches!(*outcome.expect_err("a failure").kind, ErrorKind::Api(_)));
         }
         assert_eq!(sandbox.requests().len(), 1);
         sandbox.set_faults(Faults::default()).expect("no faults");
@@ -185,10 +188,10 @@ fn a_caller_that_gives_up_leaves_the_question_to_the_next() {
     runtime().block_on(async {
         let sandbox = sandbox(0, Faults { latency: 0.3, ..Faults::default() });
         let client = anonymous(&sandbox);
-        let impatient = tokio::time::timeout(Duration::from_millis(50), service_now(&client));
-        let (gave_up, told) = tokio::join!(impatient, service_now(&client));
-        assert!(gave_up.is_err());
-        told.expect("a time");
+        let first = tokio::time::timeout(Duration::from_millis(50), service_now(&client));
+        let (first, second) = tokio::join!(first, service_now(&client));
+        assert!(first.is_err());
+        second.expect("a time");
     });
 }
 
@@ -243,7 +246,7 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
         let sandbox = sandbox(HOUR_MS, Faults::default());
         let recorder = Recorder::create(&path).expect("a recorder");
         let recording = client(sandbox.base_url(), None, Some(Cassette::Recorder(recorder)));
-        let told = service_now(&recording).await.expect("a time");
+        let recorded_ms = service_now(&recording).await.expect("a time");
         drop((recording, sandbox));
         let recorded = std::fs::read_to_string(&path).expect("a cassette");
         assert_eq!(recorded.lines().count(), 2, "its service and the time: no request");
@@ -251,7 +254,7 @@ fn a_replay_uses_the_recorded_time_and_asks_nobody() {
         let replay = Replay::open(&path).expect("a replay");
         let base = replay.base_url().expect("an address").to_owned();
         let replaying = client(&base, None, Some(Cassette::Replay(replay)));
-        assert_eq!(service_now(&replaying).await.expect("a time"), told);
+        assert_eq!(service_now(&replaying).await.expect("a time"), recorded_ms);
         std::fs::remove_dir_all(&folder).expect("removed");
     });
 }

@@ -11,7 +11,7 @@ use super::scripted;
 
 type Advanced = Result<(Option<String>, PreviousRows), Error>;
 
-fn told(unique: Option<&str>) -> DateRange {
+fn date_range(unique: Option<&str>) -> DateRange {
     let next = NextEnd::At(vec!["pagination".to_owned(), "next_end".to_owned()]);
     DateRange { end: "end".to_owned(), next, unique: unique.map(str::to_owned) }
 }
@@ -23,11 +23,11 @@ fn style(range: DateRange) -> PagingStyle {
 fn page(ids: &[i64], next: &str) -> Page {
     let beside = format!("\"pagination\":{{\"has_more\":true,\"next_end\":{next}}}");
     let body = scripted::body(ids.iter().copied(), &beside);
-    scripted::read(&scripted::listing(style(told(None)), &[]), &body).expect("a page")
+    scripted::read(&scripted::listing(style(date_range(None)), &[]), &body).expect("a page")
 }
 
 fn before(ids: &[i64]) -> PreviousRows {
-    let range = told(Some("id"));
+    let range = date_range(Some("id"));
     range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
@@ -35,7 +35,7 @@ fn before(ids: &[i64]) -> PreviousRows {
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));
-    told(Some("id")).advance(&mut page(ids, next), asked, &before(previous))
+    date_range(Some("id")).advance(&mut page(ids, next), asked, &before(previous))
 }
 
 fn given(text: &str) -> Option<&str> {
@@ -86,7 +86,7 @@ fn an_end_that_comes_again_ends_the_list_only_where_nothing_can_be_hidden_behind
 
 #[test]
 fn rows_of_the_page_before_are_dropped_and_known_after_it() {
-    let range = told(Some("id"));
+    let range = date_range(Some("id"));
     let mut second = page(&[3, 2, 1], "1");
     let (_, rows) = range.advance(&mut second, (None, None), &before(&[5, 4, 3])).expect("rows");
     assert_eq!(second.len(), 2);
@@ -98,9 +98,9 @@ fn rows_of_the_page_before_are_dropped_and_known_after_it() {
     assert_eq!(third.len(), 1);
     // Nothing is compared where the caller named no field.
     let mut same = page(&[3, 2], "2");
-    assert!(told(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
+    assert!(date_range(None).drop_repeated(&mut same, &rows).expect("rows").is_empty());
     assert_eq!(same.len(), 2);
-    let error = told(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
+    let error = date_range(Some("no")).drop_repeated(&mut same, &rows).expect_err("refused");
     assert!(error.to_string().contains("no no, the field that identifies rows"), "{error}");
 }
 
@@ -110,7 +110,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
     let range = DateRange { end: "end".to_owned(), next, unique: None };
     let of = |rows: &str| {
         let body = format!("{{\"ret_code\":0,\"data\":{{\"list\":[{rows}]}}}}");
-        let listing = scripted::listing(style(told(None)), &[]);
+        let listing = scripted::listing(style(date_range(None)), &[]);
         let mut page = scripted::read(&listing, &body).expect("a page");
         range.advance(&mut page, (None, None), &PreviousRows::default())
     };
@@ -131,7 +131,7 @@ fn a_next_end_that_is_missing_or_empty_is_refused() {
 }
 
 /// Rows 20 to 1, a page of three at a time, up to `end` and from `start` on.
-fn answer(query: &scripted::Query) -> String {
+fn respond(query: &scripted::Query) -> String {
     let number = |name: &str| query.get(name).map(|text| text.parse().expect("one"));
     let (start, end) = (number("start").unwrap_or(1), number("end").unwrap_or(20));
     let ids: Vec<i64> = (1..=end).rev().take(3).filter(|id| *id >= start).collect();
@@ -148,15 +148,15 @@ async fn each_row_comes_once_also_across_a_checkpoint() {
         (vec![("start", "6"), ("end", "15")], (6..=15).rev().collect()),
     ] {
         for received in 0..=expected.len() {
-            let listing = || scripted::listing(style(told(Some("id"))), &query);
-            let first = scripted::pages(listing(), None, answer).expect("pages");
+            let listing = || scripted::listing(style(date_range(Some("id"))), &query);
+            let first = scripted::pages(listing(), None, respond).expect("pages");
             let mut ids = Vec::new();
             while ids.len() < received {
                 let row = first.next_row().await.expect("a page");
                 ids.extend(scripted::ids_of(&[row.expect("a row")]));
             }
             let checkpoint = first.checkpoint();
-            let second = scripted::pages(listing(), Some(&checkpoint), answer).expect("resumed");
+            let second = scripted::pages(listing(), Some(&checkpoint), respond).expect("resumed");
             ids.extend(scripted::rest(&second).await.expect("the rest"));
             assert_eq!(ids, expected, "{checkpoint}");
         }

@@ -1,4 +1,4 @@
-//! How a list goes on, page by page: what is asked for, what is believed, and what is given up.
+//! How a list continues, page by page: what is requested, accepted and abandoned.
 
 use std::{
     future::{Future, pending},
@@ -62,7 +62,7 @@ async fn an_end_that_the_caller_wrote_makes_the_services_time_unnecessary() {
             PagedCall { time_range: Some(span), ..listing(page_flag(FirstPage::Omitted), &[]) };
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
         let end = body([1], "\"pagination\":{\"completed\":true}");
-        // This source does not tell the time.
+        // This source does not return the time.
         let pages = pages(ranged, None, in_turn(vec![end], requests.clone())).expect("pages");
         assert_eq!(rest(&pages).await.expect("rows"), [1]);
         let asked = requests.lock().expect("a lock");
@@ -106,9 +106,9 @@ fn advanced(listing: &PagedCall, beside: &str) -> Result<Option<String>> {
 }
 
 #[test]
-fn a_page_tells_by_its_own_words_whether_and_where_the_list_goes_on() {
+fn a_page_states_whether_and_where_the_list_continues() {
     let keyed = listing(next_key(), &[]);
-    let next = |beside| advanced(&keyed, beside).expect("told");
+    let next = |beside| advanced(&keyed, beside).expect("no error");
     let more = "\"pagination\":{\"has_more\":true,\"next_key\":\"k\"}";
     assert_eq!(next(more).as_deref(), Some("k"));
     assert_eq!(next("\"pagination\":{\"has_more\":false,\"next_key\":\"k\"}"), None);
@@ -124,22 +124,22 @@ fn a_page_tells_by_its_own_words_whether_and_where_the_list_goes_on() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_place() {
+async fn a_cursor_that_is_empty_or_comes_again_is_an_error_that_keeps_the_position() {
     let page = |id: i64, next: &str| {
         let beside = format!("\"pagination\":{{\"has_more\":true,\"next_key\":\"{next}\"}}");
         body([id], &beside)
     };
     for last in ["", "a"] {
         let bodies = vec![page(1, "a"), page(2, "b"), page(3, last)];
-        let answers = in_turn(bodies, Arc::default());
-        let first = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let responses = in_turn(bodies, Arc::default());
+        let first = pages(listing(next_key(), &[]), None, responses).expect("pages");
         for _ in 0..2 {
             assert!(first.next_row().await.expect("a page").is_some());
         }
         let before = first.checkpoint();
         // The cursors from before a checkpoint are known after it.
-        let answers = in_turn(vec![page(3, last)], Arc::default());
-        let second = pages(listing(next_key(), &[]), Some(&before), answers).expect("resumed");
+        let responses = in_turn(vec![page(3, last)], Arc::default());
+        let second = pages(listing(next_key(), &[]), Some(&before), responses).expect("resumed");
         for pages in [first, second] {
             let error = rest(&pages).await.expect_err("refused");
             assert!(matches!(*error.kind, ErrorKind::Pagination(_)), "{error}");
@@ -157,8 +157,8 @@ async fn a_checkpoint_stands_behind_no_more_records_than_its_page_has() {
         let text = checkpoint::write(&position, &listing, scripted::ORIGIN);
         let end = body([1, 2, 3], "\"pagination\":{\"has_more\":false}");
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
-        let answers = in_turn(vec![end], requests.clone());
-        let pages = pages(listing, Some(&text), answers).expect("pages");
+        let responses = in_turn(vec![end], requests.clone());
+        let pages = pages(listing, Some(&text), responses).expect("pages");
         match (rest(&pages).await, expected) {
             (Ok(ids), Some(expected)) => assert_eq!(ids, expected),
             (Err(error), None) => {
@@ -188,8 +188,8 @@ async fn limits_ask_for_no_page_that_nobody_wants() {
         (Some(1), Some(5), 1, 1),
     ] {
         let requests: Arc<Mutex<Vec<Query>>> = Arc::default();
-        let answers = in_turn(bodies.clone(), requests.clone());
-        let pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+        let responses = in_turn(bodies.clone(), requests.clone());
+        let pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
         let progress = AtomicU64::new(0);
         let found = reading::gather(&pages, items, most_pages, &progress).await.expect("rows");
         let ids = scripted::ids_of(&found.1);
@@ -205,8 +205,8 @@ async fn columns_take_up_every_row_of_every_page() {
         let beside = format!("\"pagination\":{{\"has_more\":{more},\"next_key\":\"{id}\"}}");
         body([id, id + 1, id + 2], &beside)
     };
-    let answers = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
-    let pages: Pages = pages(listing(next_key(), &[]), None, answers).expect("pages");
+    let responses = in_turn(vec![page(1, true), page(4, true), page(7, false)], Arc::default());
+    let pages: Pages = pages(listing(next_key(), &[]), None, responses).expect("pages");
     let make = || Columns::new(std::iter::empty(), None, ColumnOptions::default());
     let (mut fetcher, progress) = (pages.lock().await, AtomicU64::new(0));
     let sink = || BatchBuilder::new(make);
@@ -216,7 +216,7 @@ async fn columns_take_up_every_row_of_every_page() {
     assert_eq!(parts.iter().map(Columns::rows).sum::<usize>(), 9);
 }
 
-/// A service that never answers, and counts the requests that are under way.
+/// A service that never responds, and counts the requests that are under way.
 #[derive(Debug, Default)]
 struct Silent(Arc<AtomicU64>);
 
@@ -261,7 +261,7 @@ async fn a_page_under_way_is_given_up_with_its_iteration() {
     let source = Arc::new(Silent(under_way.clone()));
     let pages = Pages::new(source, listing(next_key(), &[]), None).expect("pages");
     let moment = std::time::Duration::from_millis(20);
-    tokio::time::timeout(moment, pages.next_row()).await.expect_err("no answer");
+    tokio::time::timeout(moment, pages.next_row()).await.expect_err("no response");
     assert_eq!(under_way.load(Ordering::SeqCst), 1);
     drop(pages);
     tokio::time::sleep(moment).await;

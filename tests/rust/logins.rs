@@ -21,11 +21,11 @@ use boardlot::{
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use super::tokens::{Arguments, answer, sent, set};
+use super::tokens::{Arguments, sent, set, token_response};
 
 pub const ORIGIN: &str = "https://api.example.com";
 
-/// A store that counts, and fails when it is told to.
+/// A store that counts its calls, and fails while a test makes it fail.
 #[derive(Default)]
 pub struct Disk {
     values: Memory,
@@ -80,18 +80,18 @@ impl TokenStore for Disk {
     }
 }
 
-/// Answers with what it was given, in turn, and keeps what it was sent.
+/// Returns the responses that it was given, in turn, and keeps the requests.
 #[derive(Default)]
 pub struct Service {
-    answers: Mutex<VecDeque<Result<TokenResponse>>>,
+    responses: Mutex<VecDeque<Result<TokenResponse>>>,
     requests: Mutex<Vec<Arguments>>,
 }
 
 impl TokenEndpoint for Service {
     fn refresh(&self, arguments: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
         self.requests.lock().expect("a lock").push(arguments);
-        let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
-        Box::pin(async move { answer })
+        let response = self.responses.lock().expect("a lock").pop_front().expect("a response");
+        Box::pin(async move { response })
     }
 }
 
@@ -112,11 +112,12 @@ fn oauth(disk: &Arc<Disk>, client_secret: Option<Zeroizing<String>>) -> Arc<OAut
     oauth
 }
 
-/// Credentials with these tokens in their store, and a service that answers in turn.
-pub fn rig(stored: &TokenSet, own: Option<&str>, answers: Vec<Result<TokenResponse>>) -> Rig {
+/// Credentials with these tokens in their store, and a service that returns these responses in turn.
+pub fn rig(stored: &TokenSet, own: Option<&str>, responses: Vec<Result<TokenResponse>>) -> Rig {
     let disk = Arc::new(Disk::default());
     disk.put(stored);
-    let service = Arc::new(Service { answers: Mutex::new(answers.into()), ..Service::default() });
+    let service =
+        Arc::new(Service { responses: Mutex::new(responses.into()), ..Service::default() });
     let oauth = oauth(&disk, own.and_then(secret));
     Rig { disk, endpoint: service.clone(), service, oauth }
 }
@@ -186,7 +187,7 @@ async fn the_tokens_of_a_user_are_kept_apart() {
         oauth.bind(ORIGIN).expect("bound");
         oauth
     };
-    let response = answer("a", Some("r"), 3_600);
+    let response = token_response("a", Some("r"), 3_600);
     let tokens = TokenSet::of_user("c", Some("ann"), response, now_ms());
     named("ann").save_user(tokens).await.expect("kept");
     assert!(disk.values.load(&user_key(ORIGIN, "c", "ann")).expect("loads").is_some());
@@ -208,8 +209,8 @@ async fn what_is_read_again_is_what_the_store_has_now() {
 
 #[tokio::test]
 async fn a_service_that_renews_a_rejected_token_by_itself_is_asked_once() {
-    let answers = vec![Ok(answer("a", None, 3_600)), Ok(answer("b", None, 3_600))];
-    let rig = rig(&good_for("a", 3_000), None, answers);
+    let responses = ["a", "b"].map(|access| Ok(token_response(access, None, 3_600))).into();
+    let rig = rig(&good_for("a", 3_000), None, responses);
     let rejected = rig.oauth.stored_token().await.expect("a token");
     assert_eq!(rig.token(Some(&rejected)).await.expect("a token"), "a");
     assert_eq!(rig.refreshes(), 1);
@@ -235,7 +236,7 @@ async fn a_login_is_kept_for_its_client_and_its_service() {
 
 #[tokio::test]
 async fn a_token_that_still_serves_is_taken_without_a_look_at_the_store() {
-    let rig = rig(&good_for("a", 3_000), None, vec![Ok(answer("b", None, 3_600))]);
+    let rig = rig(&good_for("a", 3_000), None, vec![Ok(token_response("b", None, 3_600))]);
     assert_eq!(rig.ready(None), None, "nothing was read yet");
     assert_eq!(rig.token(None).await.expect("a token"), "a");
     let loads = rig.disk.loads.load(Ordering::SeqCst);
@@ -252,7 +253,7 @@ async fn a_token_that_still_serves_is_taken_without_a_look_at_the_store() {
 
 #[tokio::test]
 async fn a_token_that_ends_soon_is_renewed_before_it_is_sent() {
-    let rig = rig(&good_for("a", 30), None, vec![Ok(answer("b", None, 3_600))]);
+    let rig = rig(&good_for("a", 30), None, vec![Ok(token_response("b", None, 3_600))]);
     assert_eq!(rig.oauth.stored_token().await.expect("a token").access_token.as_str(), "a");
     assert_eq!(rig.ready(None), None);
     assert_eq!(rig.token(None).await.expect("a token"), "b");
@@ -296,7 +297,7 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
         stored.client_secret = text.and_then(secret);
         stored
     };
-    for (error, own, stored, written_down) in [
+    for (code, own, stored, written_down) in [
         ("invalid_grant", None, None, true),
         ("invalid_grant", Some("wrong"), Some("right"), true),
         ("invalid_client", None, Some("right"), false),
@@ -304,11 +305,11 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
         ("invalid_client", Some("wrong"), Some("right"), false),
         ("invalid_client", Some("wrong"), None, false),
     ] {
-        let rig = rig(&with_secret(stored), own, vec![refused(error)]);
-        let told = rig.token(None).await.expect_err("refused");
-        assert!(matches!(*told.kind, ErrorKind::LoginRequired { .. }), "{told}");
-        assert!(told.to_string().contains("no more"), "{told}");
-        let case = format!("{error} {own:?} {stored:?}");
+        let rig = rig(&with_secret(stored), own, vec![refused(code)]);
+        let error = rig.token(None).await.expect_err("refused");
+        assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
+        assert!(error.to_string().contains("no more"), "{error}");
+        let case = format!("{code} {own:?} {stored:?}");
         assert_eq!(rig.disk.has_refusal(), written_down, "{case}");
         let requests = rig.service.requests.lock().expect("a lock");
         assert_eq!(sent(&requests[0], "client_secret").as_deref(), own.or(stored), "{case}");
@@ -334,8 +335,8 @@ async fn a_refusal_is_remembered_here_and_by_others_that_share_the_store() {
 
 #[tokio::test]
 async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh() {
-    let answers = vec![Ok(answer("b", None, 3_600)), Ok(answer("d", None, 3_600))];
-    let rig = rig(&good_for("a", -1), None, answers);
+    let responses = ["b", "d"].map(|access| Ok(token_response(access, None, 3_600))).into();
+    let rig = rig(&good_for("a", -1), None, responses);
     rig.disk.full.store(true, Ordering::SeqCst);
     let error = rig.token(None).await.expect_err("not saved");
     assert!(error.to_string().contains("full"), "{error}");
@@ -355,7 +356,7 @@ async fn tokens_that_cannot_be_saved_serve_and_are_saved_before_the_next_refresh
 
 #[tokio::test]
 async fn what_another_process_stored_is_not_replaced_by_what_could_not_be_saved() {
-    let rig = rig(&good_for("a", -1), None, vec![Ok(answer("b", None, 3_600))]);
+    let rig = rig(&good_for("a", -1), None, vec![Ok(token_response("b", None, 3_600))]);
     rig.disk.full.store(true, Ordering::SeqCst);
     rig.token(None).await.expect_err("not saved");
     let rejected = rig.oauth.stored_token().await.expect("a token");
@@ -396,10 +397,10 @@ async fn a_logout_takes_the_clients_own_and_leaves_no_more_behind() {
 }
 
 #[tokio::test]
-async fn a_store_that_mixes_up_keys_gives_nobody_the_tokens_of_another() {
+async fn a_store_that_mixes_up_keys_returns_to_nobody_the_tokens_of_another() {
     let disk = Arc::new(Disk::default());
     let of = |client: &str, user: Option<&str>| {
-        let set = TokenSet::of_user(client, user, answer("a", Some("r"), 3_600), now_ms());
+        let set = TokenSet::of_user(client, user, token_response("a", Some("r"), 3_600), now_ms());
         disk.values.save(&token_key(ORIGIN, "c"), &set.write().expect("written")).expect("saved");
     };
     for (client, user) in [("C", None), ("c", Some("ann"))] {
@@ -423,14 +424,14 @@ fn a_client_secret_is_absent_or_printable() {
 }
 
 #[tokio::test]
-async fn a_caller_with_a_wrong_secret_is_told_so_again_and_another_one_is_not() {
+async fn a_wrong_secret_fails_again_without_a_request_and_another_caller_is_not_affected() {
     let rig = rig(&good_for("a", -1), Some("wrong"), vec![refused("invalid_client")]);
     for _ in 0..2 {
         let error = rig.token(None).await.expect_err("refused").to_string();
         assert!(error.contains("client_secret is wrong"), "{error}");
     }
     assert_eq!(rig.refreshes(), 1, "what was refused is not sent again");
-    rig.service.answers.lock().expect("a lock").push_back(Ok(answer("b", None, 3_600)));
+    rig.service.responses.lock().expect("a lock").push_back(Ok(token_response("b", None, 3_600)));
     let other = oauth(&rig.disk, secret("right"));
     let token = other.token(&rig.endpoint, None).await.expect("a token");
     assert_eq!(token.access_token.as_str(), "b");
@@ -438,7 +439,7 @@ async fn a_caller_with_a_wrong_secret_is_told_so_again_and_another_one_is_not() 
 
 #[tokio::test]
 async fn tokens_that_cannot_be_saved_serve_while_the_store_cannot_be_read() {
-    let rig = rig(&good_for("a", -1), None, vec![Ok(answer("b", None, 3_600))]);
+    let rig = rig(&good_for("a", -1), None, vec![Ok(token_response("b", None, 3_600))]);
     rig.disk.full.store(true, Ordering::SeqCst);
     rig.token(None).await.expect_err("not saved");
     let old = good_for("a", -1);

@@ -209,7 +209,7 @@ impl World {
         now_ms
     }
 
-    fn answer(&mut self, query: &Query) -> String {
+    fn respond(&mut self, query: &Query) -> String {
         let there = self.travel();
         self.pass(there);
         let bound = |name| query.get(name).map_or(0, |text| text.parse::<i64>().expect("a time"));
@@ -220,11 +220,11 @@ impl World {
         let key = |one: &Fill| (-one.updated, -one.id);
         // "offset.n" or "updated_id.n": n makes the cursors after empty pages differ.
         let cursor = query.get("page_flag").unwrap_or_default();
-        let (place, number) = cursor.split_once('.').unwrap_or(("", "0"));
+        let (position, number) = cursor.split_once('.').unwrap_or(("", "0"));
         let number: u64 = number.parse().expect("a number");
-        let first = match place.split_once('_') {
-            _ if place.is_empty() => 0,
-            None => place.parse().expect("an offset"),
+        let first = match position.split_once('_') {
+            _ if position.is_empty() => 0,
+            None => position.parse().expect("an offset"),
             Some((updated, id)) => {
                 let key_before: (i64, i64) =
                     (-updated.parse::<i64>().expect("one"), -id.parse::<i64>().expect("one"));
@@ -244,7 +244,7 @@ impl World {
         let next = match page.last() {
             _ if self.by_offset => (first + page.len()).to_string(),
             Some(last) => format!("{}_{}", last.updated, last.id),
-            None => place.to_owned(),
+            None => position.to_owned(),
         };
         let rows: Vec<String> = page
             .iter()
@@ -279,7 +279,7 @@ impl Source for Moving {
         range: Option<(i64, i64)>,
     ) -> Pin<Box<dyn Future<Output = Result<Page>> + Send + 'a>> {
         Box::pin(async move {
-            let body = self.world().answer(&Query::of(listing, cursor, range));
+            let body = self.world().respond(&Query::of(listing, cursor, range));
             listing.plan.parse(&::http::Response::new(body.into()))
         })
     }

@@ -27,13 +27,13 @@ fn serve(sizes: Vec<usize>) -> String {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let sizes = sizes.clone();
-            thread::spawn(move || answer_all(stream, &sizes));
+            thread::spawn(move || serve_connection(stream, &sizes));
         }
     });
     address
 }
 
-fn answer_all(stream: TcpStream, sizes: &[usize]) -> Option<()> {
+fn serve_connection(stream: TcpStream, sizes: &[usize]) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut stream = stream;
     loop {
@@ -95,7 +95,7 @@ proptest! {
         let seen = runtime.block_on(async {
             let mut seen = Vec::new();
             let mut checkpoint: Option<String> = None;
-            // Each step reads some records and breaks off; the next goes on from its checkpoint.
+            // Each step reads some records and stops; the next resumes from its checkpoint.
             for step in steps {
                 let pages =
                     client.pages(orders, &account, None, checkpoint.as_deref()).expect("pages");

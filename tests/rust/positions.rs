@@ -28,7 +28,7 @@ const PAGE: usize = 3;
 const AHEAD: View = View(1);
 const OTHER: View = View(2);
 
-/// A service with fills at these times, latest first; each can fail once when it is told to.
+/// A service with fills at these times, latest first; while `failing` is set, the next request fails.
 #[derive(Debug)]
 pub struct Service {
     times: Mutex<Vec<i64>>,
@@ -41,25 +41,25 @@ impl Service {
         Arc::new(Service { times: Mutex::new(times), failing: Mutex::new(false) })
     }
 
-    fn answer(&self, cursor: Option<&str>, (start, end): (i64, i64)) -> String {
+    fn respond(&self, cursor: Option<&str>, (start, end): (i64, i64)) -> String {
         let times = self.times.lock().expect("a lock");
         let found: Vec<i64> =
             times.iter().copied().filter(|time| (start..=end).contains(time)).collect();
-        let place = cursor.map_or(0, |cursor| cursor["at ".len()..].parse().expect("at"));
+        let number = cursor.map_or(0, |cursor| cursor["at ".len()..].parse().expect("at"));
         // Every second page is empty, and ends nothing.
-        let rows: Vec<String> = match place % 2 {
+        let rows: Vec<String> = match number % 2 {
             0 => {
-                let rows = found.iter().skip(place / 2 * PAGE).take(PAGE);
+                let rows = found.iter().skip(number / 2 * PAGE).take(PAGE);
                 rows.map(|time| format!("{{\"updated_time\":{time}}}")).collect()
             }
             _ => Vec::new(),
         };
-        let completed = place / 2 * PAGE + PAGE >= found.len() && place % 2 == 1;
+        let completed = number / 2 * PAGE + PAGE >= found.len() && number % 2 == 1;
         format!(
             "{{\"s\":\"ok\",\"d\":{{\"order_fills\":[{}],\"page_flag\":\"at {}\",\
              \"completed\":{completed}}}}}",
             rows.join(","),
-            place + 1
+            number + 1
         )
     }
 }
@@ -77,12 +77,12 @@ impl Source for Shared {
         Box::pin(async move {
             tokio::task::yield_now().await;
             if std::mem::take(&mut *self.0.failing.lock().expect("a lock")) {
-                return Err(ErrorKind::Timeout("told to fail".into()).into());
+                return Err(ErrorKind::Timeout("made to fail".into()).into());
             }
             // Without a range of its own, a page has that of the call.
             let given = || listing.plan.request.time_range().and_then(|range| range.known());
             let range = range.or_else(given).expect("a range");
-            let body = self.0.answer(cursor, range);
+            let body = self.0.respond(cursor, range);
             listing.plan.parse(&::http::Response::new(body.into()))
         })
     }
@@ -142,7 +142,7 @@ pub enum Range {
     Closed,
 }
 
-/// What a caller does; `received` tells whether what was looked at reaches its code.
+/// What a caller does; `received` says whether what was looked at reaches its code.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Row {
@@ -321,7 +321,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
         assert!(!ended_before || received_times.len() == rows_before, "it said that none is left");
     }
     *service.failing.lock().expect("a lock") = false;
-    // A page that was asked for ahead may still bring its failure.
+    // A prefetched page may still fail.
     let mut failures = 0;
     loop {
         match pages_now.next_row().await {
@@ -329,7 +329,7 @@ async fn play(service: &Arc<Service>, range: Range, windows: i64, steps: &[Step]
             Ok(None) => break,
             Err(_) => failures += 1,
         }
-        assert!(failures < 9, "it goes on failing");
+        assert!(failures < 9, "it fails again and again");
     }
     let delivery = pages_now.delivery();
     delivery.receive_end();
@@ -387,7 +387,7 @@ async fn requests_and_position_can_be_read_beside_the_iteration() {
     let mut fetcher = pages.lock().await;
     assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
     assert!(reading::receive_row(&pages).is_some());
-    // The page in memory, and one ahead.
+    // The page in memory, and a prefetched one.
     assert_eq!(now(), (2, 1));
 }
 

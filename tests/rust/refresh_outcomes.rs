@@ -16,40 +16,40 @@ use futures_util::future::BoxFuture;
 
 use super::{
     logins::{Disk, ORIGIN, Rig, good_for, refused, rig},
-    tokens::{Arguments, answer},
+    tokens::{Arguments, token_response},
 };
 
-/// A service during whose answer another process changes the store.
+/// A service; while it responds, another process changes the store.
 struct Meanwhile {
     disk: Arc<Disk>,
     change: fn(&Disk),
-    answers: Mutex<VecDeque<Result<TokenResponse>>>,
+    responses: Mutex<VecDeque<Result<TokenResponse>>>,
 }
 
 impl TokenEndpoint for Meanwhile {
     fn refresh(&self, _: Arguments) -> BoxFuture<'_, Result<TokenResponse>> {
         (self.change)(&self.disk);
-        let answer = self.answers.lock().expect("a lock").pop_front().expect("an answer");
-        Box::pin(async move { answer })
+        let response = self.responses.lock().expect("a lock").pop_front().expect("a response");
+        Box::pin(async move { response })
     }
 }
 
 async fn token_meanwhile(
     change: fn(&Disk),
-    answer: Result<TokenResponse>,
+    response: Result<TokenResponse>,
 ) -> (Rig, Result<String>) {
     let mut rig = rig(&good_for("a", -1), None, Vec::new());
-    let answers = Mutex::new(VecDeque::from([answer]));
-    rig.endpoint = Arc::new(Meanwhile { disk: rig.disk.clone(), change, answers });
+    let responses = Mutex::new(VecDeque::from([response]));
+    rig.endpoint = Arc::new(Meanwhile { disk: rig.disk.clone(), change, responses });
     let token = rig.token(None).await;
     (rig, token)
 }
 
 #[tokio::test]
-async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_answers() {
+async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_returns() {
     let newer = |disk: &Disk| disk.put(&good_for("n", 3_000));
-    for answered in [refused("invalid_grant"), Ok(answer("late", None, 3_600))] {
-        let (rig, token) = token_meanwhile(newer, answered).await;
+    for response in [refused("invalid_grant"), Ok(token_response("late", None, 3_600))] {
+        let (rig, token) = token_meanwhile(newer, response).await;
         assert_eq!(token.expect("a token"), "n");
         assert_eq!(rig.disk.stored().access_token.as_str(), "n");
         assert_eq!(rig.ready(None).as_deref(), Some("n"));
@@ -57,7 +57,7 @@ async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_answers
     }
     // What is there meanwhile and of no use does not replace a new token.
     let older = |disk: &Disk| disk.put(&good_for("o", -2));
-    let (rig, token) = token_meanwhile(older, Ok(answer("b", None, 3_600))).await;
+    let (rig, token) = token_meanwhile(older, Ok(token_response("b", None, 3_600))).await;
     assert_eq!(token.expect("a token"), "b");
     assert_eq!(rig.disk.stored().access_token.as_str(), "b");
 }
@@ -65,8 +65,8 @@ async fn what_the_store_was_given_meanwhile_is_used_whatever_the_service_answers
 #[tokio::test]
 async fn a_refresh_that_ends_after_a_logout_brings_the_login_back_in_no_case() {
     let logout = |disk: &Disk| disk.delete(&token_key(ORIGIN, "c")).expect("deleted");
-    for answered in [refused("invalid_grant"), Ok(answer("late", None, 3_600))] {
-        let (rig, token) = token_meanwhile(logout, answered).await;
+    for response in [refused("invalid_grant"), Ok(token_response("late", None, 3_600))] {
+        let (rig, token) = token_meanwhile(logout, response).await;
         let error = token.expect_err("logged out");
         assert!(error.to_string().contains("the store has no token"), "{error}");
         assert!(rig.disk.load(&token_key(ORIGIN, "c")).expect("loads").is_none());
@@ -90,11 +90,12 @@ async fn only_what_rfc_6749_defines_ends_a_login() {
         let (error, description) = ("invalid_grant".to_owned(), "Forbidden".to_owned());
         Err(ErrorKind::GrantRejected { error, description }.into())
     };
-    for answered in [other_form(), refused("interaction_required"), refused("Unauthorized")] {
-        let rig = rig(&good_for("a", -1), None, vec![answered, Ok(answer("b", None, 3_600))]);
-        let told = rig.token(None).await.expect_err("rejected");
-        assert!(matches!(*told.kind, ErrorKind::LoginRequired { .. }), "{told}");
-        assert!(told.hint().starts_with("Call again: the stored login is unchanged"), "{told}");
+    for response in [other_form(), refused("interaction_required"), refused("Unauthorized")] {
+        let rig =
+            rig(&good_for("a", -1), None, vec![response, Ok(token_response("b", None, 3_600))]);
+        let error = rig.token(None).await.expect_err("rejected");
+        assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
+        assert!(error.hint().starts_with("Call again: the stored login is unchanged"), "{error}");
         assert!(!rig.disk.has_refusal());
         assert_eq!(rig.token(None).await.expect("a token"), "b");
     }

@@ -38,7 +38,7 @@ impl Query {
     }
 }
 
-/// Answers each request by a function.
+/// A function that returns the response to each request.
 pub struct Scripted(Box<dyn Fn(&Query) -> String + Send + Sync>);
 
 impl std::fmt::Debug for Scripted {
@@ -69,7 +69,7 @@ impl Source for Scripted {
     }
 }
 
-/// A list of the caller's own, asked for with this query: its rows stand in `data.list`.
+/// A list of the caller's own, asked for with this query: its rows are in `data.list`.
 pub fn listing(style: PagingStyle, query: &[(&str, &str)]) -> PagedCall {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (method, headers) = (http::Method::GET, http::HeaderMap::new());
@@ -83,7 +83,7 @@ pub fn body(ids: impl IntoIterator<Item = i64>, beside: &str) -> String {
     format!("{{\"ret_code\":0,\"data\":{{\"list\":[{}]}},{beside}}}", rows.join(","))
 }
 
-/// The page that an answer holds.
+/// The page that a response holds.
 pub fn read(listing: &PagedCall, body: &str) -> Result<Page> {
     listing.plan.parse(&http::Response::new(body.to_owned().into()))
 }
@@ -91,12 +91,12 @@ pub fn read(listing: &PagedCall, body: &str) -> Result<Page> {
 pub fn pages(
     listing: PagedCall,
     resume: Option<&str>,
-    answer: impl Fn(&Query) -> String + Send + Sync + 'static,
+    respond: impl Fn(&Query) -> String + Send + Sync + 'static,
 ) -> Result<Pages> {
-    Pages::new(Arc::new(Scripted(Box::new(answer))), listing, resume)
+    Pages::new(Arc::new(Scripted(Box::new(respond))), listing, resume)
 }
 
-/// Answers one after another, the last one again and again; the requests go into `asked`.
+/// Responds with these bodies in turn, then always with the last one; stores the requests in `asked`.
 pub fn in_turn(
     bodies: Vec<String>,
     asked: Arc<Mutex<Vec<Query>>>,

@@ -19,7 +19,7 @@ use boardlot::{
 };
 use futures_util::future::BoxFuture;
 
-use super::tokens::{Arguments, answer, sent};
+use super::tokens::{Arguments, sent, token_response};
 
 const ORIGIN: &str = "https://api.example.com";
 
@@ -150,7 +150,7 @@ impl TokenStore for Connection {
 }
 
 /// An authorization server that accepts each refresh token once. Something in front of it sometimes
-/// answers in its place.
+/// responds in its place.
 struct Service {
     random: Random,
     state: Mutex<State>,
@@ -171,7 +171,7 @@ impl Service {
         state.refresh_token = format!("refresh-{}", state.issued);
         let access = format!("access-{}", state.issued);
         state.valid.insert(access.clone());
-        answer(&access, Some(&state.refresh_token), 3_600)
+        token_response(&access, Some(&state.refresh_token), 3_600)
     }
 
     fn expire(&self) {
@@ -265,7 +265,7 @@ async fn run(kind: Kind, proxies: bool, seed: u64) {
             }
         }
     }
-    // Whatever happened, everybody can go on, and so can a worker that starts now.
+    // Whatever happened, everybody can continue, and so can a worker that starts now.
     let service = Arc::new(Service {
         random,
         state: Mutex::new(std::mem::take(&mut *service.state.lock().expect("a lock"))),

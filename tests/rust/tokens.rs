@@ -1,4 +1,4 @@
-//! Token sets and registrations: what they say of themselves, and how they lie in a store.
+//! Token sets and registrations: what they state, and how they are stored.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use boardlot::{
 };
 use zeroize::Zeroizing;
 
-pub fn answer(access: &str, refresh: Option<&str>, seconds: u64) -> TokenResponse {
+pub fn token_response(access: &str, refresh: Option<&str>, seconds: u64) -> TokenResponse {
     TokenResponse {
         access_token: Zeroizing::new(access.to_owned()),
         refresh_token: refresh.map(|token| Zeroizing::new(token.to_owned())),
@@ -28,7 +28,7 @@ pub fn sent(arguments: &Arguments, name: &str) -> Option<String> {
 
 pub fn set(access: &str, refresh: Option<&str>, seconds: u64, requested_at_ms: i64) -> TokenSet {
     let registration = Registration::new("c".to_owned(), None, 4000);
-    TokenSet::new(&registration, answer(access, refresh, seconds), requested_at_ms)
+    TokenSet::new(&registration, token_response(access, refresh, seconds), requested_at_ms)
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn tokens_that_an_earlier_release_marked_as_refused_stay_so_until_they_are_renew
     let marked = written.replacen('{', "{\"refresh_refused\":true,", 1);
     let marked = TokenSet::read(marked.as_bytes(), "it").expect("read");
     assert!(marked.refresh_refused && marked.is_same(&one));
-    assert!(!marked.refreshed(answer("b", None, 20), 0).refresh_refused);
+    assert!(!marked.refreshed(token_response("b", None, 20), 0).refresh_refused);
 }
 
 #[test]
 fn a_refresh_renews_end_and_life() {
-    let renewed = set("a", Some("r"), 10, 0).refreshed(answer("b", Some("s"), 20), 5_000);
+    let renewed = set("a", Some("r"), 10, 0).refreshed(token_response("b", Some("s"), 20), 5_000);
     assert_eq!((renewed.expires_at_ms, renewed.lifetime_ms), (25_000, 20_000));
     assert_eq!(renewed.access_token.as_str(), "b");
     assert_eq!(renewed.refresh_token.as_deref().map(String::as_str), Some("s"));
@@ -80,7 +80,7 @@ fn a_refresh_renews_end_and_life() {
 }
 
 #[test]
-fn the_age_of_a_token_is_told_by_the_local_clock() {
+fn the_age_of_a_token_is_measured_by_the_local_clock() {
     let local = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         i64::try_from(since.as_millis()).expect("in range")

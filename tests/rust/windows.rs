@@ -24,10 +24,10 @@ fn fills() -> PagedCall {
     PagedCall::new(fills, &arguments, Some(2)).expect("a listing")
 }
 
-/// The ids that two windows give of fills at these times; the id of a fill is its time. Both bounds
-/// of a range belong to it, or the service returns what nobody asked for.
+/// The ids that two windows return of fills at these times; the id of a fill is its time. Both
+/// bounds of a range belong to it, or the service returns what nobody asked for.
 async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i64>, Error> {
-    let answer = move |query: &scripted::Query| {
+    let respond = move |query: &scripted::Query| {
         let bound = |name| query.get(name).expect("a bound").parse().expect("a number");
         let asked: std::ops::RangeInclusive<i64> = bound("start")..=bound("end");
         let rows: Vec<String> = times
@@ -40,7 +40,7 @@ async fn received(times: &'static [i64], keeps_to_ranges: bool) -> Result<Vec<i6
             rows.join(",")
         )
     };
-    scripted::rest(&scripted::pages(fills(), None, answer)?).await
+    scripted::rest(&scripted::pages(fills(), None, respond)?).await
 }
 
 #[tokio::test]
