@@ -1,9 +1,9 @@
 """Pages into boardlot without HTTP, by two functions of the core that exist for measuring.
 
-- `_core._response_parser(name, arguments)(body) -> Records`: what the method of that name makes of one
-  response; as a client does, it keeps the records' shape from one response to the next.
+- `_core._response_parser(name, arguments)(body) -> Records`: what the method of that name makes of
+  one response; as a client does, it keeps what builds the records from one response to the next.
   `arguments` is the list of pairs that `ClientBase._call` takes.
-- `_core._pager_from_bodies(name, arguments, bodies, copied=False) -> Pager`: a pager whose pages are these
+- `_core._pager_from_bodies(name, arguments, bodies, copied=False) -> Pager`: a pager of these
   responses, one after another, in place of requests. With `copied`, each page has a copy of its
   own, as if it came from the network: where memory is measured and the pages are kept.
 """

@@ -10,6 +10,7 @@
 
 mod arrows;
 mod checkpoints;
+mod claims;
 #[cfg(feature = "sandbox")]
 mod clock;
 mod date_ranges;

@@ -9,11 +9,11 @@ from typing_extensions import Self
 class Recorder:
     """Records the traffic of clients in a new file, for tests and bug reports.
 
-    Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it. The
-    file has one JSON object per line, written when each request ends, and only its owner can read it.
-    It contains no key, signature, token or client secret, but it does contain account ids, symbols and
-    responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists or
-    cannot be written.
+    Pass it as `Client(..., cassette=Recorder(path))`. Any number of clients of one service can share it.
+    The file has one JSON object per line, written when each request ends, and only its owner can read
+    it. It contains no key, signature, token or client secret, but it does contain account ids, symbols
+    and responses. Use it in a `with` block, or call `close()`. Raises `ConfigError` if the file exists
+    or cannot be written.
     """
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...
@@ -27,10 +27,10 @@ class Recorder:
 class Replay:
     """Replays recorded traffic from a file, without a network or credentials.
 
-    Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the same
-    method, path, query and body. If there are several, they are returned in order, and then the last
-    one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file that
-    is not a recording; an empty file is one, of a recorder that was not used.
+    Pass it as `Client(cassette=Replay(path))`. A request gets the response that was recorded for the
+    same method, path, query and body. If there are several, they are returned in order, and then the
+    last one repeatedly. Retries do not wait. Any other request raises `ConfigError`, and so does a file
+    that is not a recording; an empty file is one, of a recorder that was not used.
     """
 
     def __new__(cls, path: str | PathLike[str]) -> Self: ...

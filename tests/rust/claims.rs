@@ -1,0 +1,105 @@
+//! What is in memory, who may receive it, and when it counts as received.
+
+use std::sync::atomic::AtomicU64;
+
+use boardlot::pages::Unit;
+
+use crate::{
+    positions::{DAY, NOW_MS, PAGE, Range, Service, pages, times},
+    reading,
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn open_range_of_checkpoint(received: usize) -> Option<(i64, i64)> {
+    let service = Service::holding((0..5).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
+    (0..received).for_each(|_| assert!(reading::receive_row(&pages).is_some()));
+    pages.delivery().position().range
+}
+
+#[test]
+fn an_open_range_is_fixed_by_the_first_record_and_not_before() {
+    assert_eq!(open_range_of_checkpoint(0), None);
+    let fixed = Some((NOW_MS * 1_000 - 90 * DAY, NOW_MS * 1_000));
+    assert_eq!(open_range_of_checkpoint(1), fixed);
+}
+
+#[tokio::test]
+async fn requests_and_position_can_be_read_beside_the_iteration() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let now = || (pages.requests(), pages.delivery().position().row);
+    assert_eq!(now(), (0, 0));
+    let mut fetcher = pages.lock().await;
+    assert!(pages.fill(&mut fetcher, Unit::Row).await.expect("a page").is_some());
+    assert!(reading::receive_row(&pages).is_some());
+    // The page in memory, and a prefetched one.
+    assert_eq!(now(), (2, 1));
+}
+
+#[tokio::test]
+async fn an_empty_page_is_a_page() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let mut sizes = Vec::new();
+    while let Some(page) = pages.next_page().await.expect("pages") {
+        sizes.push(page.range.len());
+    }
+    assert_eq!(sizes, [3, 0, 3, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
+    let service = Service::holding((0..4).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let mut claims = Vec::new();
+    for _ in 0..PAGE {
+        let mut fetcher = pages.lock().await;
+        claims.push(pages.fill(&mut fetcher, Unit::Row).await.expect("a page"));
+    }
+    assert!(reading::receive_row(&pages).is_none(), "all three are claimed");
+    assert!(pages.delivery().next_row(claims[1].as_ref()).is_some(), "one of them is its own");
+    claims.pop();
+    assert!(reading::receive_row(&pages).is_some());
+    assert!(reading::receive_row(&pages).is_none());
+    // Nobody waits for the other two for ever.
+    let rest = pages.next_row().await.expect("a page").expect("a row");
+    assert_eq!(times(&[rest]), [NOW_MS * 1_000 - 1]);
+}
+
+/// What is gathered and never received, as by a task whose event loop has stopped, holds up nobody for
+/// long; and it is not received once somebody else has received something.
+#[tokio::test]
+async fn whoever_is_next_waits_for_a_gathered_result_but_not_for_ever() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let count = AtomicU64::new(0);
+    let (mut gathering, slices) = reading::gather(&pages, None, None, &count).await.expect("rows");
+    assert_eq!(times(&slices).len(), 7);
+    assert!(reading::receive_row(&pages).is_none(), "it may still be received");
+    let row = pages.next_row().await.expect("a page").expect("a row");
+    assert_eq!(times(&[row]), times(&slices)[..1]);
+    assert!(!gathering.receive(true));
+    assert!(!pages.delivery().is_exhausted());
+    drop(gathering);
+    let rest = pages.rest().await.expect("the rest");
+    assert_eq!(times(&rest), times(&slices)[1..]);
+    assert!(pages.delivery().is_exhausted());
+}
+
+/// It comes late, but nothing else has been received: then it is as if it had come in time.
+#[tokio::test]
+async fn a_gathered_result_that_is_received_late_is_received() {
+    let service = Service::holding((0..7).map(|age| NOW_MS * 1_000 - age).collect());
+    let pages = pages(&service, Range::Open, 1, None);
+    let count = AtomicU64::new(0);
+    let gathered = reading::gather(&pages, Some(4), None, &count).await;
+    let (mut gathering, slices) = gathered.expect("rows");
+    assert!(reading::fill(&pages, Unit::Row).await.expect("a page"));
+    assert!(gathering.receive(false));
+    drop(gathering);
+    let rest = pages.rest().await.expect("the rest");
+    let all = [times(&slices), times(&rest)].concat();
+    assert_eq!(all, (0..7).map(|age| NOW_MS * 1_000 - age).collect::<Vec<_>>());
+}
