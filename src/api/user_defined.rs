@@ -430,10 +430,7 @@ mod tests {
             (|d| d.path = "/{a b}".into(), "path has the argument 'a b'"),
             (|d| d.path = "/{next_key}".into(), "cursor of the pages"),
             (|d| d.path = "/x%2f".into(), "segment 'x%2f'"),
-            (
-                |d| d.arguments[0].1 = "second".into(),
-                "arguments.start is 'second'; expected one of text",
-            ),
+            (|d| d.arguments[0].1 = "second".into(), "start is 'second'; expected one of text"),
             (|d| d.arguments[0].1 = "object".into(), "only the body of a POST"),
             (|d| d.arguments[0].0 = "resume".into(), "rename it"),
             (|d| d.record.push(d.record[0].clone()), "record.time is declared twice"),

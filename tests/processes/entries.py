@@ -150,6 +150,7 @@ class Workplace:
         dividend, row = ("dividends", [("symbol", "HK.00700")]), dict(self.records[0])
         return {
             "_check_profile_address": ((self.url, self.url), {}),
+            "_did_you_mean": (("boardlto", ["boardlot"]), {}),
             "_fill_rows": ((self.fills().all(max_items=3),), {}),
             "_import_frame_library": (("to_arrow",), {}),
             "_micros": (("start", "2026-01-01"), {}),

@@ -234,7 +234,7 @@ class _Grid(NamedTuple):
         hidden += self.left_out
         columns = counted(len(self.columns) + self.left_out, "column")
         return f"{counted(self.total, 'row')} × {columns}" + (
-            f", {hidden} of them not shown" if hidden else ""
+            f", {hidden:,} of them not shown" if hidden else ""
         )
 
 
