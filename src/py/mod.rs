@@ -36,7 +36,6 @@ mod _core {
         client::response::{Explanation, Response},
         client::stored_records::{fill_rows, micros, record_texts, stored_records},
         client::time_range::time_range_of,
-        credentials::credentials::{ApiKey, BearerToken},
         credentials::files::rename_over,
         credentials::oauth::OAuth,
         credentials::profile::{
@@ -44,6 +43,7 @@ mod _core {
             save_profile, set_default_profile,
         },
         credentials::signing::{GeneratedKey, generate_key, signature_payload},
+        credentials::static_credentials::{ApiKey, BearerToken},
         credentials::stores::{EncryptedFileStore, KeyringStore, MemoryStore},
         hooks::request_events::{RequestEvent, ResponseEvent},
         login::client_registration::{Registration, register_client},

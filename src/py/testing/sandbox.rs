@@ -19,7 +19,7 @@ use crate::{
     py::{
         arguments::caller_arguments::{argument, text, text_of},
         client::endpoint::Endpoint,
-        credentials::credentials::ApiKey,
+        credentials::static_credentials::ApiKey,
         interpreter::{
             callback::{Invoke, import},
             errors::{raise, wrong_type},
