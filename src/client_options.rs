@@ -1,5 +1,6 @@
-//! The options of a client, each defined once: the constructors of `Client` and `AsyncClient` read
-//! them by this table, and their generated signatures and docstrings come from it.
+//! The options of a client: the constructors of `Client` and `AsyncClient` read them by this table, and
+//! their generated signatures and docstrings come from it. An option that the core uses sets a field of
+//! `http::TransportOptions`, whose default is that of the option.
 
 use std::time::Duration;
 

@@ -141,7 +141,7 @@ fn api_failure(
     let is_failure = code.is_some()
         || error_code.is_some()
         || text("s").as_deref() == Some("error")
-        || is_failure_status(status)
+        || FailureClass::of_status(status.as_u16()).is_some()
         || messages.iter().any(|text| says_token_rejected(text));
     if !is_failure {
         return None;
@@ -190,11 +190,6 @@ fn messages_outside_json(
 /// Whether this is an HTML page: not from the service, but from a proxy or a login page before it.
 pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
-}
-
-/// Statuses that are a failure whatever the body is.
-fn is_failure_status(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 401 | 403 | 429 | 500..=599)
 }
 
 /// 304 does not redirect: it answers a condition that the caller sent.

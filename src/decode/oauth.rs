@@ -90,7 +90,7 @@ const LAST_SECOND: i64 = 253_402_300_799;
 fn oauth_error(error: Error, response: &Response<Bytes>) -> Error {
     match error.kind.as_ref() {
         ErrorKind::Api(api_failure) => match &api_failure.error_code {
-            Some(code) if is_oauth_code(code) && !is_temporary(response.status().as_u16()) => {
+            Some(code) if is_oauth_code(code) && !rejects_no_grant(response.status().as_u16()) => {
                 ErrorKind::OAuth { error: code.clone(), description: api_failure.message.clone() }
                     .into()
             }
@@ -140,18 +140,20 @@ fn rejected_grant(error: Error, response: &Response<Bytes>) -> Error {
     let says_rejected =
         is_explicit || [message, body.as_ref()].into_iter().any(says_token_rejected);
     let is_rejection = match error.api_failure().map(|api_failure| api_failure.class) {
-        _ if matches!(status, 429 | 500..=599) => false,
+        _ if FailureClass::of_status(status).is_some_and(FailureClass::retryable) => false,
         _ if is_explicit => true,
         Some(FailureClass::Service | FailureClass::RateLimited | FailureClass::ClockSkew) => {
-            says_rejected && !is_temporary(status)
+            says_rejected && !rejects_no_grant(status)
         }
-        _ if says_rejected => status == 410 || !is_temporary(status),
+        _ if says_rejected => status == 410 || !rejects_no_grant(status),
         // Only the token of the request can be wrong.
         _ if status == 401 => true,
         // A failure in an envelope, with any status; the code may be a status itself.
         Some(_) if code.is_some() => {
             let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or_default();
-            !(is_temporary(status) || is_temporary(code) || mentions_service_failure(message))
+            !(rejects_no_grant(status)
+                || rejects_no_grant(code)
+                || mentions_service_failure(message))
         }
         _ => matches!(status, 400 | 403 | 422) && !mentions_service_failure(&body),
     };
@@ -192,7 +194,7 @@ fn mentions_service_failure(message: &str) -> bool {
 
 /// Statuses that reject no grant, whatever the message: throttling and failures of the service itself
 /// are temporary, and an unknown path is not that of the authorization server.
-const fn is_temporary(status: u16) -> bool {
+const fn rejects_no_grant(status: u16) -> bool {
     matches!(status, 404 | 405 | 407 | 408 | 410 | 421 | 425 | 429 | 500..=599)
 }
 

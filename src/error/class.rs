@@ -50,10 +50,11 @@ impl FailureClass {
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let Evidence { status, code, documented, error_code, messages } = *evidence;
         let says = |rejected: fn(&str) -> bool| messages.iter().any(|text| rejected(text));
+        let by_status = FailureClass::of_status(status);
         if error_code.is_some_and(says_token_rejected) {
             return FailureClass::Authentication;
         }
-        if status == 429
+        if by_status == Some(FailureClass::RateLimited)
             || code == Some(THROTTLED_CODE)
             || error_code == Some("rate_limited")
             || (status == 403 && code == Some(CLOCK_OFFSET_CODE) && says(mentions_frequency))
@@ -69,15 +70,21 @@ impl FailureClass {
         if says(says_token_rejected) {
             return FailureClass::Authentication;
         }
+        by_status.unwrap_or(FailureClass::Other)
+    }
+
+    /// The class of an HTTP status that is a failure whatever the body is; none of any other status.
+    pub const fn of_status(status: u16) -> Option<Self> {
         match status {
-            401 => FailureClass::Authentication,
-            403 => FailureClass::PermissionDenied,
-            500.. => FailureClass::Service,
-            _ => FailureClass::Other,
+            401 => Some(FailureClass::Authentication),
+            403 => Some(FailureClass::PermissionDenied),
+            429 => Some(FailureClass::RateLimited),
+            500..=599 => Some(FailureClass::Service),
+            _ => None,
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// Whether the same request may succeed later. If it is idempotent, `http/retry.rs` sends it again.
     pub const fn retryable(self) -> bool {
         matches!(self, FailureClass::Service | FailureClass::RateLimited)
     }

@@ -23,6 +23,7 @@ use tokio::{
     time::{Sleep, timeout},
 };
 
+use super::connection::IDLE_MAX;
 use crate::{
     error::{Error, Result},
     process::{self, runtime},
@@ -30,8 +31,6 @@ use crate::{
 
 /// The most local runtimes of one client: each uses four file descriptors.
 const SIZE_MAX: usize = 32;
-/// A local runtime that has not been used for this long is closed, with its connections.
-const IDLE_MAX: Duration = Duration::from_secs(90);
 
 tokio::task_local! {
     static LOCAL_CLIENT: reqwest::Client;

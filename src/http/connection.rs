@@ -1,6 +1,6 @@
 //! The HTTP library: its client, its responses and its errors.
 
-use std::error::Error as _;
+use std::{error::Error as _, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{Certificate, Proxy, redirect, retry, tls};
@@ -12,12 +12,16 @@ use crate::error::{Delivery, Error, ErrorKind, Result, Unredacted};
 /// The memory allocated for a body before any of it has arrived. A larger body is collected in chunks
 /// of this size: a growing buffer would need the memory of both sizes while it is copied.
 const CHUNK: usize = 1 << 20;
+/// A connection that has not been used for this long is closed, in the shared client and in the blocking
+/// pool.
+pub const IDLE_MAX: Duration = Duration::from_secs(90);
 
 pub fn build_client(base: &BaseUrl, options: &TransportOptions) -> Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("boardlot/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)
         .pool_max_idle_per_host(options.max_connections)
+        .pool_idle_timeout(IDLE_MAX)
         .tcp_nodelay(true)
         .referer(false)
         // Redirects would carry the credentials along; hidden retries would repeat a nonce.

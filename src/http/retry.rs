@@ -1,4 +1,5 @@
-//! Which requests are sent again, and when.
+//! Which requests are sent again, and when. Whether another attempt may succeed depends on the class of
+//! the failure: see `error/class.rs`.
 
 use std::time::Duration;
 

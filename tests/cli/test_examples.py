@@ -12,7 +12,7 @@ click = pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="a shell of POSIX")
 from boardlot.cli import app, endpoints  # noqa: E402
 
-from ..support.command_line import Service  # noqa: E402
+from ..support.command_line import FORMATS, Service  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
@@ -91,3 +91,8 @@ def test_the_page_names_every_command_and_every_global_option() -> None:
         assert re.search(rf"`{name}`|boardlot (--\S+ \S+ )*{name}\b", text), name
     for option in app.global_options():
         assert option.opts[0] in text, option.opts[0]
+
+
+def test_the_page_explains_every_format() -> None:
+    table = PAGE.read_text("utf-8").partition("| `--format` |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == FORMATS

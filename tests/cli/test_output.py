@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="pipes and limits of POSIX")
-from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.command_line import ACCOUNT, COMMAND, FORMATS, TEXT_FORMATS, Service
 from ..support.threads import wait_until
 
 FILLS = ["fills", ACCOUNT, "HK"]
@@ -36,7 +36,7 @@ def slow(service: Service) -> None:
     service.sandbox.faults = bl.Faults(latency=0.1)
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv"])
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
 def test_the_first_page_is_written_before_the_last_is_asked_for(
     format_: str, service: Service
 ) -> None:
@@ -49,7 +49,7 @@ def test_the_first_page_is_written_before_the_last_is_asked_for(
         process.kill()
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv"])
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
 def test_a_pipe_that_is_closed_ends_the_command_in_silence(format_: str, service: Service) -> None:
     slow(service)
     command = subprocess.list2cmdline([*COMMAND, "--profile", "live", *FILLS, "--format", format_])
@@ -101,7 +101,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("before", [None, b"as it was"])
 def test_a_file_that_cannot_be_written_whole_is_not_put_in_its_place(
     format_: str, before: bytes | None, service: Service, tmp_path: Path

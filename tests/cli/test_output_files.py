@@ -15,7 +15,7 @@ pytest.importorskip("click")
 pytest.importorskip("fcntl", reason="links and devices of POSIX")
 from boardlot.cli import main
 
-from ..support.command_line import ACCOUNT, COMMAND, Service
+from ..support.command_line import ACCOUNT, COMMAND, FORMATS, TEXT_FORMATS, Service
 
 CALL = ["fills", ACCOUNT, "HK"]
 
@@ -161,7 +161,7 @@ def test_a_folder_without_the_right_to_write_is_refused(live: list[str], capsys:
 
 
 @pytest.mark.parametrize("to", ["stdout", "--out"])
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("format_", FORMATS)
 def test_a_full_disk_ends_with_1_in_every_format(format_: str, to: str, service: Service) -> None:
     if format_ == "parquet":
         pytest.importorskip("pyarrow")
@@ -254,7 +254,7 @@ def test_two_downloads_to_one_file_do_not_replace_each_other(
         out.unlink()
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv"])
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
 @pytest.mark.parametrize(
     "environment",
     [

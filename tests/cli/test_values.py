@@ -17,7 +17,7 @@ pytest.importorskip("fcntl", reason="a terminal of POSIX")
 from boardlot.cli import main
 from boardlot.results.cell_format import escaped
 
-from ..support.command_line import COMMAND, in_a_terminal
+from ..support.command_line import COMMAND, TEXT_FORMATS, in_a_terminal
 from ..support.paged_service import cursor_of
 from ..support.service import StandInService, response
 
@@ -106,7 +106,7 @@ def test_names_given_twice_and_odd_names_are_valid_json(capfdbinary: Any) -> Non
     assert "é长😀" in text and not set(CONTROLS + BIDI) - {"\n"} & set(text)
 
 
-@pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv"])
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
 def test_nothing_that_the_service_sends_moves_a_terminal(format_: str) -> None:
     hostile = f"a{CONTROLS}{BIDI}\x1b]0;owned\x07\x1b[2J"
     page = json.dumps({"code": hostile, f"name{hostile}": hostile, "price": hostile})

@@ -5,6 +5,7 @@ import datetime
 
 import boardlot as bl
 import pytest
+from boardlot._endpoints import ENDPOINTS
 
 from ..support.own_endpoints import KLINE
 
@@ -49,6 +50,10 @@ def sandbox(shared):
     yield shared
     shared.faults = None
     shared.reset()
+
+
+def test_every_method_with_rows_is_in_the_list():
+    assert PUT.keys() == {endpoint.method for endpoint in ENDPOINTS} - {"server_time"}
 
 
 @pytest.mark.parametrize("name", PUT)

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import boardlot as bl
+from boardlot.cli.settings import FORMATS
 
+# The formats that can be written to a terminal or a pipe.
+TEXT_FORMATS = [name for name in FORMATS if name != "parquet"]
 COMMAND = [sys.executable, "-m", "boardlot"]
 ACCOUNT = "281756"
 

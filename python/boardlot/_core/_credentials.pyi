@@ -66,7 +66,7 @@ def signature_payload(
     """The canonical request (five lines) that is signed. Service document, section 5.2."""
 
 class _Store(Protocol):
-    """What keeps tokens: the three stores, or an object of your own."""
+    """What keeps tokens: a store of boardlot's, or an object of your own."""
 
     def load(self, key: str, /) -> bytes | None: ...
     def save(self, key: str, data: bytes, /) -> None: ...

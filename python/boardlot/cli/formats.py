@@ -1,4 +1,4 @@
-"""Writers of tables, JSON, JSON lines and CSV: each writes a page as soon as it arrives."""
+"""The writer of each format of `settings.FORMATS`: it writes a page as soon as it arrives."""
 
 from __future__ import annotations
 

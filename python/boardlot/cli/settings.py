@@ -16,9 +16,15 @@ from boardlot.clients.profile_auth import check_address, profile_auth, profile_s
 
 __all__ = ["FORMATS", "STDOUT", "Login", "Settings"]
 
-FORMATS = ["table", "json", "jsonl", "csv", "parquet"]
-# The format that a file's extension stands for.
-EXTENSIONS = {".txt": "table", **{f".{name}": name for name in FORMATS[1:]}}
+# Each format, by the extension that stands for it. Its writer is in `formats.WRITERS`.
+EXTENSIONS = {
+    ".txt": "table",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+FORMATS = list(EXTENSIONS.values())
 STDOUT = Path("-")
 
 

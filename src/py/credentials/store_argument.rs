@@ -4,7 +4,7 @@ use pyo3::{PyTraverseError, PyVisit, prelude::*};
 
 use super::{
     python_store::PythonStore,
-    stores::{EncryptedFileStore, KeyringStore, MemoryStore},
+    stores::{KeyringStore, built_in_store},
 };
 use crate::{
     auth::SharedStore,
@@ -28,18 +28,9 @@ impl StoreObject {
             let keyring = Bound::new(py, KeyringStore::new())?;
             return Self::from_argument(py, Some(keyring.as_any()));
         };
-        let builtin = if let Ok(keyring) = store.cast::<KeyringStore>() {
-            Some(keyring.get().shared())
-        } else if let Ok(file) = store.cast::<EncryptedFileStore>() {
-            Some(file.get().shared())
-        } else if let Ok(memory) = store.cast::<MemoryStore>() {
-            Some(memory.get().shared())
-        } else {
-            None
-        };
         let object = store.clone().unbind();
-        if let Some(builtin) = builtin {
-            return Ok((builtin, StoreObject { object, strong: None }));
+        if let Some(built_in) = built_in_store(store) {
+            return Ok((built_in, StoreObject { object, strong: None }));
         }
         for name in ["load", "save", "delete"] {
             if !store.getattr_opt(name)?.is_some_and(|method| method.is_callable()) {

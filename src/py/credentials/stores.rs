@@ -39,12 +39,6 @@ pub struct KeyringStore {
     shared: SharedStore,
 }
 
-impl KeyringStore {
-    pub fn shared(&self) -> SharedStore {
-        self.shared.clone()
-    }
-}
-
 #[gated]
 #[pymethods]
 impl KeyringStore {
@@ -102,12 +96,6 @@ impl KeyringStore {
 pub struct MemoryStore {
     store: Arc<Memory>,
     shared: SharedStore,
-}
-
-impl MemoryStore {
-    pub fn shared(&self) -> SharedStore {
-        self.shared.clone()
-    }
 }
 
 #[gated]
@@ -173,12 +161,6 @@ pub struct EncryptedFileStore {
     path: PathBuf,
     /// The callable that returns the passphrase, which a pickle may contain.
     callable: Option<Py<StrongRef>>,
-}
-
-impl EncryptedFileStore {
-    pub fn shared(&self) -> SharedStore {
-        self.shared.clone()
-    }
 }
 
 #[gated]
@@ -262,6 +244,20 @@ impl EncryptedFileStore {
                 "pass a callable that returns it",
             )),
         }
+    }
+}
+
+/// The core's store of an object of one of these classes; none of the caller's own store. A class that
+/// is missing here would be called through Python, without its lock.
+pub fn built_in_store(object: &Bound<'_, PyAny>) -> Option<SharedStore> {
+    if let Ok(keyring) = object.cast::<KeyringStore>() {
+        Some(keyring.get().shared.clone())
+    } else if let Ok(file) = object.cast::<EncryptedFileStore>() {
+        Some(file.get().shared.clone())
+    } else if let Ok(memory) = object.cast::<MemoryStore>() {
+        Some(memory.get().shared.clone())
+    } else {
+        None
     }
 }
 
