@@ -95,7 +95,7 @@ class Client(_core.ClientBase):
       where the credentials are stored
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: how often a failed request is sent again if that is safe
+    - `max_retries`: how many times a failed request is sent again, if that is safe
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
@@ -110,7 +110,7 @@ class Client(_core.ClientBase):
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
-      answers from such a file without a network
+      responds from such a file without a network
     """
 
     __slots__ = ("_sandbox",)
@@ -678,7 +678,7 @@ class AsyncClient(_core.ClientBase):
       where the credentials are stored
     - `timeout`: seconds for one attempt, including the time to connect
     - `connect_timeout`: seconds for connecting
-    - `max_retries`: how often a failed request is sent again if that is safe
+    - `max_retries`: how many times a failed request is sent again, if that is safe
     - `rate_limit`: requests per second of this client; None: unlimited
     - `max_connections`: how many requests may be in flight at once
     - `max_body_bytes`: the largest response body, after decompression
@@ -693,7 +693,7 @@ class AsyncClient(_core.ClientBase):
       attempt; may return headers to add
     - `on_response`: called after each request, also with its status and duration
     - `cassette`: a `Recorder`, which writes the traffic to a file, or a `Replay`, which
-      answers from such a file without a network
+      responds from such a file without a network
     """
 
     __slots__ = ("_sandbox",)

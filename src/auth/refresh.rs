@@ -114,7 +114,7 @@ impl OAuth {
             // The refresh token is good: it is this caller that was rejected.
             Some(error) if !stored.refresh_refused => error,
             None if !stored.refresh_refused => return Ok(()),
-            _ => self.login_required("invalid_grant", "the service refused the refresh"),
+            _ => self.login_required("invalid_grant", "the service rejected the refresh"),
         };
         Err(error)
     }
@@ -126,7 +126,8 @@ impl OAuth {
             false => "missing",
         };
         let why = if description.is_empty() { "invalid_client" } else { description };
-        let why = format!("client_secret is {state}; expected that of the registration ({why})");
+        let why =
+            format!("client_secret is {state}; expected the one from the registration ({why})");
         let advice = "Pass the `client_secret` of the registration to `OAuth` or `OAuthApp`; the stored \
                       login is unchanged. If the client no longer exists, log in again.";
         self.login_required(INVALID_CLIENT, &why).with_advice(advice.to_owned())
@@ -159,7 +160,7 @@ impl LockedRefresh<'_> {
                 Attempt::Changed(newer) => self.in_store = newer,
             }
         }
-        let what = "other processes refresh the same tokens all the time; call again";
+        let what = "other processes keep refreshing the same tokens; call again";
         Err(ErrorKind::Store(what.into()).into())
     }
 

@@ -40,8 +40,8 @@ pub(crate) fn success_members(
         let status = response.status().as_u16();
         let what = if marked {
             format!(
-                "the response has a success mark and the HTTP status {status}; expected both to say \
-                 the same"
+                "the response has a success mark and the HTTP status {status}; expected them to \
+                 agree"
             )
         } else {
             "the response has no success mark".to_owned()

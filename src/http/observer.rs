@@ -199,7 +199,7 @@ impl Drop for RequestSpan {
     fn drop(&mut self) {
         if *self.open.get_mut() {
             self.observer.observe_abandoned(self.event(EventKind::Failed {
-                error: Shown::constant("the call was cancelled, or its time was up"),
+                error: Shown::constant("the call was cancelled, or reached its deadline"),
                 class: "cancelled",
                 duration: self.started.elapsed(),
             }));

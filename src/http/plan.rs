@@ -106,7 +106,7 @@ impl RequestPlan {
                 (Some(parameter), _) => (parameter.place, parameter.check(argument, text)?),
                 (None, Some(place)) => (place, undeclared(name, argument, place)?),
                 (None, None) => {
-                    return Err(Error::config(format!("there is no argument {name}")));
+                    return Err(Error::config(format!("unknown argument '{name}'")));
                 }
             };
             values.push((*name, place, value));
@@ -286,11 +286,11 @@ fn undeclared(name: &str, argument: &Argument, place: ParameterLocation) -> Resu
     match argument {
         _ if name.is_empty() => Err(Error::argument("an argument's name", "empty", "a name")),
         Argument::Instant(..) => refused(
-            "an integer, a date or text, or a kind for it in `arguments`: 'seconds', 'millis' or \
-             'micros'",
+            "an integer, a date or a string, or a kind for it in `arguments`: 'seconds', 'millis' \
+             or 'micros'",
         ),
         Argument::Json(_) | Argument::Texts(_) if place != ParameterLocation::Body => {
-            refused("one value: the query of a GET has no lists or dicts")
+            refused("a single value: the query of a GET has no lists or dicts")
         }
         argument => Ok(argument.clone().into()),
     }

@@ -137,7 +137,7 @@ impl LookedAt {
         let user = rustix::process::geteuid().as_raw();
         for (path, metadata) in &self.0 {
             if ![user, 0].contains(&metadata.uid()) {
-                let remedy = "make it yours, or use a configuration folder of your own";
+                let remedy = "change its owner to your user, or use another configuration folder";
                 return refuse(path, "it belongs to another user", remedy);
             }
             let is_own_group = metadata.gid() == user && !runs_command;

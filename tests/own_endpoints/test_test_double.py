@@ -168,7 +168,7 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
         ),
         (lambda sandbox: sandbox.put("fills", []), "did you mean|expected one of"),
         (lambda sandbox: sandbox.put("server_time", []), "server_time"),
-        (lambda sandbox: sandbox.put("dividends", [], account="1"), "not about an account"),
+        (lambda sandbox: sandbox.put("dividends", [], account="1"), "does not take one"),
         (lambda sandbox: sandbox.put("dividends", [], simbol="x"), "not an argument of dividends"),
         (lambda sandbox: sandbox.fail_next("fills_histroy"), "did you mean 'fills_history'"),
         (lambda sandbox: sandbox.put("server_time", []), r"one of trading_days, (?!.*server_time)"),

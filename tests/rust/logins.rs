@@ -319,14 +319,14 @@ async fn a_refusal_is_written_down_unless_it_is_of_the_client_and_not_of_the_tok
 #[tokio::test]
 async fn a_refusal_is_remembered_here_and_by_others_that_share_the_store() {
     let rig = rig(&good_for("a", -1), None, vec![refused("invalid_grant")]);
-    for why in ["no more", "the service refused the refresh", "the service refused the refresh"] {
+    for why in ["no more", "the service rejected the refresh", "the service rejected the refresh"] {
         let error = rig.token(None).await.expect_err("refused");
         assert!(matches!(*error.kind, ErrorKind::LoginRequired { .. }), "{error}");
         assert!(error.to_string().contains(why), "{error}");
     }
     let other = oauth(&rig.disk, None);
     let error = other.token(&rig.endpoint, None).await.expect_err("refused");
-    assert!(error.to_string().contains("the service refused the refresh"), "{error}");
+    assert!(error.to_string().contains("the service rejected the refresh"), "{error}");
     assert_eq!(rig.refreshes(), 1);
     // A new login by another process ends it.
     rig.disk.put(&good_for("b", 3_000));

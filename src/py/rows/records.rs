@@ -169,7 +169,7 @@ impl Records {
 
     /// Refused, with what to pickle instead.
     fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        let what = "Records are not pickled: they share the memory of whole responses; pickle \
+        let what = "cannot pickle Records, which share the memory of whole responses; pickle \
                     `records.to_dicts()`, or write `records.to_arrow()` to a file";
         Err(raise(py, Error::config(what)))
     }

@@ -127,7 +127,7 @@ fn check(parameter: &Parameter, value: Option<&Value>) -> Result<(), String> {
             Ok(())
         }
         (ParameterKind::TextList, _) => {
-            Err(format!("{name} is not valid; expected a list of 1 to {LIST_MAX} texts"))
+            Err(format!("{name} is not valid; expected a list of 1 to {LIST_MAX} strings"))
         }
         (_, Some(value)) if fits(value) => Ok(()),
         (_, Some(_)) => Err(format!("{name} is malformed: {}", parameter.doc)),

@@ -130,7 +130,7 @@ impl Shared {
     }
 
     /// The time to check a signature by. If the date was fixed, a signature is accepted by either
-    /// clock: a client uses its own until it is told that of the service.
+    /// clock: a client uses its own until it has read that of the service.
     fn signature_ms(&self, headers: &HeaderMap) -> i64 {
         let (now_ms, service_ms) = (self.now_ms(), self.service_ms());
         let sent = headers.get(X_TIMESTAMP).and_then(|value| value.to_str().ok()?.parse().ok());

@@ -1,4 +1,4 @@
-//! Pages to the end: every row once, in order, with cursors handed back unchanged.
+//! Pages to the end: every row once, in order, with cursors sent back unchanged.
 
 use std::collections::HashSet;
 
@@ -125,7 +125,7 @@ fn a_flag_of_another_query_is_refused() {
     }
     let altered = flags[0].replace('+', " ");
     assert_eq!(rig.get(&fills_target("", &altered)).json()["errcode"], -1200);
-    // Another page size goes on from the same place.
+    // Another page size continues at the same position.
     let answer = rig.get(&fills_target("&page_size=10", &flags[0])).json();
     assert_eq!(answer["s"], "ok");
 }
