@@ -131,7 +131,7 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     with sqlite3.connect(file) as connection:
         connection.execute("create table mine (a)")
     before = file.read_bytes()
-    with pytest.raises(bl.StoreError, match="is a database of something else"):
+    with pytest.raises(bl.StoreError, match="is a database, but not an archive"):
         bl.Archive(file)
     assert file.read_bytes() == before
 
