@@ -200,9 +200,9 @@ impl LockedRefresh<'_> {
         arguments.extend(secret.map(|secret| ("client_secret", Argument::secret(secret))));
         let (requested_at_ms, sends_secret) = (now_ms(), secret.is_some());
         match endpoint.refresh(arguments).await {
-            Ok(answer) => {
+            Ok(response) => {
                 self.cache.remember_replaced(&stored);
-                self.after_success(stored.refreshed(answer, requested_at_ms)).await
+                self.after_success(stored.refreshed(response, requested_at_ms)).await
             }
             Err(error) => self.after_failure(error, stored, sends_secret).await,
         }

@@ -197,7 +197,7 @@ fn is_failure_status(status: StatusCode) -> bool {
     matches!(status.as_u16(), 401 | 403 | 429 | 500..=599)
 }
 
-/// 304 does not redirect: it answers a condition that the caller sent.
+/// 304 does not redirect: it responds to a condition that the caller sent.
 fn is_redirect(status: StatusCode) -> bool {
     status.is_redirection() && status != StatusCode::NOT_MODIFIED
 }

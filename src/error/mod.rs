@@ -27,7 +27,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     /// What went wrong.
     pub kind: Box<ErrorKind>,
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub endpoint: Option<String>,
     /// The key that failed, in a request for many keys.
     pub key: Option<String>,

@@ -56,7 +56,7 @@ impl RequestPlan {
         Self::checked(endpoint, &arguments).map_err(|error| error.with_endpoint(&endpoint.name))
     }
 
-    /// The plan of a request of the caller's own.
+    /// The plan of a custom request.
     pub fn custom(
         method: Method,
         path: &str,
@@ -168,7 +168,7 @@ impl RequestPlan {
         })
     }
 
-    /// The endpoint's name, or `METHOD /path` for a request of the caller's own.
+    /// The endpoint's name, or `METHOD /path` for a custom request.
     pub fn label(&self) -> &str {
         &self.label
     }

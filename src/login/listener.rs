@@ -24,7 +24,7 @@ const READ_DEADLINE: Duration = Duration::from_secs(5);
 /// How long a page may take to reach the browser.
 const RESPONSE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// A callback that was received, and the channel for the page to answer it with.
+/// A callback that was received, and the channel for the page to respond with.
 pub struct CallbackRequest {
     pub callback: Callback,
     pub reply: oneshot::Sender<Page>,
@@ -46,7 +46,7 @@ impl Listener {
         Listener { socket, host: format!("127.0.0.1:{port}"), callbacks, connections, open }
     }
 
-    /// The next callback; all other requests are answered here.
+    /// The next callback; all other requests get their response here.
     pub async fn next(&mut self) -> CallbackRequest {
         loop {
             tokio::select! {

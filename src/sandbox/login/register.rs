@@ -101,7 +101,7 @@ pub fn register(
         pkce_required: true,
         client_secret: client_secret.clone(),
     };
-    let answer = json(&registered);
+    let response = json(&registered);
     oauth.clients.add(Client {
         name: client_name.to_owned(),
         refreshes: grant_types.iter().any(|grant| grant == REFRESH_GRANT),
@@ -109,7 +109,7 @@ pub fn register(
         redirect_uris,
         id,
     })?;
-    Ok(HttpResponse::json(StatusCode::CREATED, answer))
+    Ok(HttpResponse::json(StatusCode::CREATED, response))
 }
 
 /// Checks a member of the body by its row.

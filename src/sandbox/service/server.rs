@@ -242,7 +242,7 @@ async fn handle(shared: &Shared, request: Request) -> Response {
                     let now_ms = shared.now_ms();
                     let request =
                         OAuthRequest { headers: &parts.headers, query, body: &body, now_ms };
-                    route.answer(&shared.oauth, &shared.credentials.tokens, &request, fault)
+                    route.respond(&shared.oauth, &shared.credentials.tokens, &request, fault)
                 }
             };
             shared.record(method, path, query, response.status.as_u16());
@@ -304,7 +304,7 @@ fn respond(
             }
         };
     }
-    match route.answer(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
+    match route.respond(&shared.dataset, values, request.query, request.body, shared.service_ms()) {
         Ok(body) => HttpResponse::json(StatusCode::OK, body),
         Err(rejection) => rejected(StatusCode::OK, &rejection),
     }

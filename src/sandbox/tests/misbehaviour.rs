@@ -24,9 +24,9 @@ fn internal_errors_are_the_documented_ones_or_503() {
     assert_eq!(rig.get(IPOS).json()["ret_code"], -5);
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..60 {
-        let answer = rig.get(DIVIDENDS).json();
-        assert_eq!(answer["error"]["code"], "internal_error");
-        seen.insert(answer["ret_code"].as_i64().expect("a code"));
+        let response = rig.get(DIVIDENDS).json();
+        assert_eq!(response["error"]["code"], "internal_error");
+        seen.insert(response["ret_code"].as_i64().expect("a code"));
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), [-6, -4, -2]);
     assert_eq!(rig.get(SIM).status, 503);
@@ -118,7 +118,7 @@ fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
     let mut stream = rig.connect();
     for _ in 0..10_050 {
         write(&mut stream, "GET", TIME, "", b"");
-        read(&mut stream).expect("an answer");
+        read(&mut stream).expect("a response");
     }
     assert_eq!(rig.sandbox.requests().len(), 10_000);
     rig.sandbox.reset();
@@ -160,7 +160,7 @@ fn stopping_closes_the_socket_and_its_connections_once_for_all() {
     let address = rig.sandbox.base_url().replace("http://", "");
     let mut kept = rig.connect();
     write(&mut kept, "GET", TIME, "", b"");
-    read(&mut kept).expect("an answer");
+    read(&mut kept).expect("a response");
     rig.sandbox.stop();
     rig.sandbox.stop();
     assert!(std::net::TcpStream::connect(&address).is_err());
