@@ -152,7 +152,7 @@ class Client(_core.ClientBase):
         self._close()
 
     def close(self) -> None:
-        """Ends the client: later calls are refused."""
+        """Closes the client: later calls raise `ConfigError`."""
         self._close()
 
     if not TYPE_CHECKING:
@@ -735,7 +735,7 @@ class AsyncClient(_core.ClientBase):
         self._close()
 
     async def close(self) -> None:
-        """Ends the client: later calls are refused."""
+        """Closes the client: later calls raise `ConfigError`."""
         self._close()
 
     if not TYPE_CHECKING:

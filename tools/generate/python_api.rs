@@ -61,7 +61,7 @@ fn context(face: Face) -> String {
          error: BaseException | None,\n        traceback: types.TracebackType | None,\n    ) -> None:\n        \
          self._close()\n\n    \
          {asynchronous}def close(self) -> None:\n        \
-         \"\"\"Ends the client: later calls are refused.\"\"\"\n        self._close()\n\n    \
+         \"\"\"Closes the client: later calls raise `ConfigError`.\"\"\"\n        self._close()\n\n    \
          if not TYPE_CHECKING:\n\n        \
          def __getattr__(self, name):\n            \
          from .clients.mistakes import missing_attribute\n\n            \
