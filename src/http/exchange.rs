@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_redacted_if_its_name_tells_of_a_secret_or_its_value_looks_random() {
+    fn a_header_is_redacted_if_its_name_suggests_a_secret_or_its_value_looks_random() {
         for (name, value, hidden) in [
             ("x-env", "production", false),
             ("x-team", "market-data-and-research", false),

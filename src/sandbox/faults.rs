@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_faults_at_about_the_rate() {
+    fn the_same_seed_produces_the_same_faults_at_about_the_rate() {
         let faults = Faults { html_rate: 0.25, seed: 3, ..Faults::default() };
         let course = |faults: &Faults| {
             let mut sampler = FaultSampler::new(faults.clone());

@@ -52,7 +52,7 @@ def test_updates_end_before_the_services_time_which_they_share_with_other_calls(
     assert len(late) == 10 and min(late) > 0, late
 
 
-def test_the_time_is_asked_for_once_by_updates_that_follow_each_other(
+def test_the_time_is_requested_once_by_updates_that_follow_each_other(
     archive, book, service, client
 ):
     for _ in range(3):
@@ -195,7 +195,7 @@ def test_one_failing_list_does_not_stop_the_others(archive, book, client):
     assert "later (code -5, HTTP 503)" in str(report)
 
 
-def test_since_reaches_back_and_gaps_tell_what_was_not_read(archive, book, client, service):
+def test_since_reaches_back_and_gaps_list_what_was_not_read(archive, book, client, service):
     book.put_fills(200, step=DAY)
     archive.update(client, fills=HK, since=book.now() - 10 * DAY)
     assert len(archive.fills("281756", "HK")) in (9, 10)

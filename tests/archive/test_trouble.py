@@ -350,7 +350,7 @@ class TestServer:
                     re.search(r"page_flag=\d", one.query) for one in service.received[before:][:2]
                 )
 
-    def test_a_password_is_in_no_error_and_no_repr(self):
+    def test_no_error_and_no_repr_contains_a_password(self):
         pytest.importorskip("psycopg")
         with pytest.raises(bl.StoreError) as error:
             bl.Archive("postgresql://user:s3cret-word@127.0.0.1:1/db")

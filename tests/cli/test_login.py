@@ -160,7 +160,7 @@ def test_a_wrong_passphrase_is_refused_before_the_browser_opens(
 
 
 @pytest.mark.parametrize("folder", ["/proc", "a-file"])
-def test_a_store_that_cannot_be_written_is_refused_before_anything_is_asked_for(
+def test_an_unwritable_store_is_rejected_before_anything_is_requested(
     folder: str, person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "a-file").touch()

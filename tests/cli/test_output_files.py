@@ -80,7 +80,7 @@ def test_out_and_resume_are_not_one_file_by_links(
     assert content(tmp_path) == before
 
 
-def test_the_files_beside_out_and_resume_are_no_place_for_the_other(
+def test_the_files_beside_out_and_resume_cannot_be_the_other_one(
     live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     for out, where in (("f.csv", "f.csv.boardlot-part"), (".where.part", "where")):

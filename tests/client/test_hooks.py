@@ -149,7 +149,7 @@ def test_the_level_may_change_between_two_calls(caplog):
 
 
 @pytest.mark.parametrize("level", ["INFO", "WARNING", "CRITICAL"])
-def test_there_is_no_line_a_request_above_debug(caplog, level):
+def test_requests_are_not_logged_above_debug(caplog, level):
     caplog.set_level(level)
     with StandInService(lambda _: OK) as server:
         called("sync", server.base_url, lambda client: client.dividends("HK.00700"))

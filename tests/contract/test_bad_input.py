@@ -336,7 +336,7 @@ class Whole:
 @pytest.mark.parametrize(
     "value", [True, Whole(-1), Whole(2**64), Whole(None), 1.5, b"1", "1", "19691231", object()]
 )
-def test_what_is_no_time_is_refused(argument, value, mode):
+def test_an_invalid_time_is_rejected(argument, value, mode):
     assert argument in str(refused(mode, "fills_history", ["1", "HK"], {argument: value}))
 
 

@@ -63,7 +63,7 @@ def newest_first(rows):
 @pytest.mark.parametrize("counts_all", [False, True])
 @pytest.mark.parametrize("next_time", ["row", "before"])
 @pytest.mark.parametrize("limit", [2, 7, 13, COUNT - 1, COUNT, COUNT + 1])
-def test_every_row_of_the_range_comes_once_wherever_the_next_end_lies(
+def test_every_row_of_the_range_comes_once_wherever_the_next_end_is(
     limit, next_time, counts_all, ascending
 ):
     for start, end in itertools.product((FIRST, FIRST + 600, FIRST + 610), (LAST, LAST - 30)):

@@ -252,7 +252,7 @@ def test_whole_numbers_of_any_library_are_microseconds(kind, end, mode):
     ],
     ids=["datetimes", "dates"],
 )
-def test_trading_days_are_asked_for_by_the_dates_that_the_arguments_show(first, last, mode):
+def test_trading_days_are_requested_by_the_dates_that_the_arguments_show(first, last, mode):
     body = response({"ret_code": 0, "ret_msg": "success", "data": {"trading_days": []}})
     with StandInService([body]) as server:
         run(mode, server, lambda c: c.call("trading_days", "BJ", first, last))

@@ -20,7 +20,7 @@ FRAMES = ["all", "to_arrow", "to_pandas", "to_polars"]
 @modes
 @pytest.mark.parametrize("ended_by", ["for", "all", "pages"])
 @pytest.mark.parametrize("again", FRAMES)
-def test_an_exhausted_pager_says_so_instead_of_giving_nothing(mode, ended_by, again):
+def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, again):
     book = PagedList("fills_history", LENGTHS)
 
     async def use(client):
@@ -197,7 +197,7 @@ def test_a_closed_client_sends_nothing_through_its_pagers(mode):
 
 
 @pytest.mark.parametrize("seconds", [0, 3600, -3600])
-def test_a_service_that_rejects_every_first_signature_is_not_asked_forever(seconds):
+def test_a_service_that_rejects_every_first_signature_is_not_retried_forever(seconds):
     book, rejected = PagedList("fills_history", LENGTHS), set()
 
     def service(received):

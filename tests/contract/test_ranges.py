@@ -195,7 +195,7 @@ def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, nu
 
 @pytest.mark.parametrize("kind", ["seconds", "millis", "micros"])
 @pytest.mark.parametrize("paged", [False, True])
-def test_a_number_is_a_time_in_the_unit_of_a_users_own_endpoint(kind, paged):
+def test_a_number_is_a_time_in_the_unit_of_a_custom_endpoint(kind, paged):
     paging = bl.DateRange("end", next="extra.next_time") if paged else None
     endpoint = bl.Endpoint(
         "kline", "GET", "/kline", rows="data.list", paging=paging, arguments={"start": kind}
@@ -245,7 +245,7 @@ def test_the_last_date_is_a_time():
         assert sent(server) == [(str(START), "253402214400000000")]
 
 
-def test_a_leap_second_as_text_is_no_datetime():
+def test_a_leap_second_as_text_is_not_a_datetime():
     class Row:
         def __init__(self, at):
             self.at = at

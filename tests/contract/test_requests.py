@@ -259,7 +259,7 @@ def test_many_keys_come_in_the_order_they_were_given_with_a_leading_column(mode)
 
 
 @modes
-def test_many_keys_are_asked_side_by_side_but_no_more_than_the_limit(mode):
+def test_many_keys_are_fetched_concurrently_up_to_the_limit(mode):
     state = {"now": 0, "most": 0}
     changed = threading.Condition()
 

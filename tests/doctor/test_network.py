@@ -27,7 +27,7 @@ def test_without_credentials_the_way_alone_is_gone(sandbox: bl.Sandbox) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://example.com", f"https://user:{SECRET}@example.com", "x"])
-def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
+def test_a_base_url_that_no_client_accepts_ends_the_checks(url: str) -> None:
     findings = found(url)
     assert failed(findings) == ["settings"]
     assert findings["settings"].detail.startswith("base_url is ")
@@ -43,7 +43,7 @@ def test_a_base_url_that_no_client_takes_ends_the_way(url: str) -> None:
         ({"headers": {"a": "b\n"}}, "header"),
     ],
 )
-def test_an_option_that_no_client_takes_is_named(option: dict[str, Any], said: str) -> None:
+def test_an_option_that_no_client_accepts_is_named(option: dict[str, Any], said: str) -> None:
     findings = found("https://nosuch.invalid", **option)
     assert failed(findings) == ["settings"]
     assert said in findings["settings"].detail
@@ -68,7 +68,7 @@ def test_a_closed_port_is_found() -> None:
     assert "No server is listening" in findings["connection"].hint
 
 
-def test_a_service_that_says_nothing_is_waited_for_as_long_as_was_asked() -> None:
+def test_a_silent_service_is_waited_for_until_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for scheme, step in (("http", "service"), ("https", "TLS")):
             url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"

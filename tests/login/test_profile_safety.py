@@ -96,7 +96,7 @@ def test_security_52_no_command_sends_a_profiles_credentials_elsewhere(
     assert asked == []
 
 
-def test_the_time_of_another_service_is_asked_for_without_credentials(
+def test_the_time_of_another_service_is_requested_without_credentials(
     live: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from ..support.service import StandInService, response

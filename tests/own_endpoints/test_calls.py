@@ -58,7 +58,7 @@ def served():
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("style", PAGED)
-def test_every_style_of_paging_gives_each_row_once(served, style, mode):
+def test_every_style_of_paging_returns_each_row_once(served, style, mode):
     endpoint = PAGED[style]
 
     async def use(client):

@@ -80,7 +80,7 @@ def test_put_for_one_account_leaves_the_others(sandbox):
         assert len(client.fills_history(one, "HK").all()) > 1
 
 
-def test_put_for_a_symbol_and_what_stands_beside_the_dividends(sandbox):
+def test_put_for_a_symbol_and_the_metadata_of_dividends(sandbox):
     rows = [{"dividend_per_share": 1.5}, {"dividend_per_share": 0.25}]
     sandbox.put("dividends", rows, symbol="HK.00700")
     with sandbox.client() as client:
@@ -120,7 +120,7 @@ def test_what_is_served_is_available_to_an_async_client(sandbox):
     assert list(everything) == rows
 
 
-def test_served_rows_have_the_range_and_page_that_were_asked_for(sandbox):
+def test_served_rows_have_the_requested_range_and_page(sandbox):
     sandbox.serve(KLINE, reversed(CANDLES))
     start, end = CANDLES[1]["time"], CANDLES[3]["time"]
     with sandbox.client() as client:

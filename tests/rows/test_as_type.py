@@ -270,7 +270,7 @@ def test_names_of_a_struct_are_those_that_msgspec_reads():
     assert orders(ORDER).as_type(Renamed) == [Renamed("7")]
 
 
-def test_annotations_that_are_no_fields_are_skipped():
+def test_annotations_that_are_not_fields_are_skipped():
     @dataclass
     class Made:
         order_id: str

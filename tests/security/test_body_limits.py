@@ -170,7 +170,7 @@ def test_security_23_one_layer_of_compression_is_undone_and_no_more(name):
             client.dividends("HK.00700")
 
 
-def test_security_23_only_what_is_undone_is_asked_for():
+def test_security_23_only_supported_encodings_are_requested():
     with StandInService([packed("gzip", gzip.compress(RAW))]) as server:
         assert list(bl.Client(server.base_url).dividends("HK.00700")) == []
         asked = server.received[0].header("Accept-Encoding")

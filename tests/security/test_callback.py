@@ -102,7 +102,7 @@ def test_security_02_other_methods_get_405_and_use_nothing_up(server, method):
     finish_for_real(server, flow, login)
 
 
-def test_security_02_what_is_no_http_does_not_end_the_login(server):
+def test_security_02_what_is_not_http_does_not_end_the_login(server):
     flow = begin(server)
     login = waiting(flow)
     port, path = listener_address(flow)

@@ -69,7 +69,7 @@ def test_security_12_a_wrong_passphrase_is_refused(place, way, wrong):
     assert store_at(place).load(KEY) == CANARY
 
 
-def test_security_12_a_passphrase_can_be_asked_for(place):
+def test_security_12_a_passphrase_can_come_from_a_callable(place):
     asked = []
 
     def ask():
@@ -137,7 +137,7 @@ def test_security_12_a_file_cut_or_longer_is_refused(place):
         assert path.read_bytes() == bad
 
 
-def test_security_12_a_file_of_another_key_is_never_handed_out(tmp_path):
+def test_security_12_the_value_of_another_key_is_never_returned(tmp_path):
     one, two = tmp_path / "one" / "tokens", tmp_path / "two" / "tokens"
     store_at(one).save(KEY, CANARY)
     for other in (OTHER_KEY, KEY.replace(":1 ", ":2 ")):

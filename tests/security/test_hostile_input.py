@@ -164,7 +164,7 @@ CLIENT = bl.Client("https://api.boardlot.test/gateway", auth=bl.BearerToken("tok
 @example("..%2f")
 @example("a/..%5Cb")
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=6).map("".join))
-def test_security_25_a_path_of_ones_own_is_sent_as_it_is_or_refused(tail):
+def test_security_25_a_custom_path_is_sent_as_it_is_or_rejected(tail):
     path = "/api/" + tail
     try:
         explained = CLIENT.explain("GET", path)

@@ -74,7 +74,7 @@ def test_security_16_the_warning_points_to_the_callers_line(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])
-def test_security_16_a_key_file_of_ones_own_is_not_warned_about(mode, tmp_path):
+def test_security_16_a_private_key_file_causes_no_warning(mode, tmp_path):
     path = tmp_path / "key.pem"
     path.write_text(bl.generate_key().private_pem)
     path.chmod(mode)

@@ -63,7 +63,7 @@ def test_security_21_the_proxy_of_the_option_carries_api_login_and_refresh(servi
     assert service.counts["refresh_token"] == 1
 
 
-def test_security_21_no_proxy_is_asked_for_this_machine(server):
+def test_security_21_no_proxy_is_used_for_this_machine(server):
     with Untouched() as never:
         oauth = sign_in(server, proxy=never.base_url)
         client = client_of(server, oauth, proxy=never.base_url)
@@ -72,7 +72,7 @@ def test_security_21_no_proxy_is_asked_for_this_machine(server):
         assert list(quotes(client)) == []
 
 
-def test_security_21_no_proxy_is_asked_for_this_machine_over_tls(server):
+def test_security_21_no_proxy_is_used_for_this_machine_over_tls(server):
     options = {"ca_file": authority().ca_file}
     with Untouched() as never, Proxy(server.port, authority().context()) as relay:
         for host in ("127.0.0.1", "localhost"):

@@ -169,7 +169,7 @@ def test_security_10_a_symlink_in_place_of_the_lock_file_is_refused(place, tmp_p
 
 @ways
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket"])
-def test_security_10_what_is_no_file_is_refused_at_once(place, way, kind):
+def test_security_10_what_is_not_a_file_is_rejected_at_once(place, way, kind):
     folder = saved(place)
     (path,) = data_files(folder)
     path.unlink()

@@ -65,7 +65,7 @@ def behind(server, context, port=0):
 TRUSTING = {"ca_file": authority().ca_file}
 
 
-def test_security_20_an_authority_of_ones_own_holds_for_api_login_and_refresh(server):
+def test_security_20_a_custom_authority_holds_for_api_login_and_refresh(server):
     with behind(server, authority().context()):
         client = client_of(server, sign_in(server, **TRUSTING), **TRUSTING)
         assert list(quotes(client)) == []

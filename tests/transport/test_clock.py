@@ -125,7 +125,7 @@ def test_security_30_a_clock_is_put_right_once_a_call_and_no_more():
 
 @offsets
 @pytest.mark.parametrize("kind", [bl.Client, bl.AsyncClient])
-def test_security_30_a_client_tells_how_far_the_services_clock_is_ahead(offset, kind):
+def test_security_30_a_client_reports_how_far_the_services_clock_is_ahead(offset, kind):
     async def call(client):
         result = client.dividends("HK.00001")
         return await result if hasattr(result, "__await__") else result

@@ -138,7 +138,7 @@ def test_the_files_of_a_store_do_not_grow_with_the_users(server, place):
     assert all(len(name) == len(f"{place.name}.refresh-00.lock") for name in locks), names
 
 
-def test_a_store_of_ones_own_leaves_no_file(server, monkeypatch, tmp_path):
+def test_a_custom_store_leaves_no_file(server, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = application(server)
     auth = log_in(server, app)

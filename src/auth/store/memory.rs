@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn many_keys_are_kept_apart() {
+    fn many_keys_are_kept_separate() {
         let store = Memory::default();
         for n in 0..1_000 {
             store.save(&format!("key-{n}"), format!("{n}").as_bytes()).expect("saves");

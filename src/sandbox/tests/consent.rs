@@ -301,7 +301,7 @@ fn secrets_of_the_query_are_not_recorded() {
 }
 
 #[test]
-fn other_methods_of_the_page_are_told() {
+fn other_methods_of_the_page_are_rejected() {
     let rig = rig();
     let got = rig.send("PUT", PAGE, "", b"").expect("a response");
     assert_eq!((got.status, header(&got, "allow")), (405, "GET, POST".to_owned()));

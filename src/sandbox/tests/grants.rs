@@ -33,7 +33,7 @@ fn confidential() -> Value {
 }
 
 #[test]
-fn a_registration_gives_the_whole_record() {
+fn a_registration_returns_the_whole_record() {
     let rig = rig();
     for (metadata, besides) in [(metadata(), 0), (confidential(), 1)] {
         let got = register(&rig, &metadata);
@@ -101,7 +101,7 @@ fn faulty_registrations_are_refused() {
 }
 
 #[test]
-fn a_code_gives_tokens_and_a_refresh_token_access_tokens() {
+fn a_code_yields_tokens_and_a_refresh_token_access_tokens() {
     let rig = rig();
     let client_id = client(&rig);
     let code = code(&rig, &client_id, ALL);

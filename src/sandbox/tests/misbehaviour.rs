@@ -127,7 +127,7 @@ fn requests_are_recorded_in_bounded_memory_and_forgotten_by_reset() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_data_in_any_order() {
+fn the_same_seed_produces_the_same_data_in_any_order() {
     let targets = [
         DIVIDENDS,
         IPOS,
@@ -186,7 +186,7 @@ fn options_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_million_deals_are_no_more_than_a_page_at_once() {
+fn a_million_fills_are_no_more_than_a_page_at_once() {
     let rig = Rig::new(Options { fills: 1_000_000, ..Options::default() });
     let target = "/api/v1.0/accounts/281756/fills_history?trd_market=HK&page_flag=";
     assert_eq!(rig.get(target).json()["d"]["completed"], false);
