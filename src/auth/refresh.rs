@@ -108,7 +108,7 @@ impl OAuth {
         }
     }
 
-    /// An error if the service has refused to refresh these tokens: it is not asked again.
+    /// An error if the service has refused to refresh these tokens: it is not requested again.
     pub(super) fn check_refused(&self, cache: &TokenCache, stored: &TokenSet) -> Result<()> {
         let error = match cache.refusal(stored) {
             // The refresh token is good: it is this caller that was rejected.
@@ -299,7 +299,7 @@ impl LockedRefresh<'_> {
         }
         let error = oauth.login_required(error, description);
         cache.mark_refused(self.in_store.clone(), error.clone());
-        // The waiting processes find it in the store. If it cannot be saved, each of them asks once itself.
+        // The waiting processes find it in the store. If it cannot be saved, each of them requests once itself.
         let (oauth, refusal) = (self.oauth.clone(), Refusal::of(&self.in_store));
         let save = move || oauth.store.save(&refusal_key(&oauth.key()?), &refusal.write()?);
         let _ = self.thread.run(save).await;

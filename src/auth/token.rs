@@ -200,7 +200,7 @@ impl Refusal {
         write_json(self)
     }
 
-    /// Reads the output of `write`. Without a refusal that can be read, the service is asked again.
+    /// Reads the output of `write`. Without a refusal that can be read, the refresh is sent again.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         read_json(bytes, "the refusal").ok()
     }

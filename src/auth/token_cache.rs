@@ -100,7 +100,7 @@ impl TokenCache {
         self.replaced.load_full()
     }
 
-    /// Waits until nobody else in this process changes these tokens in the store.
+    /// Waits until nothing else in this process changes these tokens in the store.
     pub async fn turn(&self) -> Result<OwnedMutexGuard<()>> {
         timeout(REFRESH_LOCK_TIMEOUT, self.turn.clone().lock_owned())
             .await

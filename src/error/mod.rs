@@ -194,7 +194,7 @@ impl Error {
         ErrorKind::Protocol { message: message.into(), body: body_preview(body) }.into()
     }
 
-    /// A record that cannot become what was asked for, although the response can be read.
+    /// A record that cannot become the requested type, although the response can be read.
     pub fn conversion(message: impl Into<String>) -> Self {
         let advice = "Convert the records in another way; the response was read without error.";
         Self::protocol(message, b"").with_advice(advice.to_owned())

@@ -156,9 +156,9 @@ mod tests {
         ] {
             let secret = value.rsplit(' ').next().unwrap_or_default();
             let text = format!("no such {secret} here");
-            let told = shown(&[(name, value)], None, &text);
+            let redacted = shown(&[(name, value)], None, &text);
             let expected = if hidden { "no such *** here".to_owned() } else { text };
-            assert_eq!(told, expected, "{name}: {value}");
+            assert_eq!(redacted, expected, "{name}: {value}");
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The time range that a call asks for, in microseconds since 1970.
+/// The time range that a call requests, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
     /// The earlier bound; none if it was left open.

@@ -287,8 +287,8 @@ mod tests {
                 let config = Config::read(&folder).expect("read").expect("a file");
                 assert_eq!(config.text, "# a profile\n");
                 change(&folder);
-                let told = config.looked_at.check_only_writer(false).expect_err("refused");
-                assert!(told.to_string().contains("other users can change it"), "{told}");
+                let error = config.looked_at.check_only_writer(false).expect_err("refused");
+                assert!(error.to_string().contains("other users can change it"), "{error}");
                 let _ = fs::remove_dir_all(&folder);
             }
         }

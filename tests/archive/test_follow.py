@@ -60,7 +60,7 @@ def test_two_followers_of_one_name_are_refused(target, book, client):
 
 
 def in_background(archive, client, taken, every=0.05):
-    """Follows in a thread; gives what ends it."""
+    """Follows in a thread; returns what ends it."""
     done = threading.Event()
 
     def work():

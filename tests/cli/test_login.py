@@ -45,7 +45,7 @@ class Person:
 
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
-    """There is no keychain: the bus on which it would be asked does not exist."""
+    """There is no keychain: its bus does not exist."""
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path / 'no-bus'}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     with bl.Sandbox() as sandbox:

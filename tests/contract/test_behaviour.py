@@ -221,7 +221,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
     paths = [received.path for received in server.received]
     assert paths.count(CLOCK) == 1
     assert paths[1] == CLOCK and server.received[1].method == "GET"
-    # Refused, asked, accepted; and the second call knows the time.
+    # Rejected, clock read, accepted; and the second call knows the time.
     assert len(paths) == 4
     nonces = {received.header("X-Nonce") for received in server.received if received.path != CLOCK}
     assert len(nonces) == 3

@@ -1,4 +1,4 @@
-"""Where a pager stands: exact after every end, and the same for whoever resumes."""
+"""The position of a pager: exact after every end, and the same for whoever resumes."""
 
 import asyncio
 import gc

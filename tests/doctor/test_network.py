@@ -199,7 +199,7 @@ def test_a_proxy_is_gone_through(authority: Authority) -> None:
     assert findings["name"].detail == f"the proxy resolves {name}"
     assert findings["connection"].detail == f"the proxy connects to {name}, port 443"
     assert "The tests' authority" in findings["TLS"].detail
-    # It was asked the same by the client and by the doctor's own connections.
+    # It received the same from the client and from the doctor's own connections.
     assert len(proxy.asked) > 1
     assert {line.rsplit(" ", 1)[0] for line in proxy.asked} == {f"CONNECT {name}:443"}
     assert len(set(proxy.authorizations)) == 1

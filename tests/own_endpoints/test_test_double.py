@@ -1,4 +1,4 @@
-"""The sandbox as a test double: rows of one's own, planned failures, a fixed date."""
+"""The sandbox as a test double: custom rows, planned failures, a fixed date."""
 
 import asyncio
 import datetime

@@ -31,7 +31,7 @@ fn before(ids: &[i64]) -> PreviousRows {
     range.drop_repeated(&mut page(ids, "1"), &PreviousRows::default()).expect("rows")
 }
 
-/// What follows a page of these rows, asked for from `start` to `end`, after one of `previous`.
+/// What follows a page of these rows, requested from `start` to `end`, after one of `previous`.
 fn advance(ids: &[i64], next: &str, asked: (&str, &str), previous: &[i64]) -> Advanced {
     let (start, end) = asked;
     let asked = (given(start), given(end));

@@ -16,7 +16,7 @@ from ..support.service import Fault, Response, StandInService, response
 DIVIDENDS = {"ret_code": 0, "ret_msg": "success", "data": {"dividend_list": []}}
 LIMIT = 64 << 20
 
-# Peak of the resident set over where it stood after a first, harmless call.
+# Peak of the resident set over what it was after a first, harmless call.
 GROWTH = """
     import sys
     import boardlot as bl

@@ -104,7 +104,7 @@ def hostile(dice):
 
 
 def sent_elsewhere(received, pattern, value):
-    """Why a request is not the one that was asked for; None where it is."""
+    """Why a request is not the intended one; None if it is."""
     if urlsplit(received.target).path != received.path or "#" in received.target:
         return "another path after parsing"
     found = re.fullmatch(pattern, received.path)

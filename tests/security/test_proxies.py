@@ -42,7 +42,7 @@ def test_security_21_proxies_of_the_environment_are_ignored(server, environment)
 
 
 def test_security_21_proxies_of_the_environment_are_ignored_for_other_hosts_too(environment):
-    # A name that never exists (RFC 6761): it is looked up, and no proxy is asked.
+    # A name that never exists (RFC 6761): it is looked up, and no proxy is used.
     client = bl.Client("https://boardlot.invalid", max_retries=0, timeout=5.0)
     with pytest.raises(bl.TransportError):
         client.server_time()

@@ -190,7 +190,7 @@ def test_security_10_what_is_not_a_file_is_rejected_at_once(place, way, kind):
 
 
 class Mapping(dict):
-    """A user's own store, which raises `KeyError` for what it does not have."""
+    """A custom store, which raises `KeyError` for what it does not have."""
 
     load, save, delete = dict.__getitem__, dict.__setitem__, dict.__delitem__
 

@@ -112,7 +112,7 @@ def parameters_of(function):
 
 
 def result_of(function, arguments):
-    """Of what is awaited or iterated, what it gives."""
+    """The result of what is awaited or iterated."""
     result = function(**arguments)
 
     async def awaited(thing):

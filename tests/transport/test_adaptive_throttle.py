@@ -1,4 +1,4 @@
-"""Promise 28: a path that is refused for its frequency is asked less often, as long as needed."""
+"""Promise 28: a path that is rejected as too frequent gets fewer requests, as long as needed."""
 
 import contextlib
 import threading

@@ -36,7 +36,7 @@ def auth():
 
 
 def attempts(server, since=0):
-    """How many attempts each call made, and how often the clock was asked."""
+    """How many attempts each call made, and how often the clock was read."""
     paths = collections.Counter(received.path for received in server.received[since:])
     asked = paths.pop(CLOCK, 0)
     return sorted(paths.values()), asked
