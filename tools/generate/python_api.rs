@@ -34,7 +34,7 @@ fn class(face: Face) -> String {
         Face::Async => (
             "AsyncClient",
             "A client of the service whose calls are awaited.\n\n    \
-             Bound to no event loop: it survives several `asyncio.run` calls. Cancelling a task\n    \
+             Not bound to an event loop: it survives several `asyncio.run` calls. Cancelling a task\n    \
              cancels its request.",
         ),
     };
