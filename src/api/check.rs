@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_symbols_are_refused_by_name_and_value() {
+    fn hostile_symbols_are_rejected_by_name_and_value() {
         let long = format!("HK.{}", "0".repeat(30));
         for symbol in [
             "",

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_lifetimes_are_reduced_or_refused() {
+    fn extreme_lifetimes_are_reduced_or_rejected() {
         assert_eq!(lifetime(1e300), Some(Duration::from_secs_f64(LIFETIME_MAX_SECONDS)));
         assert_eq!(lifetime(0.0), Some(Duration::ZERO));
         assert_eq!(lifetime(-1.0), None);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_by_name() {
+    fn another_version_is_rejected_by_name() {
         let text = r#"{"version":2,"new":true}"#;
         let error = TokenSet::read(text.as_bytes(), "the entry").expect_err("refused").to_string();
         assert!(error.contains("is 2") && error.contains("the entry"), "{error}");

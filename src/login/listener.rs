@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_head_is_neither_accepted_nor_refused() {
+    fn an_incomplete_head_is_neither_accepted_nor_rejected() {
         let head = format!("GET /callback?code=a HTTP/1.1\r\nHost: {HOST}\r\n\r\n");
         for length in 0..head.len() {
             let parsed = parse(head.get(..length).expect("a part").as_bytes(), HOST);

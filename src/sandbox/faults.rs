@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_outside_0_to_1_are_refused() {
+    fn rates_outside_0_to_1_are_rejected() {
         for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
             let faults = Faults { drop_rate: rate, ..Faults::default() };
             assert!(faults.validate().expect_err("refused").to_string().contains("drop_rate"));

@@ -277,7 +277,7 @@ def test_a_bar_is_drawn_while_an_update_runs(file, book, client, service, capsys
         {"sim_orders": [None]},
     ],
 )
-def test_invalid_arguments_are_refused_before_anything_is_sent(arguments, file, client, service):
+def test_invalid_arguments_are_rejected_before_anything_is_sent(arguments, file, client, service):
     with bl.Archive(file) as archive:
         with pytest.raises(bl.ConfigError):
             archive.update(client, **{"fills": [("1", "HK")], **arguments})
@@ -286,7 +286,7 @@ def test_invalid_arguments_are_refused_before_anything_is_sent(arguments, file, 
             archive.update(service, fills=HK)
 
 
-def test_a_start_in_the_future_is_refused_and_hides_nothing(archive, book, client):
+def test_a_start_in_the_future_is_rejected_and_hides_nothing(archive, book, client):
     with pytest.raises(bl.ConfigError, match="in the future"):
         archive.update(client, fills=HK, since=book.now() + DAY)
     book.put_fills(3)

@@ -136,7 +136,7 @@ def test_a_database_of_something_else_is_left_as_it_is(file):
     assert file.read_bytes() == before
 
 
-def test_a_newer_format_is_refused_and_left_as_it_is(target):
+def test_a_newer_format_is_rejected_and_left_as_it_is(target):
     with bl.Archive(target) as archive, archive._database.transaction() as transaction:
         transaction.execute("update archive_format set version = 99")
     with pytest.raises(

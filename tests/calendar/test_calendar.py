@@ -156,7 +156,7 @@ def test_async_returns_the_same(sandbox: bl.Sandbox) -> None:
     assert asyncio.run(fetched()) == ipo_calendar(sandbox.client())
 
 
-def test_an_unknown_market_is_refused_before_anything_is_sent() -> None:
+def test_an_unknown_market_is_rejected_before_anything_is_sent() -> None:
     client = bl.Client("http://127.0.0.1:9")
     with pytest.raises(bl.ConfigError, match="market is 'jp'; expected one of hk, us, cn"):
         ipo_calendar(client, ["hk", "jp"])
@@ -223,7 +223,7 @@ def test_icalendar_has_times_in_utc_and_whole_days_if_only_the_day_is_known() ->
     )
 
 
-def test_icalendar_refuses_a_naive_stamp_and_says_what_to_install(
+def test_icalendar_rejects_a_naive_stamp_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("icalendar")

@@ -212,6 +212,6 @@ def test_icalendar_is_what_another_reader_of_rfc_5545_takes():
         (datetime(2026, 1, 1), "expected an aware one: write datetime"),
     ],
 )
-def test_a_stamp_that_is_not_an_aware_datetime_is_refused_with_what_to_write(stamp, words):
+def test_a_stamp_that_is_not_an_aware_datetime_is_rejected_with_what_to_write(stamp, words):
     with pytest.raises(bl.ConfigError, match=words):
         IpoCalendar([]).to_ical(stamp)

@@ -150,7 +150,7 @@ def test_times_are_dates_texts_or_numbers(service: Service) -> None:
     ],
 )
 @pytest.mark.parametrize("option", ["--start", "--end"])
-def test_a_number_that_would_be_a_time_in_1970_is_refused(
+def test_a_number_that_would_be_a_time_in_1970_is_rejected(
     option: str, typed: str, said: str, service: Service, live: list[str], capsys: Any
 ) -> None:
     asked = len(service.sandbox.requests)

@@ -55,7 +55,7 @@ def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Person]:
         yield someone
 
 
-def test_logout_refuses_a_login_that_is_not_there(
+def test_logout_rejects_a_login_that_is_not_there(
     person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     missing = tmp_path / "missing"
@@ -146,7 +146,7 @@ def test_a_new_passphrase_is_typed_twice_and_not_empty(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_passphrase_is_refused_before_the_browser_opens(
+def test_a_wrong_passphrase_is_rejected_before_the_browser_opens(
     person: Person, tmp_path: Path, capsys: Any
 ) -> None:
     store = tmp_path / "tokens"

@@ -174,7 +174,7 @@ def test_what_is_whole_is_left_alone_and_what_was_changed_is_an_error(
     ],
 )
 @pytest.mark.parametrize("done", [False, True], ids=["broken off", "whole"])
-def test_a_checkpoint_of_another_call_is_refused(
+def test_a_checkpoint_of_another_call_is_rejected(
     change: list[str],
     expected: str,
     done: bool,
@@ -222,7 +222,7 @@ def test_a_link_to_the_checkpoint_file_stays_a_link(
     assert resume.State.load(tmp_path / "elsewhere" / "state") is not None
 
 
-def test_a_checkpoint_of_another_service_is_refused(
+def test_a_checkpoint_of_another_service_is_rejected(
     service: Service, tmp_path: Path, capsys: Any
 ) -> None:
     key = ["--key-id", service.key_id, "--key-file", str(service.key_file)]
@@ -277,7 +277,7 @@ def test_a_file_that_is_not_a_checkpoint_is_rejected_and_unchanged(
     assert where.read_text(encoding="latin-1") == content
 
 
-def test_a_checkpoint_file_that_was_cut_or_changed_is_refused(
+def test_a_checkpoint_file_that_was_cut_or_changed_is_rejected(
     service: Service, live: list[str], tmp_path: Path, capsys: Any
 ) -> None:
     out, where = tmp_path / "fills.csv", tmp_path / "where"

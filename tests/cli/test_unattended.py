@@ -135,7 +135,7 @@ def test_without_a_terminal_a_line_of_stdin_is_the_passphrase(job, monkeypatch):
 
 
 @pytest.mark.parametrize("given", ['"pass show boardlot"', "[1]", "{}"])
-def test_a_command_that_is_not_a_list_is_refused_by_the_name_of_its_key(
+def test_a_command_that_is_not_a_list_is_rejected_by_the_name_of_its_key(
     given: str, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job.save(monkeypatch, passphrase_command=["pass"])

@@ -225,7 +225,7 @@ def test_added_headers_are_outside_the_signature(sandbox, auth, reported):
         "Connection",
     ],
 )
-def test_headers_that_the_client_sets_itself_are_refused(name, reported):
+def test_headers_that_the_client_sets_itself_are_rejected(name, reported):
     (request,) = sent_with(lambda _: {name: "forged", "X-Also": "1"}, auth=bl.BearerToken("token"))
     assert b"forged" not in request.everything
     assert request.header("x-also") is None

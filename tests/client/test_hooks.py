@@ -293,7 +293,7 @@ async def never_awaited(_event):
 
 @pytest.mark.parametrize("name", ["on_request", "on_response"])
 @pytest.mark.parametrize("hook", ["print", never_awaited])
-def test_a_hook_that_cannot_be_called_is_refused(name, hook):
+def test_a_hook_that_cannot_be_called_is_rejected(name, hook):
     with pytest.raises(bl.ConfigError, match=name):
         bl.Client("http://127.0.0.1:1", **{name: hook})
 

@@ -235,7 +235,7 @@ def test_a_wrong_clock_is_put_right_once_and_the_call_signed_again(method, statu
 @modes
 @pytest.mark.parametrize("status", [200, 401, 403])
 @pytest.mark.parametrize("method", SKEWED)
-def test_refused_twice_names_all_three_causes(method, status, mode):
+def test_rejected_twice_names_all_three_causes(method, status, mode):
     args, kwargs, refusal, good = SKEWED[method]
     with StandInService(skewed_service(refusal, good, status, 0, forgiving=False)) as server:
         with pytest.raises(bl.ClockSkewError) as caught:

@@ -225,7 +225,7 @@ OTHER_CALLS = [
 
 @modes
 @pytest.mark.parametrize(("method", "args", "kwargs"), OTHER_CALLS)
-def test_a_checkpoint_of_another_call_is_refused(method, args, kwargs, mode):
+def test_a_checkpoint_of_another_call_is_rejected(method, args, kwargs, mode):
     checkpoint = checkpoint_of(method)
     with StandInService() as server:
         with pytest.raises(bl.ConfigError) as caught:

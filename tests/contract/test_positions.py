@@ -42,7 +42,7 @@ def test_an_exhausted_pager_raises_instead_of_returning_nothing(mode, ended_by, 
 
 
 @modes
-def test_batches_of_an_exhausted_pager_are_refused_as_well(mode):
+def test_batches_of_an_exhausted_pager_are_rejected_as_well(mode):
     async def use(client):
         pager = pager_of(client, "fills_history")
         await client.rows(pager)
@@ -148,7 +148,7 @@ def test_security_31_a_cursor_from_long_before_a_checkpoint_is_noticed_after_it(
 
 
 @methods
-def test_a_checkpoint_is_refused_by_another_service_and_with_any_character_changed(method):
+def test_a_checkpoint_is_rejected_by_another_service_and_with_any_character_changed(method):
     with (
         StandInService(PagedList(method, LENGTHS)) as server,
         StandInService(PagedList(method, LENGTHS)) as other,

@@ -154,7 +154,7 @@ def test_the_range_of_a_resumed_list_is_that_of_its_beginning(mode):
 
 
 @modes
-def test_a_start_after_the_services_time_is_refused_before_a_page_is_requested(mode):
+def test_a_start_after_the_services_time_is_rejected_before_a_page_is_requested(mode):
     async def use(client):
         await client.everything("fills_history", "281756", "HK", start=model.now() + DAY)
 
@@ -180,7 +180,7 @@ MEANT = {
 @modes
 @pytest.mark.parametrize("name", ["start", "end"])
 @pytest.mark.parametrize("number", [*MEANT, 1, 12345, -5, 10**17, 2**63])
-def test_a_number_that_cannot_be_meant_as_microseconds_is_refused(mode, name, number):
+def test_a_number_that_cannot_be_meant_as_microseconds_is_rejected(mode, name, number):
     with StandInService() as server:
         with pytest.raises(bl.ConfigError, match=f"{name} is {number}; expected micro") as caught:
             run(

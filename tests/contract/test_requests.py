@@ -281,7 +281,7 @@ def test_many_keys_are_fetched_concurrently_up_to_the_limit(mode):
 
 
 @modes
-def test_one_refused_key_raises_unless_they_are_collected(mode):
+def test_one_rejected_key_raises_unless_they_are_collected(mode):
     symbols = ["HK.1", "BAD.1", "HK.2", "BAD.2"]
     with StandInService(dividends_service) as server:
         with pytest.raises(bl.InvalidSymbol):

@@ -186,7 +186,7 @@ def test_a_range_is_what_fills_history_makes_of_the_same_arguments(
     ],
 )
 @pytest.mark.parametrize("end", [{}, {"end": date(2030, 1, 1)}])
-def test_a_time_that_fills_history_refuses_is_refused_in_the_same_words(
+def test_a_time_that_fills_history_rejects_is_rejected_in_the_same_words(
     service, value, words, end
 ) -> None:
     client, since = service.client(), len(service.sandbox.requests)
@@ -257,7 +257,7 @@ def test_a_frame_outlives_the_client_that_made_it(service, span) -> None:
     assert ids(frame.compute(scheduler="synchronous")) == expected
 
 
-def test_arguments_are_refused_at_once(service) -> None:
+def test_arguments_are_rejected_at_once(service) -> None:
     client = service.client()
     keys = boardlot_dask.from_keys
     sent = len(service.sandbox.requests)
@@ -319,7 +319,7 @@ def test_a_frame_holds_the_keys_path_and_not_the_key(service) -> None:
 
 
 @pytest.mark.parametrize("name", ["Cookie", "X-Proxy-Auth"])
-def test_headers_that_may_be_secrets_are_refused_and_shown_nowhere(service, span, name) -> None:
+def test_headers_that_may_be_secrets_are_rejected_and_shown_nowhere(service, span, name) -> None:
     client = service.client(headers={name: "canary-7f1e"})
     for make in (
         lambda: boardlot_dask.from_keys(client, "dividends", SYMBOLS, npartitions=2),

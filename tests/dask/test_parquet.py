@@ -168,7 +168,7 @@ def test_what_a_killed_run_left_is_removed_and_not_used(client, tmp_path, one_by
     assert all(path.suffix == ".parquet" for path in folder.iterdir())
 
 
-def test_a_folder_of_another_frame_is_refused(sandbox, client, tmp_path, one_by_one) -> None:
+def test_a_folder_of_another_frame_is_rejected(sandbox, client, tmp_path, one_by_one) -> None:
     write_missing(dividends(client), tmp_path)
     since = len(sandbox.requests)
     with pytest.raises(bl.ConfigError, match="parts of another frame, such as part-00000-"):

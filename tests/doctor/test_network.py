@@ -160,7 +160,7 @@ def test_a_trusted_certificate_is_described(authority: Authority) -> None:
         ({"self_signed": True, "subject": "a\x1b[31mb"}, True, "self-signed", "--ca-file"),
     ],
 )
-def test_a_certificate_that_is_refused_is_explained(
+def test_a_certificate_that_is_rejected_is_explained(
     wrong: dict[str, Any], trusted: bool, said: str, advised: str, authority: Authority
 ) -> None:
     ca_file = authority.ca_file if trusted else None

@@ -182,12 +182,12 @@ def test_rows_of_one_time_are_on_one_page(sandbox):
         (lambda sandbox: bl.Sandbox(today=datetime.date(1901, 1, 1)), "today is 1901-01-01"),
     ],
 )
-def test_what_cannot_be_served_is_refused(sandbox, serve, expected):
+def test_what_cannot_be_served_is_rejected(sandbox, serve, expected):
     with pytest.raises(bl.ConfigError, match=expected):
         serve(sandbox)
 
 
-def test_a_name_that_nothing_has_is_refused_with_each_known_one_once(sandbox):
+def test_a_name_that_nothing_has_is_rejected_with_each_known_one_once(sandbox):
     for symbol in ("HK.00700", "HK.00005"):
         sandbox.serve(KLINE, CANDLES, symbol=symbol)
     own = bl.Endpoint("dividends", "GET", "/api/v9/dividends", rows="data.list")

@@ -68,7 +68,7 @@ def test_calendars_their_frames_and_the_lists_of_a_market_draw_the_same(library:
     assert labels(drawn(listed)) == labels(drawn(calendar))
 
 
-def test_no_ipos_say_so_and_other_rows_are_refused() -> None:
+def test_no_ipos_say_so_and_other_rows_are_rejected() -> None:
     assert drawn(IpoCalendar([])).get_title() == "0 IPOs of 0 markets"
     with pytest.raises(errors.ConfigError, match="needs the column 'event'; found code, date"):
         drawn([{"code": "HK.1", "date": date(2026, 1, 1)}])

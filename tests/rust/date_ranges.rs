@@ -123,7 +123,7 @@ fn the_next_end_may_be_the_day_before_the_earliest_row() {
 }
 
 #[test]
-fn a_next_end_that_is_missing_or_empty_is_refused() {
+fn a_next_end_that_is_missing_or_empty_is_rejected() {
     let error = advance(&[1], "null", ("", ""), &[]).expect_err("refused");
     assert!(matches!(*error.kind, ErrorKind::Protocol { .. }), "{error}");
     let error = advance(&[1], "\"\"", ("", ""), &[]).expect_err("refused");

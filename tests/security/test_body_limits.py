@@ -57,20 +57,20 @@ def growth(base_url, kind):
 
 @pytest.mark.parametrize("kind", ["dividends", "request", "pages"])
 @pytest.mark.parametrize("way", ["gzip", "plain"])
-def test_security_23_a_bomb_is_refused_with_little_memory(kind, way):
+def test_security_23_a_bomb_is_rejected_with_little_memory(kind, way):
     with StandInService(lambda _: bomb(1 << 30, way)) as server:
         assert growth(server.base_url, kind) < LIMIT
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["gzip", "plain"])
-def test_security_23_a_bomb_of_10_gib_is_refused_with_little_memory(way):
+def test_security_23_a_bomb_of_10_gib_is_rejected_with_little_memory(way):
     with StandInService(lambda _: bomb(10 << 30, way)) as server:
         assert growth(server.base_url, "dividends") < LIMIT
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
-def test_security_23_a_bomb_is_refused_whatever_its_status(status):
+def test_security_23_a_bomb_is_rejected_whatever_its_status(status):
     with StandInService(lambda _: bomb(1 << 28, "gzip", status)) as server:
         client = bl.Client(server.base_url, max_retries=0)
         with pytest.raises((bl.ProtocolError, bl.ApiError)) as caught:

@@ -58,7 +58,7 @@ def test_security_12_a_passphrase_is_worth_its_time(place):
 
 @ways
 @pytest.mark.parametrize("wrong", ["", "x", PASSPHRASE + " ", PASSPHRASE.upper(), "\x00"])
-def test_security_12_a_wrong_passphrase_is_refused(place, way, wrong):
+def test_security_12_a_wrong_passphrase_is_rejected(place, way, wrong):
     folder = saved(place)
     with untouched(folder), pytest.raises((bl.StoreError, bl.ConfigError)) as caught:
         store = store_at(place, wrong)
@@ -112,7 +112,7 @@ def flipped(place, bits):
     assert store_at(place).load(KEY) == CANARY
 
 
-def test_security_12_any_flipped_bit_is_refused(place):
+def test_security_12_any_flipped_bit_is_rejected(place):
     def some(length):
         # A bit of each of the first and the last bytes, and of many between them.
         places = {*range(16), *range(0, length, max(1, length // 16)), *range(length - 8, length)}
@@ -122,11 +122,11 @@ def test_security_12_any_flipped_bit_is_refused(place):
 
 
 @pytest.mark.slow
-def test_security_12_each_flipped_bit_is_refused(place):
+def test_security_12_each_flipped_bit_is_rejected(place):
     flipped(place, lambda length: range(length * 8))
 
 
-def test_security_12_a_file_cut_or_longer_is_refused(place):
+def test_security_12_a_file_cut_or_longer_is_rejected(place):
     folder = saved(place)
     ((path, good),) = data_files(folder).items()
     cuts = [good[:length] for length in {0, 1, 4, 16, 40, len(good) // 2, len(good) - 1}]

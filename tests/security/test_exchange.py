@@ -71,7 +71,7 @@ BAD_TOKENS = {
 
 
 @pytest.mark.parametrize("bad", BAD_TOKENS)
-def test_security_09_a_token_response_without_a_bearer_token_is_refused(server, bad):
+def test_security_09_a_token_response_without_a_bearer_token_is_rejected(server, bad):
     store = DictStore()
     server.faults["authorization_code"] = Fault(change=BAD_TOKENS[bad])
     with pytest.raises((bl.OAuthError, bl.ProtocolError)):

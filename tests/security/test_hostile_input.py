@@ -16,7 +16,7 @@ BEYOND = ["\x80", "\x85", "\xa0", "é", "ÿ", "Ā", "中", "\u202e", "\u2028", "
 
 
 @pytest.mark.parametrize("bad", CONTROLS + BEYOND, ids=ascii)
-def test_security_24_a_header_value_outside_visible_ascii_is_refused(bad):
+def test_security_24_a_header_value_outside_visible_ascii_is_rejected(bad):
     key = bl.generate_key().private_pem
     with StandInService(lambda _: response({"server_time_ms": "1790000000123"})) as server:
         plain = bl.Client(server.base_url)
@@ -179,7 +179,7 @@ def test_security_25_a_custom_path_is_sent_as_it_is_or_rejected(tail):
 
 @pytest.mark.parametrize("bad", ["..", ".", "a/b", "a\\b", "%2e%2e", "a%2fb", "a\nb", "\x00", ""])
 @pytest.mark.parametrize("method", ROUTES)
-def test_security_25_each_parameter_of_a_path_refuses_them(method, bad):
+def test_security_25_each_parameter_of_a_path_rejects_them(method, bad):
     more, _ = ROUTES[method]
     with StandInService(lambda _: response({})) as server:
         client = bl.Client(server.base_url, max_retries=0)

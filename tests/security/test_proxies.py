@@ -130,7 +130,7 @@ def test_security_21_the_password_of_a_proxy_reaches_it_and_is_shown_nowhere(ser
 @pytest.mark.parametrize(
     "address", ["ftp://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense", "", "http://", "http://[x"]
 )
-def test_security_21_a_proxy_of_another_kind_is_refused(address):
+def test_security_21_a_proxy_of_another_kind_is_rejected(address):
     for make in (bl.Client, bl.AsyncClient):
         with pytest.raises(bl.ConfigError) as caught:
             make("https://api.example.com", proxy=address)

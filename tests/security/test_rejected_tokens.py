@@ -248,7 +248,7 @@ def test_security_51_what_rfc_6749_does_not_define_ends_no_login(server, respons
 
 
 @pytest.mark.parametrize("refusal", FINAL)
-def test_security_17_a_refused_refresh_is_remembered_until_a_new_login(server, refusal):
+def test_security_17_a_rejected_refresh_is_remembered_until_a_new_login(server, refusal):
     store = DictStore()
     client = expired_client(server, store, FINAL[refusal], max_retries=2)
     (client_id,) = server.clients

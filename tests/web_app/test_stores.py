@@ -263,7 +263,7 @@ def test_a_commit_that_fails_when_the_lock_is_left_is_a_store_error(server):
     ("returned", "message"),
     [(None, "returned NoneType; expected a context manager"), (7, "returned int")],
 )
-def test_a_lock_that_is_not_a_context_manager_is_refused_by_name(server, returned, message):
+def test_a_lock_that_is_not_a_context_manager_is_rejected_by_name(server, returned, message):
     class Wrong(DictStore):
         def lock(self, key):
             return returned

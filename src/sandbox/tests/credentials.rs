@@ -88,7 +88,7 @@ fn security_34_a_nonce_works_once_also_for_64_at_a_time() {
 }
 
 #[test]
-fn small_and_foreign_keys_are_refused() {
+fn small_and_foreign_keys_are_rejected() {
     let rig = Rig::new(Options::default());
     for pem in ["", "no key", include_str!("../../../tests/vectors/signing.json")] {
         assert!(rig.sandbox.upload_key(pem).is_err());

@@ -171,7 +171,7 @@ fn stopping_closes_the_socket_and_its_connections_once_for_all() {
 }
 
 #[test]
-fn options_out_of_range_are_refused() {
+fn options_out_of_range_are_rejected() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("one");
     for options in [
         Options { token_lifetime: f64::NAN, ..Options::default() },

@@ -116,7 +116,7 @@ fn an_open_end_is_90_days_away() {
 }
 
 #[test]
-fn a_flag_of_another_query_is_refused() {
+fn a_flag_of_another_query_is_rejected() {
     let rig = Rig::new(Options::default());
     let (_, flags) = all_fills(&rig, "");
     for query in ["&start=5", "&code=HK.00700", "&end=1999999999999999"] {
