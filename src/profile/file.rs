@@ -182,7 +182,7 @@ pub fn change(
     let path =
         resolve_links(path).map_err(|error| ChangeError::Io { path: path.to_owned(), error })?;
     let failed = |error: io::Error| ChangeError::Io { path: path.clone(), error };
-    // Before it is read, which a pipe would delay for ever.
+    // Before it is read, which a pipe would delay forever.
     atomic_file::check_replaceable(&path).map_err(failed)?;
     let folder = folder_of(&path);
     create_folder(folder).map_err(failed)?;

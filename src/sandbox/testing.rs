@@ -141,7 +141,7 @@ pub fn write(stream: &mut TcpStream, method: &str, target: &str, headers: &str, 
     stream.write_all(&[head.as_bytes(), body].concat()).expect("written");
 }
 
-/// The next response of a connection; `None` where it was closed without one.
+/// The next response of a connection; `None` if it was closed without one.
 pub fn read(stream: &mut TcpStream) -> Option<Got> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -63,7 +63,7 @@ async fn whoever_waited_first_gets_the_record_unless_it_does_not_come() {
     claims.pop();
     assert!(reading::receive_row(&pages).is_some());
     assert!(reading::receive_row(&pages).is_none());
-    // Nobody waits for the other two for ever.
+    // Nobody waits for the other two forever.
     let rest = pages.next_row().await.expect("a page").expect("a row");
     assert_eq!(times(&[rest]), [NOW_MS * 1_000 - 1]);
 }

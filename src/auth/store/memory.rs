@@ -15,7 +15,7 @@ use crate::error::Result;
 const SHARDS: usize = 64;
 
 /// A store that is lost with the process. Reading and writing take no lock, because a forked child could
-/// find it locked for ever.
+/// find it locked forever.
 pub struct Memory {
     shards: [ArcSwap<Values>; SHARDS],
     locks: KeyLocks,
